@@ -1,0 +1,30 @@
+"""The time of day as an input.
+
+Everything that writes a timestamp is given a `Clock`; nothing calls `datetime.now`. In production
+it is `system_clock`; on a virtual-time event loop it is `loop_clock()`, so that timestamps and
+timers move together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Answers the present moment as an aware UTC datetime."""
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def system_clock() -> datetime:
+    """The machine's own clock: the one place where it is read."""
+    return datetime.now(UTC)  # noqa: TID251
+
+
+def loop_clock(start: datetime = EPOCH) -> Clock:
+    """A clock that advances with the running event loop's `time()`, from `start`."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    return lambda: start + timedelta(seconds=loop.time() - began)

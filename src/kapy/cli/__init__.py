@@ -1,0 +1,1 @@
+"""Command lines. Parse, call, print; no decisions."""

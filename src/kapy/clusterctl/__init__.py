@@ -1,0 +1,1 @@
+"""Management operations as a library: install, upgrade, move, describe, generate."""

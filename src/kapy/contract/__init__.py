@@ -1,0 +1,1 @@
+"""What core may read from provider objects, and nothing else."""

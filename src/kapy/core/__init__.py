@@ -1,0 +1,1 @@
+"""Core controllers, one package per kind. They know providers only through kapy.contract."""

@@ -1,0 +1,1 @@
+"""Controller runtime: watches, caches, queues, controllers. Knows objects by key."""

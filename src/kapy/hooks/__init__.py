@@ -1,0 +1,1 @@
+"""The Runtime SDK: messages, catalog, caller and extension server."""

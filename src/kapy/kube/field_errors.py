@@ -1,0 +1,92 @@
+"""What is wrong with a field, in kube-apiserver's words (`k8s.io/apimachinery` `field.Error`)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.kube import Document
+
+
+class _Nothing:
+    """Marks a field error that has no value to show."""
+
+
+NO_VALUE: Final = _Nothing()
+
+_PREFIX: Final = {
+    "FieldValueNotFound": "Not found",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
+    "InternalError": "Internal error",
+    "FieldValueTypeInvalid": "Invalid value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with one field.
+
+    type: the cause's reason as a Status carries it (`FieldValueInvalid` …). field: the path
+    (`spec.pools[0].name`). detail: the sentence. value: the offending value, `NO_VALUE` if the
+    message shows none.
+    """
+
+    type: str
+    field: str
+    detail: str = ""
+    value: object = NO_VALUE
+
+    def body(self) -> str:
+        """The message without the field, as a Status cause carries it."""
+        text = _PREFIX.get(self.type, self.type)
+        if self.value is not NO_VALUE:
+            text = f"{text}: {_shown(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def cause(self) -> Document:
+        """This error as an element of `status.details.causes`."""
+        return {"reason": self.type, "message": self.body(), "field": self.field}
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body()}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if value is None:
+        return "null"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def invalid(field: str, value: object, detail: str) -> FieldError:
+    """The value is of the right type but breaks a rule."""
+    return FieldError("FieldValueInvalid", field, detail, value)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    """The field is not there, and must be."""
+    return FieldError("FieldValueRequired", field, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    """The field may not be set, or may not change."""
+    return FieldError("FieldValueForbidden", field, detail)
+
+
+def duplicate(field: str, value: object) -> FieldError:
+    """The value stands in the list already."""
+    return FieldError("FieldValueDuplicate", field, "", value)
+
+
+def not_supported(field: str, value: object, supported: list[str]) -> FieldError:
+    """The value is none of the known ones, which the message lists."""
+    known = ", ".join(json.dumps(one) for one in sorted(supported))
+    return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)

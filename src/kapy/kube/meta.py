@@ -1,0 +1,94 @@
+"""Metadata that every Kubernetes object carries, as Structs (`k8s.io/apimachinery` meta/v1)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from msgspec import field
+
+from kapy.kube import Document, Key
+from kapy.kube.model import Model, decode, encode
+from kapy.kube.names import Resource
+
+
+class OwnerReference(Model):
+    """Who owns an object; `controller` marks the one that manages it."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(Model):
+    """`metadata` of an object. Times are RFC 3339 strings as they travel."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    owner_references: list[OwnerReference] = field(default_factory=list)
+    finalizers: list[str] = field(default_factory=list)
+
+
+class Object(Model):
+    """A kind that we know: `metadata` plus its own `spec` and `status`.
+
+    Every concrete kind sets RESOURCE; `apiVersion` and `kind` come from it.
+    """
+
+    RESOURCE: ClassVar[Resource]
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+    @property
+    def key(self) -> Key:
+        return Key(self.metadata.namespace, self.metadata.name)
+
+    @property
+    def deleting(self) -> bool:
+        """Whether deletion was asked for; finalizers may still hold the object."""
+        return self.metadata.deletion_timestamp is not None
+
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+
+def read(document: Document, kind: type[O]) -> O:
+    """A private, typed copy of a document."""
+    return decode(document, kind)
+
+
+def written(obj: Object) -> Document:
+    """The document of a typed object, with `apiVersion` and `kind`."""
+    resource = obj.RESOURCE
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **encode(obj)}
+
+
+def owner_reference(
+    owner: Object | Document, *, controller: bool = False, block_deletion: bool | None = None
+) -> OwnerReference:
+    """A reference to `owner` for another object's `metadata.ownerReferences`."""
+    document: dict[str, Any] = written(owner) if isinstance(owner, Object) else owner
+    return OwnerReference(
+        api_version=document["apiVersion"],
+        kind=document["kind"],
+        name=document["metadata"]["name"],
+        uid=document["metadata"]["uid"],
+        controller=True if controller else None,
+        block_owner_deletion=block_deletion,
+    )
+
+
+def controller_of(obj: Object) -> OwnerReference | None:
+    """The owner that manages the object, if one does."""
+    return next((ref for ref in obj.metadata.owner_references if ref.controller), None)

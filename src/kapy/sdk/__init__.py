@@ -1,0 +1,1 @@
+"""Provider SDK: what a provider author imports. Everything else of kapy is private."""

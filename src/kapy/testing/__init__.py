@@ -1,0 +1,1 @@
+"""Public test kit: virtual time, stories, faults. Nothing outside tests imports it."""

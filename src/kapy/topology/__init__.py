@@ -1,0 +1,1 @@
+"""ClusterClass logic without I/O: blueprint, variables, patches, desired state, plan."""
