@@ -1,0 +1,15 @@
+"""Every async test runs on virtual time, unless it is marked `sockets`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kapy.testing.virtual_time import VirtualTimeLoop
+
+
+def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callable[[], Any]]:
+    if item.get_closest_marker("sockets"):
+        return {"real-time": asyncio.SelectorEventLoop}
+    return {"virtual-time": VirtualTimeLoop}

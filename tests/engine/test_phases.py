@@ -1,0 +1,62 @@
+"""How the phases of one reconcile are run."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from kapy.engine.phases import Phase, run_phases
+from kapy.engine.result import DONE, Result, requeue
+
+
+def answering(result: Result) -> Phase[list[str]]:
+    async def phase(seen: list[str]) -> Result:
+        seen.append("ran")
+        return result
+
+    return phase
+
+
+def failing(error: BaseException) -> Phase[list[str]]:
+    async def phase(seen: list[str]) -> Result:
+        seen.append("failed")
+        raise error
+
+    return phase
+
+
+SOON = requeue(after=timedelta(seconds=5), because="soon")
+LATER = requeue(after=timedelta(seconds=60), because="later")
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param([], DONE, id="no phases"),
+        pytest.param([DONE, DONE], DONE, id="nobody asks"),
+        pytest.param([DONE, LATER], LATER, id="one asks"),
+        pytest.param([LATER, SOON, DONE], SOON, id="the earliest wins"),
+    ],
+)
+async def test_the_earliest_requeue_wins(answers: list[Result], expected: Result) -> None:
+    assert await run_phases([answering(answer) for answer in answers], []) == expected
+
+
+async def test_a_failure_does_not_starve_later_phases() -> None:
+    seen: list[str] = []
+    with pytest.raises(ExceptionGroup) as caught:
+        await run_phases([failing(OSError("api down")), answering(SOON)], seen)
+    assert seen == ["failed", "ran"]
+    assert [type(error) for error in caught.value.exceptions] == [OSError]
+
+
+async def test_cancellation_stops_at_once() -> None:
+    seen: list[str] = []
+    with pytest.raises(asyncio.CancelledError):
+        await run_phases([failing(asyncio.CancelledError()), answering(SOON)], seen)
+    assert seen == ["failed"]
+
+
+def test_a_wait_without_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be positive"):
+        requeue(after=timedelta(0), because="now")
