@@ -1,0 +1,114 @@
+"""Telling a story: act on a management plane, wait for what should come, look at what is there.
+
+A story runs on virtual time: `until` costs nothing however long it waits, and fails with what it
+last saw when the plane has settled on something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import yaml
+
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.meta import Object
+from kapy.kube.names import GroupKind, Resource
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+STEP = 0.05
+PATIENCE = 600.0
+
+
+class NeverCame(AssertionError):
+    """What a story waited for did not happen; the message shows the last state."""
+
+
+class Story:
+    """One person with a client, acting on one management plane.
+
+    client: asks as that person. resources: the kinds that `apply` may meet, by group and kind.
+    """
+
+    def __init__(self, client: Client, resources: Iterable[Resource]) -> None:
+        self.client = client
+        self._resources = {resource.group_kind: resource for resource in resources}
+
+    def resource_of(self, document: Document) -> Resource:
+        """Where the kind of a document is served."""
+        group, _, _ = document["apiVersion"].rpartition("/")
+        return self._resources[GroupKind(group, document["kind"])]
+
+    async def create(self, text: str | Sequence[Document]) -> list[Document]:
+        """Create every object of a YAML text (or of a list), in its order."""
+        documents = list(yaml.safe_load_all(text)) if isinstance(text, str) else list(text)
+        return [
+            await self.client.create(self.resource_of(document), document)
+            for document in documents
+            if document
+        ]
+
+    async def get(self, kind: type[O], name: str, namespace: str = "default") -> O | None:
+        """The object as the server has it, None when it is not there."""
+        try:
+            return await self.client.get(kind, Key(namespace, name))
+        except NotFound:
+            return None
+
+    async def all(self, kind: type[O], namespace: str = "default") -> Sequence[O]:
+        """All objects of a kind in a namespace."""
+        return (await self.client.list(kind, namespace)).items
+
+    async def merge(
+        self, kind: type[O], name: str, patch: Document, namespace: str = "default"
+    ) -> O:
+        """Merge-patch an object, as `kubectl patch --type merge` does."""
+        return await self.client.patch(kind, Key(namespace, name), patch)
+
+    async def until(
+        self,
+        kind: type[O],
+        name: str,
+        holds: Callable[[O], Any],
+        *,
+        namespace: str = "default",
+        within: float = PATIENCE,
+    ) -> O:
+        """Wait (at most `within` seconds) until `holds(object)`; returns that object."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while True:
+            found = await self.get(kind, name, namespace)
+            if found is not None and holds(found):
+                return found
+            if loop.time() > deadline:
+                raise NeverCame(f"{kind.__name__} {namespace}/{name} is {_shown(found)}")
+            await asyncio.sleep(STEP)
+
+    async def until_gone(
+        self, kind: type[O], name: str, *, namespace: str = "default", within: float = PATIENCE
+    ) -> None:
+        """Wait until the object is not there any more."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while (found := await self.get(kind, name, namespace)) is not None:
+            if loop.time() > deadline:
+                raise NeverCame(f"{kind.__name__} {namespace}/{name} is still there: {found}")
+            await asyncio.sleep(STEP)
+
+    async def settle(self, seconds: float = 30.0) -> None:
+        """Let the plane work off everything that it has begun."""
+        await asyncio.sleep(seconds)
+
+
+def _shown(found: Object | None) -> str:
+    if found is None:
+        return "not there"
+    status: Any = getattr(found, "status", None)
+    conditions = getattr(status, "conditions", None) or []
+    lines = [f"{one.type}={one.status} {one.reason} {one.message}" for one in conditions]
+    return "\n  ".join([f"generation {found.metadata.generation}, conditions:", *lines])

@@ -1,0 +1,209 @@
+"""Plays a recorded upstream story (`../shared/oracle/traces`) on a plane of ours, on virtual time.
+
+Every step of `story.yaml` is done as it was recorded; a `wait` lasts until nothing has been written
+for a while; a `snapshot` notes the objects of the namespace in the recording's own normal form, so
+that they can be compared object by object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import importlib.util
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
+from kapy.testing.story import Story
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+TRACES = SHARED / "oracle" / "traces"
+
+QUIET = 45.0
+LONGEST = 3600.0
+
+IGNORED = (
+    "metadata.managedFields",
+    "metadata.generation",
+    "metadata.uid",
+    "metadata.creationTimestamp",
+    "metadata.resourceVersion",
+    "status.deprecated",
+)
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"recorded_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@dataclass
+class Recorded:
+    """One recorded story: what was done, and the objects at each stage."""
+
+    name: str
+    steps: list[Document]
+    stages: dict[str, list[Document]]
+
+    @classmethod
+    def read(cls, name: str) -> Recorded:
+        folder = TRACES / name
+        story = yaml.safe_load((folder / "story.yaml").read_text())
+        text = gzip.open(folder / "final.yaml.gz", "rt").read()
+        stages = {
+            stage["stage"]: stage["objects"]
+            for stage in yaml.load_all(text, Loader=yaml.CSafeLoader)
+            if isinstance(stage["objects"], list)
+        }
+        return cls(name, story["steps"], stages)
+
+
+@dataclass
+class Player:
+    """Plays steps; `stages` fills up with normalised snapshots."""
+
+    story: Story
+    kinds: Iterable[Resource]
+    namespace: str
+    stages: dict[str, list[Document]] = field(default_factory=dict)
+
+    @property
+    def client(self) -> Client:
+        return self.story.client
+
+    async def play(self, steps: list[Document]) -> None:
+        for step in steps:
+            await self.step(step)
+
+    async def step(self, step: Document) -> None:
+        match step["do"]:
+            case "create":
+                document = _filled(step["object"])
+                await self.client.create(self.story.resource_of(document), document)
+            case "merge-patch":
+                await self.client.patch(
+                    self._resource(step["kind"]),
+                    Key(self.namespace, await self._name(step)),
+                    step["patch"],
+                )
+            case "delete":
+                resource = self._resource(step["kind"])
+                await self.client.delete(resource, Key(self.namespace, await self._name(step)))
+            case "wait":
+                await self.quiet()
+            case "snapshot":
+                self.stages[step["label"]] = await self.snapshot()
+            case other:
+                raise NotImplementedError(f"step {other!r} of a recorded story")
+
+    def _resource(self, kind: str) -> Resource:
+        return next(one for one in self.kinds if one.kind == kind)
+
+    async def _name(self, step: Document) -> str:
+        """A generated name is matched by what stands before its suffix."""
+        name: str = step["name"]
+        if "${" not in name:
+            return name
+        prefix = name.split("${")[0]
+        listed = await self.client.list(self._resource(step["kind"]), self.namespace)
+        names = [one["metadata"]["name"] for one in listed.items]
+        return next(one for one in names if one.startswith(prefix))
+
+    async def quiet(self) -> None:
+        """Wait until no object of the namespace has changed for `QUIET` seconds."""
+        loop = asyncio.get_running_loop()
+        deadline, seen, since = loop.time() + LONGEST, "", loop.time()
+        while loop.time() < deadline:
+            now = await self._fingerprint()
+            if now != seen:
+                seen, since = now, loop.time()
+            elif loop.time() - since >= QUIET:
+                return
+            await asyncio.sleep(1)
+        raise AssertionError("the plane never comes to rest")
+
+    async def _fingerprint(self) -> str:
+        versions = [
+            one["metadata"]["resourceVersion"]
+            for kind in self.kinds
+            for one in (await self.client.list(kind, self.namespace)).items
+        ]
+        return ",".join(versions)
+
+    async def snapshot(self) -> list[Document]:
+        """All objects of the namespace, without what a recording leaves out."""
+        objects: list[Document] = []
+        for kind in (*self.kinds, CONFIG_MAPS, SECRETS):
+            for one in (await self.client.list(kind, self.namespace)).items:
+                if one["metadata"]["name"] == "kube-root-ca.crt":
+                    continue
+                objects.append({"apiVersion": kind.api_version, "kind": kind.kind, **one})
+        normaliser = _module(TRACES / "normalise.py").Normaliser()
+        return [normaliser.value(json.loads(json.dumps(one))) for one in objects]
+
+
+def _filled(document: Document) -> Document:
+    """Recorded Secret data is redacted; any value will do."""
+    if document["kind"] == "Secret":
+        value = base64.b64encode(b"recorded").decode()
+        return {**document, "data": dict.fromkeys(document.get("data", {}), value)}
+    return document
+
+
+def differences(recorded: list[Document], given: list[Document]) -> list[str]:
+    """One line for each object, and each field of an object, that is not as recorded."""
+    want, have = _by_name(recorded), _by_name(given)
+    lines: list[str] = []
+    for name in sorted({*want, *have}):
+        one, other = want.get(name, []), have.get(name, [])
+        if len(one) != len(other):
+            lines.append(f"{name}: {len(one)} recorded, {len(other)} given")
+            continue
+        for left, right in zip(one, other, strict=True):
+            lines += [f"{name}: {line}" for line in _walk(left, right, "")]
+    return lines
+
+
+def _by_name(objects: list[Document]) -> dict[str, list[Any]]:
+    canonical = _module(TRACES / "compare.py").canonical
+    named: dict[str, list[Any]] = {}
+    for one in objects:
+        plain = canonical(one, "", IGNORED)
+        named.setdefault(f"{plain['kind']}/{plain['metadata']['name']}", []).append(plain)
+    for group in named.values():
+        group.sort(key=lambda one: json.dumps(one, sort_keys=True))
+    return named
+
+
+def _walk(left: Any, right: Any, path: str) -> Iterable[str]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted({*left, *right}):
+            if key not in right:
+                yield f"{path}.{key}: {_short(left[key])} is missing"
+            elif key not in left:
+                yield f"{path}.{key}: {_short(right[key])} was not recorded"
+            else:
+                yield from _walk(left[key], right[key], f"{path}.{key}")
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for number, (one, other) in enumerate(zip(left, right, strict=True)):
+            yield from _walk(one, other, f"{path}[{number}]")
+    elif left != right:
+        yield f"{path}: {_short(left)} became {_short(right)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return text if len(text) <= 160 else f"{text[:157]}..."
