@@ -1,0 +1,86 @@
+"""Which strings may be label keys, label values and names, with kube-apiserver's sentences.
+
+Each function answers what is wrong with a value, in the words of `k8s.io/apimachinery`
+util/validation; an empty list is a good value.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+_NAME_SENTENCE: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_VALUE_SENTENCE: Final = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_LABEL_SENTENCE: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
+    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_SUBDOMAIN_SENTENCE: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    "for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+
+
+def _too_long(limit: int) -> str:
+    return f"must be no more than {limit} bytes"
+
+
+@lru_cache(maxsize=4096)
+def dns_label_errors(value: str) -> list[str]:
+    """An RFC 1123 label, as namespaces and Services are named."""
+    errors = [_too_long(63)] if len(value) > 63 else []
+    return errors if _LABEL.fullmatch(value) else [*errors, _LABEL_SENTENCE]
+
+
+@lru_cache(maxsize=4096)
+def dns_subdomain_errors(value: str) -> list[str]:
+    """An RFC 1123 subdomain, as most objects are named."""
+    errors = [_too_long(253)] if len(value) > 253 else []
+    return errors if _SUBDOMAIN.fullmatch(value) else [*errors, _SUBDOMAIN_SENTENCE]
+
+
+@lru_cache(maxsize=4096)
+def qualified_name_errors(value: str) -> list[str]:
+    """A key of labels or annotations: an optional DNS prefix, a slash, a name."""
+    prefix, slash, name = value.partition("/")
+    errors = []
+    if slash and "/" in name:
+        return [
+            f"a valid label key {_NAME_SENTENCE} with an optional DNS subdomain prefix and '/' "
+            "(e.g. 'example.com/MyName')"
+        ]
+    if not slash:
+        name = prefix
+    elif not prefix:
+        errors.append("prefix part must be non-empty")
+    else:
+        errors += [f"prefix part {one}" for one in dns_subdomain_errors(prefix)]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif len(name) > 63:
+        errors.append("name part " + _too_long(63))
+    return errors if _NAME.fullmatch(name) else [*errors, f"name part {_NAME_SENTENCE}"]
+
+
+@lru_cache(maxsize=4096)
+def label_value_errors(value: str) -> list[str]:
+    """The value of a label."""
+    errors = [_too_long(63)] if len(value.encode()) > 63 else []
+    return errors if _VALUE.fullmatch(value) else [*errors, _VALUE_SENTENCE]

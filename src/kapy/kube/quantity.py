@@ -1,0 +1,80 @@
+"""Resource quantities ("100m", "1Gi", "2e3"): value, comparison, canonical form.
+
+Follows `k8s.io/apimachinery` resource.Quantity: amounts are exact down to 1n (finer ones round
+away from zero), and the canonical form keeps the family of suffixes that the text came in.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_UP, Context, Decimal
+from typing import Final
+
+_EXACT: Final = Context(prec=60)
+_NANO: Final = Decimal("1e-9")
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
+_DECIMAL_E: Final = {**_DECIMAL, "E": 18}
+_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_FORM: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
+
+
+class InvalidQuantity(ValueError):
+    """The text is no quantity; the message is Kubernetes' own."""
+
+
+def parse(text: str | int | float) -> Decimal:
+    """The amount that `text` says. Raises InvalidQuantity."""
+    return _split(str(text))[0]
+
+
+def compare(one: str, two: str) -> int:
+    """-1, 0 or 1, as `one` is less than, equal to or greater than `two`."""
+    left, right = parse(one), parse(two)
+    return (left > right) - (left < right)
+
+
+def canonical(text: str | int | float) -> str:
+    """The form in which Kubernetes stores the amount: no fraction, the largest suffix that fits."""
+    value, suffix = _split(str(text))
+    if suffix in _BINARY and abs(value) >= 1024 and value == value.to_integral_value():
+        return _with_binary_suffix(value)
+    digits, exponent = _thousands(value)
+    if suffix[:1] in ("e", "E") and len(suffix) > 1:
+        return f"{digits}e{exponent}" if exponent else digits
+    return digits + next(name for name, power in _DECIMAL_E.items() if power == exponent)
+
+
+def _split(text: str) -> tuple[Decimal, str]:
+    found = _FORM.fullmatch(text)
+    if not found:
+        raise InvalidQuantity(
+            "quantities must match the regular expression "
+            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        )
+    number, suffix = Decimal(found[1]), found[2] or ""
+    if suffix in _BINARY:
+        value = _EXACT.multiply(number, Decimal(2 ** _BINARY[suffix]))
+    elif suffix in _DECIMAL_E:
+        value = number.scaleb(_DECIMAL_E[suffix], _EXACT)
+    else:
+        value = number.scaleb(max(-60, min(60, int(suffix[1:]))), _EXACT)
+    return value.quantize(_NANO, rounding=ROUND_UP, context=_EXACT), suffix
+
+
+def _with_binary_suffix(value: Decimal) -> str:
+    amount = int(value)
+    for name, power in reversed(_BINARY.items()):
+        if amount % (1 << power) == 0:
+            return f"{amount >> power}{name}"
+    return str(amount)
+
+
+def _thousands(value: Decimal) -> tuple[str, int]:
+    if value == 0:
+        return "0", 0
+    exponent = -9
+    digits = int(value.scaleb(9, _EXACT))
+    while digits % 1000 == 0 and exponent < 18:
+        digits //= 1000
+        exponent += 3
+    return str(digits), exponent

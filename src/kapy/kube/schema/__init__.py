@@ -1,0 +1,14 @@
+"""Structural schemas (a CRD's `openAPIV3Schema`), compiled once and then run on many documents.
+
+    structural = Structural.compile(version["schema"]["openAPIV3Schema"])
+    document = structural.default(document)            # fills in defaults, drops nulls
+    document, unknown = structural.prune(document)     # paths of what was dropped
+    errors = structural.validate(document, old)        # field errors in kube-apiserver's words
+
+The order is kube-apiserver's: defaults first, then pruning, then (after admission) validation. No
+function changes its argument; what a step leaves alone is shared with the result.
+"""
+
+from kapy.kube.schema.structural import RuleChecker, Rules, Structural
+
+__all__ = ["RuleChecker", "Rules", "Structural"]

@@ -1,0 +1,365 @@
+"""Label and field selectors: parsing, matching, and the server's sentences about bad ones.
+
+Label selectors come as kubectl sends them (`app=a,tier in (b, c),!old`) or as the
+`metav1.LabelSelector` document that objects carry. Both give a `LabelSelector`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final, Literal, NamedTuple
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.field_errors import FieldError
+from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
+
+Operator = Literal["in", "notin", "=", "==", "!=", "gt", "lt", "exists", "!"]
+
+
+class InvalidSelector(KapyError):
+    """The selector cannot be understood; the message is kube-apiserver's."""
+
+
+class Requirement(NamedTuple):
+    """One condition on one label."""
+
+    key: str
+    operator: Operator
+    values: frozenset[str] = frozenset()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels satisfy this condition; an absent label satisfies the negative ones."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "=" | "==" | "in":
+                return value in self.values
+            case "!=" | "notin":
+                return value not in self.values
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+            case _:
+                return value is not None and self._compared(value)
+
+    def _compared(self, value: str) -> bool:
+        if not re.fullmatch(r"[+-]?\d+", value, re.ASCII):
+            return False
+        (bound,) = self.values
+        return int(value) > int(bound) if self.operator == "gt" else int(value) < int(bound)
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "exists":
+                return self.key
+            case "!":
+                return f"!{self.key}"
+            case "in" | "notin":
+                return f"{self.key} {self.operator} ({','.join(sorted(self.values))})"
+            case _:
+                sign = {"gt": ">", "lt": "<"}.get(self.operator, self.operator)
+                return f"{self.key}{sign}{next(iter(self.values))}"
+
+
+@dataclass(frozen=True)
+class LabelSelector:
+    """All requirements must hold; none at all selects everything. `NOTHING` selects nothing."""
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @cached_property
+    def everything(self) -> bool:
+        return not self.requirements and not self.nothing
+
+    def matches(self, labels: Mapping[str, str] | None) -> bool:
+        """Whether an object with these labels (None is no labels) is selected."""
+        if self.nothing:
+            return False
+        known: Mapping[str, str] = labels or {}
+        return all(one.matches(known) for one in self.requirements)
+
+    def selects(self, document: Document) -> bool:
+        """Whether a document is selected by its labels."""
+        return not self.requirements or self.matches(document["metadata"].get("labels"))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+
+EVERYTHING: Final = LabelSelector()
+NOTHING: Final = LabelSelector(nothing=True)
+
+
+@lru_cache(maxsize=1024)
+def parse_labels(text: str) -> LabelSelector:
+    """The selector that `text` says. Raises InvalidSelector."""
+    return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key)))
+
+
+_DOCUMENT_OPERATORS: Final[dict[str, Operator]] = {
+    "In": "in",
+    "NotIn": "notin",
+    "Exists": "exists",
+    "DoesNotExist": "!",
+}
+
+
+def selector_of(document: Document | None) -> LabelSelector:
+    """The selector that a `metav1.LabelSelector` document says: absent selects nothing, an empty
+    one everything. Raises InvalidSelector."""
+    if document is None:
+        return NOTHING
+    requirements = [
+        _requirement(key, "=", [value])
+        for key, value in sorted((document.get("matchLabels") or {}).items())
+    ]
+    for expression in document.get("matchExpressions") or []:
+        name = expression.get("operator", "")
+        operator = _DOCUMENT_OPERATORS.get(name)
+        if operator is None:
+            raise InvalidSelector(f'"{name}" is not a valid label selector operator')
+        values = expression.get("values") or []
+        requirements.append(_requirement(expression.get("key", ""), operator, values))
+    return LabelSelector(tuple(sorted(requirements, key=lambda one: one.key)))
+
+
+def _requirement(key: str, operator: Operator, values: list[str]) -> Requirement:
+    errors = []
+    if wrong := qualified_name_errors(key):
+        errors.append(FieldError("FieldValueInvalid", "key", "; ".join(wrong), key))
+    if wrong_count := _wrong_count(operator, values):
+        errors.append(FieldError("FieldValueInvalid", "values", wrong_count, values))
+    if operator in ("gt", "lt"):
+        errors += [
+            FieldError("FieldValueInvalid", f"values[{index}]", _NOT_A_NUMBER, value)
+            for index, value in enumerate(values)
+            if not re.fullmatch(r"[+-]?\d+", value, re.ASCII)
+        ]
+    errors += [
+        FieldError("FieldValueInvalid", f"values[{index}][{key}]", "; ".join(wrong), value)
+        for index, value in enumerate(values)
+        if (wrong := label_value_errors(value))
+    ]
+    if errors:
+        raise InvalidSelector(_together(errors))
+    return Requirement(key, operator, frozenset(values))
+
+
+_NOT_A_NUMBER: Final = "for 'Gt', 'Lt' operators, the value must be an integer"
+
+
+def _wrong_count(operator: Operator, values: list[str]) -> str:
+    match operator:
+        case "in" | "notin":
+            return "" if values else "for 'in', 'notin' operators, values set can't be empty"
+        case "=" | "==" | "!=":
+            return "" if len(values) == 1 else "exact-match compatibility requires one single value"
+        case "exists" | "!":
+            return "values set must be empty for exists and does not exist" if values else ""
+        case _:
+            return (
+                ""
+                if len(values) == 1
+                else "for 'Gt', 'Lt' operators, exactly one value is required"
+            )
+
+
+def _together(errors: list[FieldError]) -> str:
+    lines = [str(error) for error in errors]
+    return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+
+
+_WORD: Final = "word"
+_END: Final = "end"
+_TOKEN: Final = re.compile(r"\s*(==|!=|[()!,=<>]|[^()!,=<>\s]+)")
+_SIGNS: Final[dict[str, Operator]] = {
+    "in": "in",
+    "notin": "notin",
+    "=": "=",
+    "==": "==",
+    "!=": "!=",
+    ">": "gt",
+    "<": "lt",
+}
+_BINARY: Final = "in, notin, =, ==, !=, gt, lt"
+
+
+class _Parser:
+    """Recursive descent over the tokens; `in` and `notin` are words where a value may stand."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [*_tokens(text)]
+        self._at = 0
+
+    def requirements(self) -> Iterator[Requirement]:
+        kind, token = self._peek()
+        while kind == _WORD or token == "!":
+            try:
+                yield self._one()
+            except InvalidSelector as error:
+                raise InvalidSelector(f"unable to parse requirement: {error}") from None
+            kind, token = self._next()
+            if kind == _END:
+                return
+            if token != ",":
+                raise InvalidSelector(f"found '{token}', expected: ',' or 'end of string'")
+            kind, token = self._peek()
+            if kind != _WORD and token != "!":
+                raise InvalidSelector(f"found '{token}', expected: identifier after ','")
+        if kind != _END:
+            raise InvalidSelector(f"found '{token}', expected: !, identifier, or 'end of string'")
+
+    def _one(self) -> Requirement:
+        kind, key = self._next()
+        absent = kind != _WORD and key == "!"
+        if absent:
+            kind, key = self._next()
+        if kind != _WORD:
+            raise InvalidSelector(f"found '{key}', expected: identifier")
+        if wrong := qualified_name_errors(key):
+            error = FieldError("FieldValueInvalid", "<nil>", "; ".join(wrong), key)
+            raise InvalidSelector(str(error))
+        if absent:
+            return _requirement(key, "!", [])
+        kind, token = self._peek()
+        if kind == _END or token == ",":
+            return _requirement(key, "exists", [])
+        self._at += 1
+        operator = _SIGNS.get(token)
+        if operator is None:
+            raise InvalidSelector(f"found '{token}', expected: {_BINARY}")
+        values = self._listed() if operator in ("in", "notin") else [self._exact()]
+        return _requirement(key, operator, sorted(set(values)))
+
+    def _listed(self) -> Iterator[str]:
+        _, token = self._next()
+        if token != "(":
+            raise InvalidSelector(f"found '{token}' expected: '('")
+        kind, token = self._peek()
+        if kind != _WORD and token not in (",", ")"):
+            raise InvalidSelector(f"found '{token}', expected: ',', ')' or identifier")
+        value = ""
+        while True:
+            kind, token = self._next()
+            if kind == _WORD:
+                value = token
+                kind, token = self._next()
+                if token not in (",", ")"):
+                    raise InvalidSelector(f"found '{token}', expected: ',' or ')'")
+            elif token not in (",", ")"):
+                raise InvalidSelector(f"found '{token}', expected: ',', or identifier")
+            yield value
+            value = ""
+            if token == ")":
+                return
+
+    def _exact(self) -> str:
+        kind, token = self._peek()
+        if kind == _END or token == ",":
+            return ""
+        self._at += 1
+        if kind != _WORD:
+            raise InvalidSelector(f"found '{token}', expected: identifier")
+        return token
+
+    def _peek(self) -> tuple[str, str]:
+        return self._tokens[self._at] if self._at < len(self._tokens) else (_END, "")
+
+    def _next(self) -> tuple[str, str]:
+        token = self._peek()
+        self._at += 1
+        return token
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    for found in _TOKEN.finditer(text):
+        token = found[1]
+        yield ("sign" if token[0] in "()!,=<>" else _WORD), token
+
+
+class FieldRequirement(NamedTuple):
+    """One condition on one field: equal, or not equal."""
+
+    field: str
+    equal: bool
+    value: str
+
+
+@dataclass(frozen=True)
+class FieldSelector:
+    """All requirements must hold; none at all selects everything."""
+
+    requirements: tuple[FieldRequirement, ...] = ()
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields asked for, so that a server can refuse those that it does not know."""
+        return [one.field for one in self.requirements]
+
+    def exact(self, field: str) -> str | None:
+        """The value that `field` must have, or None when it may have several."""
+        for one in self.requirements:
+            if one.equal and one.field == field:
+                return one.value
+        return None
+
+    def matches(self, value_of: Callable[[str], str]) -> bool:
+        """Whether an object is selected; `value_of` answers a field's value as text."""
+        return all((value_of(one.field) == one.value) is one.equal for one in self.requirements)
+
+
+_TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
+
+
+@lru_cache(maxsize=1024)
+def parse_fields(text: str) -> FieldSelector:
+    """The selector that `text` says (`metadata.name=a,spec.x!=b`). Raises InvalidSelector."""
+    requirements = []
+    for term in sorted(_split_terms(text)):
+        found = _TERM.fullmatch(term)
+        if found is None:
+            raise InvalidSelector(f"invalid selector: '{text}'; can't understand '{term}'")
+        field, sign, value = found.groups()
+        requirements.append(FieldRequirement(field, sign != "!=", _unescaped(value)))
+    return FieldSelector(tuple(requirements))
+
+
+def _split_terms(text: str) -> Iterator[str]:
+    term, escaped = "", False
+    for character in text:
+        if character == "," and not escaped:
+            if term:
+                yield term
+            term = ""
+            continue
+        term += character
+        escaped = character == "\\" and not escaped
+    if term:
+        yield term
+
+
+def _unescaped(value: str) -> str:
+    result, escaped = "", False
+    for character in value:
+        if escaped:
+            if character not in "\\,=":
+                raise InvalidSelector(
+                    f"invalid field selector: invalid escape sequence: \\{character}"
+                )
+            result, escaped = result + character, False
+        elif character == "\\":
+            escaped = True
+        elif character in ",=":
+            raise InvalidSelector(
+                f"invalid field selector: unescaped character in value: {ord(character)}"
+            )
+        else:
+            result += character
+    if escaped:
+        raise InvalidSelector("invalid field selector: invalid escape sequence: \\")
+    return result

@@ -1,0 +1,178 @@
+"""YAML as Kubernetes reads it (`sigs.k8s.io/yaml`): one JSON value per document.
+
+YAML 1.1's words for booleans hold (`yes`, `on`, `y` …), timestamps and sexagesimal numbers are
+strings, map keys become strings. Loading goes through PyYAML's C loader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import yaml
+
+from kapy.kube.errors import KapyError
+
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
+_FALSE = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
+_FLOAT = re.compile(r"[-+]?(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|\d[\d_]*(?=[eE]))(?:[eE][-+]?\d+)?")
+_SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_INT = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][\d_]*)")
+
+
+class YamlError(KapyError):
+    """The text is no YAML. The message names the source and the line."""
+
+
+class _Loader(yaml.CSafeLoader):
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+
+    duplicates: list[str] | None = None
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002, ARG002
+        self.flatten_mapping(node)
+        mapping: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            key = _key(self.construct_object(key_node, deep=True), key_node)
+            if self.duplicates is not None and key in mapping:
+                line = key_node.start_mark.line + 1
+                self.duplicates.append(f'line {line}: key "{key}" already set in map')
+            mapping[key] = self.construct_object(value_node, deep=True)
+        return mapping
+
+
+def _key(key: Any, node: yaml.Node) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, (int, float)):
+        return str(key)
+    raise yaml.constructor.ConstructorError(
+        None, None, "a map key must be a string, a number or a boolean", node.start_mark
+    )
+
+
+def _resolver(tag: str, pattern: str, first: str) -> None:
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first) or [""]
+    )
+
+
+_resolver("bool", "|".join(_TRUE + _FALSE), "yYnNoOtTfF")
+_resolver("null", "~|null|Null|NULL", "~nN")
+_resolver("null", "", "")
+_resolver("int", _INT.pattern, "-+0123456789")
+_resolver("float", f"{_FLOAT.pattern}|{_SPECIAL_FLOAT.pattern}", "-+0123456789.")
+_resolver("merge", "<<", "<")
+
+
+def _boolean(loader: Any, node: yaml.ScalarNode) -> bool:
+    return str(loader.construct_scalar(node)) in _TRUE
+
+
+def _integer(loader: Any, node: yaml.ScalarNode) -> int:
+    text = str(loader.construct_scalar(node)).replace("_", "")
+    digits = text.lstrip("+-")
+    if digits.startswith("0") and digits.isdigit() and len(digits) > 1:
+        digits = "0o" + digits[1:]
+    value = int(digits, 0)
+    return -value if text.startswith("-") else value
+
+
+def _mapping(loader: Any, node: yaml.MappingNode) -> Any:
+    return loader.construct_mapping(node, deep=True)
+
+
+def _sequence(loader: Any, node: yaml.SequenceNode) -> list[Any]:
+    return [loader.construct_object(one, deep=True) for one in node.value]
+
+
+def _string_value(loader: Any, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:bool", _boolean)
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:seq", _sequence)
+_Loader.add_constructor("tag:yaml.org,2002:binary", _string_value)
+_Loader.add_constructor("tag:yaml.org,2002:merge", _string_value)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _string_value)
+
+
+def load(text: str | bytes, source: str = "", duplicates: list[str] | None = None) -> Any:
+    """The value of a single document; None for an empty one. Raises YamlError.
+
+    source: what the text is called in errors (a file name). duplicates: a list that takes one
+    sentence for each map key that stands twice (the last one wins).
+    """
+    values = _values(text, source, duplicates)
+    first = next(values, None)
+    if next(values, None) is not None:
+        raise YamlError(f"{_where(source)}only one document was expected")
+    return first
+
+
+def load_all(text: str | bytes, source: str = "") -> list[Any]:
+    """The values of all documents that are not empty. Raises YamlError."""
+    return [value for value in _values(text, source, None) if value is not None]
+
+
+def _values(text: str | bytes, source: str, duplicates: list[str] | None) -> Iterator[Any]:
+    try:
+        loader = _Loader(text)
+        try:
+            loader.duplicates = duplicates
+            while loader.check_data():  # type: ignore[no-untyped-call]
+                yield loader.get_data()
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        what = error.problem or error.context or "cannot be read"
+        raise YamlError(f"{_where(source)}{line}{what}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise YamlError(f"{_where(source)}{error}") from error
+
+
+def _where(source: str) -> str:
+    return f"{source}: " if source else ""
+
+
+class _Dumper(yaml.CSafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def _string(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    if style is None and _looks_like_no_string(value):
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+def _looks_like_no_string(value: str) -> bool:
+    return any(
+        pattern.match(value)
+        for resolvers in (_Loader.yaml_implicit_resolvers, _Dumper.yaml_implicit_resolvers)
+        for _, pattern in resolvers.get(value[:1], [])
+    )
+
+
+_Dumper.add_representer(str, _string)
+
+
+def dump(value: Any) -> str:
+    """One document as kubectl prints it: keys sorted, two spaces, lists not indented."""
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=4096
+    )
+    return text
+
+
+def dump_all(values: list[Any]) -> str:
+    """Several documents, separated by `---` lines."""
+    return "---\n".join(dump(value) for value in values)
