@@ -1,29 +1,76 @@
 """Certificates and keys. `cryptography` is imported when the first one is made.
 
-Making an RSA key costs 30 ms of CPU: call these from a thread (`loop.run_in_executor`).
+Making an RSA key costs 30 ms of CPU or more: call what makes keys from a thread
+(`loop.run_in_executor`). Everything in and out is PEM, in the forms that kubeadm and Cluster API
+write: PKCS#1 for RSA keys, SEC 1 for EC keys, PKIX for public keys.
+
+Certificate authorities have the serial number 0, as those that upstream's
+`util/secret` makes; `cryptography` neither writes nor (in time) reads such a certificate, so this
+module does both itself. Read certificates through `facts` or `load`, never with the library alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from kapy.kube.errors import KapyError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.x509 import Certificate, CertificateBuilder
+
+    PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 
 Algorithm = Literal["RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P384"]
+
+_BACKDATED: Final = timedelta(minutes=5)  # a machine whose clock is a little behind still trusts
+_SERIAL_BITS: Final = 63
+# The start of a TBSCertificate's content: version 3, then the serial number.
+_SERIAL_ONE: Final = bytes.fromhex("a003020102020101")
+_SERIAL_ZERO: Final = bytes.fromhex("a003020102020100")
+
+
+class InvalidPem(KapyError):
+    """What should be a certificate or a key cannot be read. Never quotes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A certificate and its private key, both PEM."""
+    """A certificate (or public key) and its private key, both PEM."""
 
     certificate: bytes
     key: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a certificate says."""
+
+    common_name: str
+    organizations: tuple[str, ...]
+    names: tuple[str, ...]
+    not_before: datetime
+    not_after: datetime
+    serial: int
+
+
 def new_key(algorithm: Algorithm = "RSA-2048") -> bytes:
     """A private key, PEM in PKCS#1 (RSA) or SEC 1 (EC) form as kubeadm writes it."""
-    raise NotImplementedError
+    return _key_pem(_generate(algorithm))
+
+
+def public_key(key: bytes) -> bytes:
+    """The public half of a private key, PEM in PKIX form (kubeadm's `sa.pub`)."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    public = _load_key(key).public_key()
+    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def new_ca(
@@ -35,7 +82,27 @@ def new_ca(
     key: bytes | None = None,
 ) -> KeyPair:
     """A self-signed CA with keyUsage, SKI and AKI."""
-    raise NotImplementedError
+    from cryptography import x509
+
+    private = _generate(algorithm) if key is None else _load_key(key)
+    subject = _name(common_name, ())
+    ski = x509.SubjectKeyIdentifier.from_public_key(private.public_key())
+    builder = (
+        x509.CertificateBuilder()
+        .serial_number(1)
+        .subject_name(subject)
+        .issuer_name(subject)
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(now + valid)
+        .public_key(private.public_key())
+        .add_extension(_key_usage(ca=True), critical=True)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(ski, critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ski), critical=False
+        )
+    )
+    return KeyPair(_signed_with_serial_zero(builder, private), key or _key_pem(private))
 
 
 def issue(
@@ -50,5 +117,245 @@ def issue(
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> KeyPair:
-    """A leaf certificate of `ca`; `names` are DNS names or IP addresses; `key` reuses a key."""
-    raise NotImplementedError
+    """A leaf certificate of `ca`; `names` are DNS names or IP addresses; `key` reuses a key.
+
+    It is valid from the CA's first moment on, at most until the CA's last. Raises InvalidPem.
+    """
+    import secrets
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    authority = load(ca.certificate)
+    authority_key = _load_key(ca.key)
+    private = _generate(algorithm) if key is None else _load_key(key)
+    builder = (
+        x509.CertificateBuilder()
+        .serial_number(secrets.randbits(_SERIAL_BITS) + 1)
+        .subject_name(_name(common_name, organizations))
+        .issuer_name(authority.subject)
+        .not_valid_before(authority.not_valid_before_utc)
+        .not_valid_after(min(now + valid, authority.not_valid_after_utc))
+        .public_key(private.public_key())
+        .add_extension(_key_usage(ca=False), critical=True)
+        .add_extension(_extended_usages(usages), critical=False)
+        .add_extension(
+            x509.SubjectKeyIdentifier.from_public_key(private.public_key()), critical=False
+        )
+        .add_extension(_authority_key_identifier(authority), critical=False)
+    )
+    if names:
+        builder = builder.add_extension(_alternative_names(names), critical=False)
+    signed = builder.sign(authority_key, _digest(authority_key))
+    return KeyPair(signed.public_bytes(Encoding.PEM), key or _key_pem(private))
+
+
+def load(certificate: bytes) -> Certificate:
+    """The first certificate of a PEM text, as `cryptography` models it, for reading.
+
+    A serial number of 0 reads as 1 here. Raises InvalidPem.
+    """
+    from cryptography import x509
+
+    try:
+        return x509.load_der_x509_certificate(_with_loadable_serial(_der(certificate)))
+    except ValueError as error:
+        raise InvalidPem("unable to decode the certificate") from error
+
+
+def facts(certificate: bytes) -> Facts:
+    """What a certificate says. Raises InvalidPem."""
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    found = load(certificate)
+    names: tuple[str, ...] = ()
+    try:
+        alternative = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        pass
+    else:
+        names = tuple(str(name.value) for name in alternative.value)
+    common_names = found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    organizations = found.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return Facts(
+        common_name=str(common_names[0].value) if common_names else "",
+        organizations=tuple(str(one.value) for one in organizations),
+        names=names,
+        not_before=found.not_valid_before_utc,
+        not_after=found.not_valid_after_utc,
+        serial=0 if _has_serial_zero(_der(certificate)) else found.serial_number,
+    )
+
+
+def public_key_hashes(certificates: bytes) -> list[str]:
+    """`sha256:<hex>` of each certificate's public key, as `kubeadm join` pins CAs by it.
+
+    Raises InvalidPem, also when there is no certificate at all.
+    """
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    end = b"-----END CERTIFICATE-----"
+    *found, _ = certificates.split(end)
+    keys = [load(one + end).public_key() for one in found or [b""]]
+    ders = [key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for key in keys]
+    return ["sha256:" + hashlib.sha256(der).hexdigest() for der in ders]
+
+
+def belongs_together(pair: KeyPair) -> bool:
+    """Whether the key is the private half of the certificate. Raises InvalidPem."""
+    return load(pair.certificate).public_key() == _load_key(pair.key).public_key()
+
+
+def _generate(algorithm: Algorithm) -> PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    match algorithm:
+        case "ECDSA-P256":
+            return ec.generate_private_key(ec.SECP256R1())
+        case "ECDSA-P384":
+            return ec.generate_private_key(ec.SECP384R1())
+        case "RSA-2048" | "RSA-3072" | "RSA-4096":
+            return rsa.generate_private_key(65537, int(algorithm.removeprefix("RSA-")))
+
+
+def _key_pem(key: PrivateKey) -> bytes:
+    from cryptography.hazmat.primitives import serialization as form
+
+    return key.private_bytes(
+        form.Encoding.PEM, form.PrivateFormat.TraditionalOpenSSL, form.NoEncryption()
+    )
+
+
+def _load_key(key: bytes) -> PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        # The full check of an RSA key costs as much as making one; a wrong key fails in use.
+        found = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
+    except (ValueError, TypeError):
+        raise InvalidPem("unable to decode the private key") from None
+    if not isinstance(found, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+        raise InvalidPem("the private key is neither RSA nor EC")
+    return found
+
+
+def _name(common_name: str, organizations: Sequence[str]) -> Any:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, one) for one in organizations]
+    return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _key_usage(*, ca: bool) -> Any:
+    from cryptography import x509
+
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_encipherment=True,
+        key_cert_sign=ca,
+        content_commitment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _extended_usages(usages: Sequence[Literal["client", "server"]]) -> Any:
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID as Oid
+
+    oids = {"client": Oid.CLIENT_AUTH, "server": Oid.SERVER_AUTH}
+    return x509.ExtendedKeyUsage([oids[usage] for usage in usages])
+
+
+def _alternative_names(names: Sequence[str]) -> Any:
+    from cryptography import x509
+
+    found: list[x509.GeneralName] = []
+    for name in names:
+        try:
+            found.append(x509.IPAddress(ip_address(name)))
+        except ValueError:
+            found.append(x509.DNSName(name))
+    return x509.SubjectAlternativeName(found)
+
+
+def _authority_key_identifier(authority: Certificate) -> Any:
+    from cryptography import x509
+
+    try:
+        ski = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(
+            authority.public_key()  # type: ignore[arg-type]
+        )
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ski)
+
+
+def _digest(key: PrivateKey) -> Any:
+    from cryptography.hazmat.primitives import hashes
+
+    return hashes.SHA384() if key.key_size == 384 else hashes.SHA256()
+
+
+def _signed_with_serial_zero(builder: CertificateBuilder, key: PrivateKey) -> bytes:
+    """A certificate built with serial number 1, signed again with serial number 0."""
+    from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+
+    digest = _digest(key)
+    draft = builder.sign(key, digest)
+    tbs = draft.tbs_certificate_bytes.replace(_SERIAL_ONE, _SERIAL_ZERO, 1)
+    if isinstance(key, rsa.RSAPrivateKey):
+        signature = key.sign(tbs, padding.PKCS1v15(), digest)
+    else:
+        signature = key.sign(tbs, ec.ECDSA(digest))
+    return _certificate_pem(tbs + _signature_algorithm(draft) + _tlv(0x03, b"\0" + signature))
+
+
+def _signature_algorithm(certificate: Certificate) -> bytes:
+    """The AlgorithmIdentifier as it stands in the certificate, after its TBS part."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    whole = certificate.public_bytes(Encoding.DER)
+    tbs = certificate.tbs_certificate_bytes
+    start = whole.index(tbs) + len(tbs)
+    return whole[start : start + 2 + whole[start + 1]]
+
+
+def _tlv(tag: int, content: bytes) -> bytes:
+    """One DER value."""
+    size = len(content)
+    if size < 0x80:
+        return bytes((tag, size)) + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes((tag, 0x80 | len(length))) + length + content
+
+
+def _certificate_pem(content: bytes) -> bytes:
+    from ssl import DER_cert_to_PEM_cert
+
+    return DER_cert_to_PEM_cert(_tlv(0x30, content)).encode()
+
+
+def _der(certificate: bytes) -> bytes:
+    from base64 import b64decode
+
+    _, begin, rest = certificate.partition(b"-----BEGIN CERTIFICATE-----")
+    body, end, _ = rest.partition(b"-----END CERTIFICATE-----")
+    if not (begin and end):
+        raise InvalidPem("unable to decode PEM data")
+    return b64decode(body)
+
+
+def _has_serial_zero(der: bytes) -> bool:
+    # Two SEQUENCE headers of at most four bytes each stand before it.
+    return _SERIAL_ZERO in der[:16]
+
+
+def _with_loadable_serial(der: bytes) -> bytes:
+    return der.replace(_SERIAL_ZERO, _SERIAL_ONE, 1) if _has_serial_zero(der) else der
