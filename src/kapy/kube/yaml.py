@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
+from functools import cmp_to_key
 from typing import Any
 
 import yaml
@@ -18,6 +19,8 @@ _TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"
 _FALSE = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
 _FLOAT = re.compile(r"[-+]?(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|\d[\d_]*(?=[eE]))(?:[eE][-+]?\d+)?")
 _SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_DIGITS_AT_START = re.compile(r"^[0-9]*")
+_DIGITS_AT_END = re.compile(r"[0-9]+$")
 _INT = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][\d_]*)")
 
 
@@ -168,9 +171,42 @@ _Dumper.add_representer(str, _string)
 def dump(value: Any) -> str:
     """One document as kubectl prints it: keys sorted, two spaces, lists not indented."""
     text: str = yaml.dump(
-        value, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=4096
+        _ordered(value),
+        Dumper=_Dumper,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=4096,
+        sort_keys=False,
     )
     return text
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value, key=_IN_ORDER)}
+    if isinstance(value, list):
+        return [_ordered(one) for one in value]
+    return value
+
+
+def _natural_order(a: str, b: str) -> int:
+    """Go's YAML order of keys: runs of digits by their number, letters after all other signs."""
+    least = min(len(a), len(b))
+    start = next((i for i in range(least) if a[i] != b[i]), least)
+    x, y = a[start : start + 1], b[start : start + 1]
+    if not (x and y):
+        return len(a) - len(b)
+    if x.isalpha() or y.isalpha():
+        return ord(x) - ord(y) if x.isalpha() == y.isalpha() else int(x.isalpha()) or -1
+    before = _DIGITS_AT_END.search(a[:start])
+    inside = "0" in (x, y) and before is not None and before[0].strip("0")
+    first, second = (_DIGITS_AT_START.findall(text[start:])[0] for text in (a, b))
+    one = "1" if inside else "0"
+    by_number = int(one + first) - int(one + second)
+    return by_number or len(first) - len(second) or ord(x) - ord(y)
+
+
+_IN_ORDER = cmp_to_key(_natural_order)
 
 
 def dump_all(values: list[Any]) -> str:
