@@ -3,25 +3,39 @@
 One class for both worlds: typed kinds (`Machine`) go in and come out as Structs, anything else is
 named by its `Resource` and travels as a document. Every failure is an `ApiError` or
 `Unreachable` of `kapy.kube.errors`.
+
+Retried here is only what surely was not executed (429 with Retry-After) or cannot do harm (a read
+answered 429 or 503 with Retry-After). Any other failure goes up: the controller backs off.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Final, Generic, Literal, TypeVar, overload
 
+from kapy.client.reply import document_of, failure_of
+from kapy.client.stream import Event as Event
+from kapy.client.stream import EventStream
 from kapy.kube import Document, Key
-from kapy.kube.http import Transport
-from kapy.kube.meta import Object
+from kapy.kube.errors import ApiError, Expired, ServerError, TooManyRequests
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Transport
+from kapy.kube.meta import Object, read, written
 from kapy.kube.names import Resource
 
 O = TypeVar("O", bound=Object)  # noqa: E741
 T = TypeVar("T")
 Propagation = Literal["Background", "Foreground", "Orphan"]
-EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 Observer = Callable[[Resource, Document], None]
+"""Told what a write returned. A deletion that finished at once is told as the object's metadata
+with a `deletionTimestamp`, no finalizers and (where the server says no more) no resourceVersion.
+"""
+
+ATTEMPTS: Final = 5
+PAGE: Final = 500
+LONGEST_WAIT: Final = 60.0  # seconds of Retry-After that a caller is kept waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +44,6 @@ class Listed(Generic[T]):
 
     items: Sequence[T]
     resource_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One watch event; `document` is shared, do not change it."""
-
-    type: EventType
-    document: Document
 
 
 class Client:
@@ -50,7 +56,11 @@ class Client:
 
     def __init__(
         self, transport: Transport, *, field_manager: str = "kapy", observe: Observer | None = None
-    ) -> None: ...
+    ) -> None:
+        self.transport = transport
+        self.field_manager = field_manager
+        self.observe = observe
+        self._write_query = {"fieldManager": field_manager}
 
     @overload
     async def get(self, kind: type[O], key: Key) -> O: ...
@@ -58,6 +68,10 @@ class Client:
     async def get(self, kind: Resource, key: Key) -> Document: ...
     async def get(self, kind: Any, key: Key) -> Any:
         """Read one object from the server (never from a cache). Raises NotFound."""
+        resource = _resource(kind)
+        path = resource.path(key.namespace, key.name)
+        document = await self._send(Request("GET", path))
+        return document if kind is resource else read(document, kind)
 
     @overload
     async def list(
@@ -71,6 +85,20 @@ class Client:
         self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> Any:
         """All matching objects (paged below), "" = all namespaces; selectors as kubectl's."""
+        resource = _resource(kind)
+        query = _selectors(labels, fields)
+        path = resource.path(namespace)
+        if over_network(self.transport):
+            items, version = await self._pages(path, query)
+        else:
+            items, version = _page(await self._send(Request("GET", path, query)))
+        if items and "kind" not in items[0]:
+            named = {"apiVersion": resource.api_version, "kind": resource.kind}
+            items = [named | item for item in items]
+        found: Sequence[Any] = items
+        if kind is not resource:
+            found = [read(item, kind) for item in items]
+        return Listed(found, version)
 
     @overload
     async def create(self, kind: O, *, dry_run: bool = False) -> O: ...
@@ -80,6 +108,10 @@ class Client:
     ) -> Document: ...
     async def create(self, kind: Any, document: Any = None, *, dry_run: bool = False) -> Any:
         """Create an object (its namespace from its metadata). Raises AlreadyExists."""
+        resource, body = _body(kind, document)
+        path = resource.path(body["metadata"].get("namespace", ""))
+        answer = await self._write("POST", resource, path, body, dry_run=dry_run)
+        return answer if kind is resource else read(answer, type(kind))
 
     @overload
     async def update(self, kind: O, *, subresource: str = "") -> O: ...
@@ -89,6 +121,11 @@ class Client:
     ) -> Document: ...
     async def update(self, kind: Any, document: Any = None, *, subresource: str = "") -> Any:
         """Replace an object. Prefer `patch`: a Struct does not know all fields."""
+        resource, body = _body(kind, document)
+        metadata = body["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        answer = await self._write("PUT", resource, path, body)
+        return answer if kind is resource else read(answer, type(kind))
 
     @overload
     async def patch(
@@ -108,6 +145,12 @@ class Client:
         self, kind: Any, key: Key, patch: Any, *, media_type: str = "", subresource: str = ""
     ) -> Any:
         """JSON merge patch (or the given media type) of an object or its subresource."""
+        resource = _resource(kind)
+        if not media_type:
+            media_type = MERGE_PATCH if isinstance(patch, dict) else JSON_PATCH
+        path = resource.path(key.namespace, key.name, subresource)
+        answer = await self._write("PATCH", resource, path, patch, media_type=media_type)
+        return answer if kind is resource else read(answer, kind)
 
     async def apply(
         self,
@@ -120,7 +163,14 @@ class Client:
         dry_run: bool = False,
     ) -> Document:
         """Server-side apply. Raises Conflict when another manager owns a field and not force."""
-        raise NotImplementedError
+        metadata = document["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        query = {"force": "true"} if force else {}
+        if field_manager:
+            query["fieldManager"] = field_manager
+        return await self._write(
+            "PATCH", resource, path, document, query=query, media_type=APPLY_PATCH, dry_run=dry_run
+        )
 
     async def delete(
         self,
@@ -130,7 +180,22 @@ class Client:
         uid: str = "",
         propagation: Propagation | None = None,
     ) -> None:
-        """Ask for deletion; the object may live on while finalizers hold it. Raises NotFound."""
+        """Ask for deletion; the object may live on while finalizers hold it. Raises NotFound.
+
+        With `uid`, Conflict is raised when the name belongs to another object by now.
+        """
+        resource = _resource(kind)
+        options: Document = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if propagation is not None:
+            options["propagationPolicy"] = propagation
+        path = resource.path(key.namespace, key.name)
+        answer = await self._send(Request("DELETE", path, {}, _JSON, options))
+        if self.observe is not None:
+            told = answer if answer.get("kind") != "Status" else _gone(key, answer)
+            if told is not None:
+                self.observe(resource, told)
 
     def watch(
         self,
@@ -143,10 +208,138 @@ class Client:
         initial_events: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Events after `resource_version`; Expired when that is too old, on opening or later."""
-        raise NotImplementedError
+        query = _selectors(labels, fields)
+        query |= {"watch": "true", "allowWatchBookmarks": "true"}
+        if resource_version:
+            query["resourceVersion"] = resource_version
+        if initial_events:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        return EventStream(self.transport, Request("GET", resource.path(namespace), query))
 
     async def raw(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None
     ) -> Document:
-        """Any request whose answer is one JSON document (discovery, version, subresources)."""
-        raise NotImplementedError
+        """Any request whose answer is one JSON document (discovery, version, subresources).
+
+        Writes are never repeated here: an eviction's 429 is an answer, not an overload.
+        """
+        headers = {} if body is None else _JSON
+        request = Request(method, path, query or {}, headers, body)
+        if method == "GET":
+            return await self._send(request)
+        reply = await self.transport(request)
+        if reply.status >= 400:
+            raise failure_of(reply)
+        return document_of(reply)
+
+    async def _write(
+        self,
+        method: str,
+        resource: Resource,
+        path: str,
+        body: Any,
+        *,
+        query: dict[str, str] | None = None,
+        media_type: str = "",
+        dry_run: bool = False,
+    ) -> Document:
+        asked = self._write_query if query is None else self._write_query | query
+        if dry_run:
+            asked = asked | {"dryRun": "All"}
+        headers = {"content-type": media_type} if media_type else _JSON
+        answer = await self._send(Request(method, path, asked, headers, body))
+        if self.observe is not None and not dry_run:
+            self.observe(resource, answer)
+        return answer
+
+    async def _pages(self, path: str, query: Mapping[str, str]) -> tuple[Sequence[Document], str]:
+        items: list[Document] = []
+        page: Mapping[str, str] = {**query, "limit": str(PAGE)}
+        while True:
+            try:
+                answer = await self._send(Request("GET", path, page))
+            except Expired:
+                if "continue" not in page:
+                    raise
+                # The server forgot the state that the pages are of: ask for all in one answer.
+                return _page(await self._send(Request("GET", path, query)))
+            found, version = _page(answer)
+            items += found
+            token = answer["metadata"].get("continue")
+            if not token:
+                return items, version
+            page = {**query, "limit": str(PAGE), "continue": token}
+
+    async def _send(self, request: Request) -> Document:
+        reply = await self.transport(request)
+        for _ in range(ATTEMPTS):
+            if reply.status < 400:
+                body = reply.body
+                return body if isinstance(body, dict) else document_of(reply)
+            error = failure_of(reply)
+            wait = _safe_to_repeat(request, error)
+            if wait is None:
+                raise error
+            await asyncio.sleep(wait)
+            reply = await self.transport(request)
+        if reply.status < 400:
+            return document_of(reply)
+        raise failure_of(reply)
+
+
+def over_network(transport: Transport) -> bool:
+    """Whether a transport crosses a network (then reads are paged, and its peer is probed).
+
+    Transports that do say so in an attribute of this name; wrappers pass it on.
+    """
+    return bool(getattr(transport, "over_network", False))
+
+
+_JSON: Final = {"content-type": "application/json"}
+
+
+def _resource(kind: Any) -> Resource:
+    if isinstance(kind, Resource):
+        return kind
+    found: Resource = kind.RESOURCE
+    return found
+
+
+def _body(kind: Any, document: Document | None) -> tuple[Resource, Document]:
+    if isinstance(kind, Object):
+        return kind.RESOURCE, written(kind)
+    assert document is not None
+    return kind, document
+
+
+def _selectors(labels: str, fields: str) -> dict[str, str]:
+    query = {}
+    if labels:
+        query["labelSelector"] = labels
+    if fields:
+        query["fieldSelector"] = fields
+    return query
+
+
+def _page(answer: Document) -> tuple[Sequence[Document], str]:
+    return answer.get("items") or [], answer["metadata"]["resourceVersion"]
+
+
+def _gone(key: Key, answer: Document) -> Document | None:
+    """What an observer is told of a deletion whose answer is only a Status."""
+    uid = (answer.get("details") or {}).get("uid")
+    if not uid:
+        return None
+    metadata = {"name": key.name, "uid": uid, "deletionTimestamp": ""}
+    return {"metadata": metadata | ({"namespace": key.namespace} if key.namespace else {})}
+
+
+def _safe_to_repeat(request: Request, error: ApiError) -> float | None:
+    """Seconds after which the request may be sent again without doing anything twice."""
+    if error.retry_after is None or error.retry_after > LONGEST_WAIT:
+        return None
+    if isinstance(error, TooManyRequests):
+        return error.retry_after
+    if request.method == "GET" and isinstance(error, ServerError):
+        return error.retry_after if error.status().get("code") == 503 else None
+    return None

@@ -7,34 +7,22 @@ what was deleted since, and a relist never replaces what is newer than the list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+import asyncio
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Generic, TypeVar, overload
 
 from kapy.client.client import Client
+from kapy.engine.reflector import Reflector
+from kapy.engine.store import Change as Change
+from kapy.engine.store import Handler, IndexValues, Store
 from kapy.kube import Document, Key
-from kapy.kube.meta import Object
+from kapy.kube.meta import Object, read
 from kapy.kube.names import Resource
+from kapy.kube.selectors import parse_labels
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Object)  # noqa: E741
-
-
-class Change(NamedTuple):
-    """One object before and after; both are shared documents, do not change them."""
-
-    old: Document | None
-    new: Document | None
-
-    @property
-    def document(self) -> Document:
-        """The newest that is known of the object."""
-        found = self.new if self.new is not None else self.old
-        assert found is not None
-        return found
-
-
-Handler = Callable[[Change], None]
-IndexValues = Callable[[Document], Iterable[str]]
 
 
 class Informer(Generic[T]):
@@ -44,55 +32,116 @@ class Informer(Generic[T]):
     foreign ones (shared: do not change).
     """
 
-    resource: Resource
+    __slots__ = ("__weakref__", "_read", "_store", "resource")
+
+    def __init__(self, kind: Any, store: Store) -> None:
+        foreign = isinstance(kind, Resource)
+        self.resource: Resource = kind if foreign else kind.RESOURCE
+        self._read: Callable[[Document], Any] = _same if foreign else lambda doc: read(doc, kind)
+        self._store = store
 
     def get(self, key: Key) -> T | None:
         """The object, or None when it is not there."""
-        raise NotImplementedError
+        document = self._store.objects.get(key)
+        return None if document is None else self._read(document)
 
     def raw(self, key: Key) -> Document | None:
         """The shared document, or None."""
-        raise NotImplementedError
+        return self._store.objects.get(key)
 
     def list(self, namespace: str | None = None) -> Sequence[T]:
         """All objects (of a namespace), in the order of their keys."""
-        raise NotImplementedError
+        return self._these(self._store.keys(namespace))
 
     def add_index(self, name: str, values: IndexValues) -> None:
         """Keep an index; adding the same name again is allowed and does nothing."""
-        raise NotImplementedError
+        self._store.add_index(name, values)
 
     def indexed(self, name: str, value: str) -> Sequence[T]:
         """The objects that have `value` in the index, in the order of their keys."""
-        raise NotImplementedError
+        return self._these(self._store.indexed(name, value))
 
     def subscribe(self, handler: Handler) -> Callable[[], None]:
         """Call `handler` for each object there is and each change after; returns the undo."""
-        raise NotImplementedError
+        return self._store.subscribe(handler)
 
     async def synced(self) -> None:
         """Wait until the first list is in."""
-        raise NotImplementedError
+        await self._store.synced()
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether the first list is in."""
+        return self._store.is_synced
+
+    def _these(self, keys: Sequence[Key]) -> Sequence[T]:
+        objects, as_asked = self._store.objects, self._read
+        return [as_asked(objects[key]) for key in keys]
+
+
+def _same(document: Document) -> Document:
+    return document
 
 
 class Cache:
-    """The informers of one program, one per resource (and label selector)."""
+    """The informers of one program, one store per resource (and label selector)."""
 
-    def __init__(self, client: Client) -> None: ...
+    def __init__(self, client: Client, *, random: Random | None = None) -> None:
+        self._client = client
+        self._random = random or Random()
+        self._informers: dict[tuple[Any, str], Informer[Any]] = {}
+        self._stores: dict[Resource, dict[str, Store]] = {}
+        self._reflectors: list[Reflector] = []
+        self._group: asyncio.TaskGroup | None = None
 
     @overload
     def informer(self, kind: type[O], *, labels: str = "") -> Informer[O]: ...
     @overload
     def informer(self, kind: Resource, *, labels: str = "") -> Informer[Document]: ...
     def informer(self, kind: Any, *, labels: str = "") -> Any:
-        """The informer of a kind: made for the first caller, started by (or during) `run`."""
-        raise NotImplementedError
+        """The informer of a kind: made for the first caller, started by (or during) `run`.
+
+        The typed and the untyped informer of one resource share what they hold.
+        """
+        found = self._informers.get((kind, labels))
+        if found is None:
+            resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+            found = Informer(kind, self._store(resource, labels))
+            self._informers[(kind, labels)] = found
+        return found
 
     def observe(self, resource: Resource, document: Document) -> None:
         """Take in what a write of ours returned."""
+        stores = self._stores.get(resource)
+        if stores is not None:
+            for store in stores.values():
+                store.observe(document)
 
     async def synced(self) -> None:
         """Wait until every informer that was asked for has its first list."""
+        for stores in tuple(self._stores.values()):
+            for store in tuple(stores.values()):
+                await store.synced()
 
     async def run(self) -> None:
         """Keep all informers up to date, those asked for later too; until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for reflector in self._reflectors:
+                    group.create_task(reflector.run(), name=str(reflector))
+                await asyncio.get_running_loop().create_future()
+        finally:
+            self._group = None
+
+    def _store(self, resource: Resource, labels: str) -> Store:
+        stores = self._stores.setdefault(resource, {})
+        store = stores.get(labels)
+        if store is None:
+            store = Store(parse_labels(labels) if labels else None)
+            stores[labels] = store
+            reflector = Reflector(self._client, resource, store, self._random, labels=labels)
+            self._reflectors.append(reflector)
+            if self._group is not None:
+                self._group.create_task(reflector.run(), name=str(reflector))
+        return store

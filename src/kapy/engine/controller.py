@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeAlias
+from random import Random
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from kapy.engine.cache import Change, Informer
+from kapy.engine.failure import is_ordinary, is_ours, patience, told
+from kapy.engine.measures import Measures
+from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.result import Result
 from kapy.kube import Key
 
+log = logging.getLogger(__name__)
+
 Reconcile: TypeAlias = Callable[[Key], Awaitable[Result]]
 Mapper: TypeAlias = Callable[[Change], Iterable[Key]]
+
+FIRST_RETRY: Final = 0.005
+LONGEST_RETRY: Final = 1000.0
 
 
 def own_key(change: Change) -> Iterable[Key]:
@@ -26,19 +38,86 @@ class Controller:
 
     def __init__(self, name: str, reconcile: Reconcile, *, concurrency: int = 10) -> None:
         self.name = name
+        self.concurrency = concurrency
+        self.random = Random()
+        self.measures = Measures(self)
+        self._reconcile = reconcile
+        # Weak: informers of workload clusters come and go.
+        self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
+        self._failures: dict[Key, int] = {}
+        self.queue = Queue(self.measures)
 
     def watch(self, informer: Informer[Any], keys: Mapper = own_key) -> None:
         """Enqueue `keys(change)` on each change; calling it again with the same pair does nothing.
 
         Objects of the first list come with low priority, as upstream's priority queue does.
         """
+        mappers = self._watched.setdefault(informer, set())
+        if keys in mappers:
+            return
+        mappers.add(keys)
+        add = self.queue.add
+
+        def handle(change: Change) -> None:
+            priority = INITIAL if change.initial else 0
+            for key in keys(change):
+                add(key, priority)
+
+        informer.subscribe(handle)
 
     def enqueue(self, key: Key, *, priority: int = 0) -> None:
         """Ask for a reconcile of `key`, as soon as a worker is free."""
+        self.queue.add(key, priority)
 
     def waiting(self, key: Key) -> str | None:
         """Why the key waits for a timer ("requeue in 10s: …"), None when it waits for a change."""
-        raise NotImplementedError
+        timer = self.queue.waiting(key)
+        if timer is None:
+            return None
+        due, because = timer
+        seconds = max(0.0, due - asyncio.get_running_loop().time())
+        kind = "retry" if key in self._failures else "requeue"
+        return f"{kind} in {seconds:.3g}s: {because}"
 
     async def run(self) -> None:
         """Work until cancelled; on cancellation, running reconciles are cancelled and awaited."""
+        self.queue.open()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.concurrency):
+                    group.create_task(self._work(), name=f"{self.name} worker {number}")
+        finally:
+            self.queue.close()
+
+    async def _work(self) -> None:
+        queue, measures, now = self.queue, self.measures, asyncio.get_running_loop().time
+        while True:
+            key = await queue.take()
+            try:
+                result = await self._reconcile(key)
+            except Exception as error:
+                measures.finished("error", now() - queue.running[key])
+                self._failed(key, error)
+            else:
+                after = result.after
+                seconds = now() - queue.running[key]
+                measures.finished("success" if after is None else "requeue_after", seconds)
+                if self._failures:
+                    self._failures.pop(key, None)
+                if not queue.done(key) and after is not None:
+                    queue.add_after(key, after.total_seconds(), result.because, retry=True)
+            # A reconcile that never had to wait would keep the loop from everybody else.
+            await asyncio.sleep(0)
+
+    def _failed(self, key: Key, error: Exception) -> None:
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        because = told(error)
+        level = logging.DEBUG if is_ordinary(error) else logging.ERROR
+        trace = None if is_ours(error) else error
+        log.log(level, "%s: reconciling %s: %s", self.name, key, because, exc_info=trace)
+        if self.queue.done(key):
+            return
+        delay = min(FIRST_RETRY * 2.0 ** min(failures, 32), LONGEST_RETRY)
+        delay *= 0.75 + self.random.random() / 2
+        self.queue.add_after(key, max(delay, patience(error)), because, retry=True)

@@ -2,8 +2,133 @@
 
 from __future__ import annotations
 
-from kapy.kube import Document
+import asyncio
+import logging
+from collections import deque
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+from typing import Final, Literal, NamedTuple
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.engine.correlation import About, Correlator, Lru, Verdict
+from kapy.engine.reflector import Backoff
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, KapyError, NotFound, ServerError, TooManyRequests
 from kapy.kube.meta import Object
+from kapy.kube.names import EVENTS
+
+log = logging.getLogger(__name__)
+
+QUEUED: Final = 1000
+ATTEMPTS: Final = 12
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Recorded(NamedTuple):
+    about: About
+    message: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    key: Key
+    count: int
+
+
+class Journal:
+    """The one queue of a program's events, and the writer that empties it."""
+
+    def __init__(self, client: Client, clock: Clock, random: Random | None = None) -> None:
+        self._client = client
+        self._clock = clock
+        self._random = random or Random()
+        self._queue: deque[_Recorded] = deque(maxlen=QUEUED)
+        self._arrived = asyncio.Event()
+        self._correlator = Correlator()
+        self._written: Lru[_Written] = Lru()
+        self._last = 0
+
+    def record(self, about: About, message: str) -> None:
+        """Queue an event; a full queue drops the oldest."""
+        self._queue.append(_Recorded(about, message, self._clock()))
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Write queued events until cancelled."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._queue:
+                recorded = self._queue.popleft()
+                now = (recorded.at - _EPOCH).total_seconds()
+                verdict = self._correlator.judge(recorded.about, recorded.message, now)
+                if verdict is not None:
+                    await self._write(recorded, verdict)
+
+    async def _write(self, recorded: _Recorded, verdict: Verdict) -> None:
+        """Try for a while; events tell what happened and are not worth more than that."""
+        backoff = Backoff(self._random, longest=10.0)
+        for _ in range(ATTEMPTS):
+            try:
+                await self._write_once(recorded, verdict)
+                return
+            except KapyError as error:
+                if isinstance(error, ApiError) and not _may_pass(error):
+                    log.info("event %s is dropped: %s", recorded.about.reason, error)
+                    return
+                await asyncio.sleep(backoff.next(error))
+        log.info("event %s is dropped: the server does not answer", recorded.about.reason)
+
+    async def _write_once(self, recorded: _Recorded, verdict: Verdict) -> None:
+        earlier = self._written.get(verdict.identity)
+        if earlier is not None:
+            count = earlier.count + 1
+            patch = {
+                "count": count,
+                "lastTimestamp": _rfc3339(recorded.at),
+                "message": verdict.message,
+            }
+            try:
+                await self._client.patch(EVENTS, earlier.key, patch)
+            except NotFound:
+                self._written.forget(verdict.identity)  # its time to live is over: begin anew
+            else:
+                self._written.put(verdict.identity, _Written(earlier.key, count))
+                return
+        event = self._event(recorded, verdict.message)
+        await self._client.create(EVENTS, event)
+        self._written.put(verdict.identity, _Written(Key.of(event), 1))
+
+    def _event(self, recorded: _Recorded, message: str) -> Document:
+        about, at = recorded.about, _rfc3339(recorded.at)
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{about.name}.{self._nanoseconds(recorded.at):x}",
+                "namespace": about.namespace or "default",
+            },
+            "involvedObject": _involved(about),
+            "reason": about.reason,
+            "message": message,
+            "source": {"component": about.component},
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+            "type": about.type,
+            "reportingComponent": about.component,
+            "reportingInstance": "",
+        }
+
+    def _nanoseconds(self, at: datetime) -> int:
+        """The moment, moved on where needed so that no two events have one name."""
+        since = at - _EPOCH
+        now = (since.days * 86400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+        self._last = max(self._last + 1, now)
+        return self._last
 
 
 class Recorder:
@@ -12,11 +137,78 @@ class Recorder:
     Equal events are counted up instead of written again; a full queue drops the oldest.
     """
 
+    __slots__ = ("_component", "_journal")
+
+    def __init__(self, journal: Journal, component: str) -> None:
+        self._journal = journal
+        self._component = component
+
+    def named(self, component: str) -> Recorder:
+        """A recorder for one controller (`machine-controller`), with the same queue."""
+        return Recorder(self._journal, component)
+
     def normal(self, about: Object | Document, reason: str, message: str) -> None:
         """Something happened as it should."""
+        self._record(about, "Normal", reason, message)
 
     def warning(self, about: Object | Document, reason: str, message: str) -> None:
         """Something happened that a person should look at."""
+        self._record(about, "Warning", reason, message)
 
     async def run(self) -> None:
         """Write queued events until cancelled."""
+        await self._journal.run()
+
+    def _record(
+        self,
+        about: Object | Document,
+        kind: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+    ) -> None:
+        self._journal.record(_about(about, self._component, kind, reason), message)
+
+
+def _about(about: Object | Document, component: str, kind: str, reason: str) -> About:
+    if isinstance(about, Object):
+        resource, metadata = about.RESOURCE, about.metadata
+        return About(
+            component,
+            resource.kind,
+            metadata.namespace,
+            metadata.name,
+            metadata.uid,
+            resource.api_version,
+            kind,
+            reason,
+        )
+    found = about["metadata"]
+    return About(
+        component,
+        about["kind"],
+        found.get("namespace", ""),
+        found["name"],
+        found.get("uid", ""),
+        about["apiVersion"],
+        kind,
+        reason,
+    )
+
+
+def _involved(about: About) -> Document:
+    reference = {
+        "kind": about.kind,
+        "namespace": about.namespace,
+        "name": about.name,
+        "uid": about.uid,
+        "apiVersion": about.api_version,
+    }
+    return {name: value for name, value in reference.items() if value}
+
+
+def _rfc3339(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _may_pass(error: ApiError) -> bool:
+    return isinstance(error, (ServerError, TooManyRequests))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
+from random import Random
 
 from kapy._aio.clock import Clock
+from kapy._aio.services import run_together
 from kapy.client.client import Client
 from kapy.engine.cache import Cache
 from kapy.engine.controller import Controller
-from kapy.engine.events import Recorder
+from kapy.engine.events import Journal, Recorder
 from kapy.kube.http import Transport
 
 
@@ -17,6 +20,7 @@ class Runtime:
     """One program's client, cache, events, clock and controllers.
 
     The client writes through the cache: what a controller wrote, it reads back at once.
+    random: where all jitter of this program comes from; a seeded one makes a run repeatable.
     """
 
     client: Client
@@ -24,14 +28,30 @@ class Runtime:
     events: Recorder
     clock: Clock
     controllers: list[Controller] = field(default_factory=list)
+    random: Random = field(default_factory=Random)
 
     @classmethod
-    def on(cls, transport: Transport, *, clock: Clock, field_manager: str = "kapy") -> Runtime:
+    def on(
+        cls,
+        transport: Transport,
+        *,
+        clock: Clock,
+        field_manager: str = "kapy",
+        random: Random | None = None,
+    ) -> Runtime:
         """A runtime on one API server."""
-        raise NotImplementedError
+        random = random or Random()
+        client = Client(transport, field_manager=field_manager)
+        cache = Cache(client, random=random)
+        client.observe = cache.observe
+        # Events are written past the cache: nobody reads them back.
+        journal = Journal(Client(transport, field_manager=field_manager), clock, random)
+        events = Recorder(journal, field_manager)
+        return cls(client=client, cache=cache, events=events, clock=clock, random=random)
 
     def add(self, controller: Controller) -> Controller:
-        """Run this controller too."""
+        """Run this controller too (before `run`)."""
+        controller.random = self.random
         self.controllers.append(controller)
         return controller
 
@@ -40,3 +60,18 @@ class Runtime:
 
         No task is left when this returns.
         """
+        await run_together(
+            cache=self.cache.run, events=self.events.run, controllers=self._run_controllers
+        )
+
+    async def _run_controllers(self) -> None:
+        await self.cache.synced()
+        if not self.controllers:
+            await asyncio.get_running_loop().create_future()
+        # A controller may have the name of another one: the number keeps both.
+        await run_together(
+            **{
+                f"{controller.name} #{number}": controller.run
+                for number, controller in enumerate(self.controllers)
+            }
+        )

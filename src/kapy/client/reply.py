@@ -1,0 +1,57 @@
+"""What a Reply holds: a document, or the error that a failed one stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kapy.kube import Document
+from kapy.kube.errors import ApiError, error_of
+from kapy.kube.http import Reply
+
+
+def document_of(reply: Reply) -> Document:
+    """The document that a reply carries; raises ServerError when it is not a JSON object."""
+    body = reply.body
+    if isinstance(body, dict):
+        return body
+    if isinstance(body, bytes):
+        try:
+            found = msgspec.json.decode(body)
+        except msgspec.DecodeError as error:
+            raise error_of(502, {"message": f"the answer is not JSON: {error}"}) from None
+        if isinstance(found, dict):
+            return found
+    raise error_of(502, {"message": "the answer is not a JSON object"})
+
+
+def failure_of(reply: Reply) -> ApiError:
+    """The error of a reply whose status says failure; a body that is no Status becomes its text."""
+    wait = retry_after(reply.headers)
+    body: Any = reply.body
+    if isinstance(body, bytes):
+        try:
+            body = msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            body = body.decode("utf-8", "replace").strip()[:500]
+    if isinstance(body, dict) and body.get("kind", "Status") == "Status":
+        return error_of(reply.status, {"code": reply.status, **body}, retry_after=wait)
+    message = body if isinstance(body, str) and body else f"the server answered {reply.status}"
+    status = {"kind": "Status", "message": message, "code": reply.status}
+    return error_of(reply.status, status, retry_after=wait)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds of a Retry-After header; None when there is none that is a number of seconds.
+
+    Kubernetes never sends the date form.
+    """
+    text = headers.get("retry-after") or headers.get("Retry-After")
+    if text is None:
+        return None
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None

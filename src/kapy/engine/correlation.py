@@ -1,0 +1,113 @@
+"""Which events are written, counted up, put together or dropped (client-go's EventCorrelator).
+
+* Equal events are one Event with a `count`.
+* More than ten of one kind about one object within ten minutes, which differ in their message
+  only, are put together into one whose message says so.
+* One source may record 25 events about one object at once, then one every five minutes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, TypeVar
+
+V = TypeVar("V")
+
+REMEMBERED: Final = 4096
+SIMILAR: Final = 10
+SIMILAR_WITHIN: Final = 600.0
+BURST: Final = 25
+REFILL: Final = 300.0  # seconds for one more event
+COMBINED: Final = "(combined from similar events): "
+
+
+class About(NamedTuple):
+    """What makes two events be about the same: who records, about which object, what."""
+
+    component: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    api_version: str
+    type: str
+    reason: str
+
+
+class Verdict(NamedTuple):
+    """What becomes of an event: the message to show, and the identity that it is counted under."""
+
+    message: str
+    identity: tuple[About, str]
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    since: float
+
+
+@dataclass(slots=True)
+class _Similar:
+    last: float
+    messages: set[str] = field(default_factory=set)
+
+
+class Lru(Generic[V]):
+    """The most recently used entries of a map."""
+
+    def __init__(self, size: int = REMEMBERED) -> None:
+        self._size = size
+        self._entries: OrderedDict[object, V] = OrderedDict()
+
+    def get(self, key: object) -> V | None:
+        """The entry, which is young again; None when it was never there or is forgotten."""
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: object, value: V) -> V:
+        """Remember an entry, forgetting the one that was not used for longest."""
+        self._entries[key] = value
+        if len(self._entries) > self._size:
+            self._entries.popitem(last=False)
+        return value
+
+    def forget(self, key: object) -> None:
+        """Drop an entry."""
+        self._entries.pop(key, None)
+
+
+class Correlator:
+    """Judges events by what was recorded before; times are seconds of any steady clock."""
+
+    def __init__(self) -> None:
+        self._buckets: Lru[_Bucket] = Lru()
+        self._similar: Lru[_Similar] = Lru()
+
+    def judge(self, about: About, message: str, now: float) -> Verdict | None:
+        """What to record of an event; None drops it (a flood)."""
+        if not self._admitted(about, now):
+            return None
+        similar = self._similar.get(about)
+        if similar is None or now - similar.last > SIMILAR_WITHIN:
+            similar = self._similar.put(about, _Similar(now))
+        similar.last = now
+        similar.messages.add(message)
+        if len(similar.messages) < SIMILAR:
+            return Verdict(message, (about, message))
+        if len(similar.messages) > SIMILAR:
+            similar.messages.pop()  # the set must only say "many"
+        return Verdict(COMBINED + message, (about, COMBINED))
+
+    def _admitted(self, about: About, now: float) -> bool:
+        source = about[:6]
+        bucket = self._buckets.get(source) or self._buckets.put(source, _Bucket(BURST, now))
+        bucket.tokens = min(BURST, bucket.tokens + (now - bucket.since) / REFILL)
+        bucket.since = now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True

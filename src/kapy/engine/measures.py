@@ -1,0 +1,74 @@
+"""What one controller counts while it works: plain numbers, read when somebody scrapes.
+
+Incrementing them must cost next to nothing; `kapy.engine.metrics` turns them into Prometheus'
+families.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from kapy.engine.controller import Controller
+
+Outcome = Literal["success", "error", "requeue", "requeue_after"]
+
+RECONCILE_BUCKETS: Final = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8),
+    *(0.9, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0),
+    *(15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
+)
+QUEUE_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+
+
+class Histogram:
+    """Counts of observed seconds by upper bound."""
+
+    __slots__ = ("bounds", "counts", "sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one duration."""
+        self.counts[bisect_left(self.bounds, seconds)] += 1
+        self.sum += seconds
+
+
+class Measures:
+    """The numbers of one controller and its queue."""
+
+    __slots__ = ("adds", "controller", "outcomes", "reconcile", "retries", "waited", "worked")
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+        self.outcomes: dict[Outcome, int] = {
+            "error": 0,
+            "requeue": 0,
+            "requeue_after": 0,
+            "success": 0,
+        }
+        self.reconcile = Histogram(RECONCILE_BUCKETS)
+        self.waited = Histogram(QUEUE_BUCKETS)
+        self.worked = Histogram(QUEUE_BUCKETS)
+        self.adds = 0
+        self.retries = 0
+
+    def added(self, *, retry: bool) -> None:
+        """A key was asked for and was not in the queue."""
+        self.adds += 1
+        if retry:
+            self.retries += 1
+
+    def taken(self, waited: float) -> None:
+        """A key that waited so many seconds is being worked on."""
+        self.waited.observe(waited)
+
+    def finished(self, outcome: Outcome, seconds: float) -> None:
+        """One reconcile ended."""
+        self.outcomes[outcome] += 1
+        self.reconcile.observe(seconds)
+        self.worked.observe(seconds)

@@ -1,0 +1,167 @@
+"""The order in which a controller works: by priority, then first come first served.
+
+A key stands in the queue once, however often it is asked for. A key that is being worked on is
+not handed out again; asked for meanwhile, it comes back when it is done. A key may instead wait
+for a timer, with the reason; being asked for ends that wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import NamedTuple, Protocol
+
+from kapy.kube import Key
+
+INITIAL = -100
+"""Priority of objects that were there when the program started (upstream's priority queue)."""
+
+
+class Watching(Protocol):
+    """Who is told what happens in a queue (metrics)."""
+
+    def added(self, *, retry: bool) -> None:
+        """A key was asked for and was not in the queue."""
+        ...
+
+    def taken(self, waited: float) -> None:
+        """A key that waited so many seconds is being worked on."""
+        ...
+
+
+class _Place(NamedTuple):
+    order: tuple[int, int]
+    since: float
+
+
+class _Timer(NamedTuple):
+    handle: asyncio.TimerHandle
+    because: str
+
+
+class Queue:
+    """Keys to work on."""
+
+    def __init__(self, watching: Watching | None = None) -> None:
+        self.watching = watching
+        self.running: dict[Key, float] = {}
+        self._heap: list[tuple[int, int, Key]] = []
+        self._places: dict[Key, _Place] = {}
+        self._dirty: dict[Key, int] = {}
+        self._timers: dict[Key, _Timer] = {}
+        self._count = 0
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._now: Callable[[], float] = lambda: 0.0
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def by_priority(self) -> dict[int, int]:
+        """How many keys wait for a worker, by priority."""
+        counts: dict[int, int] = {}
+        for place in self._places.values():
+            priority = -place.order[0]
+            counts[priority] = counts.get(priority, 0) + 1
+        return counts
+
+    def add(self, key: Key, priority: int = 0, *, retry: bool = False) -> None:
+        """Ask for a key; a higher priority than before moves it forward."""
+        if self._timers:
+            self._forget_timer(key)
+        if key in self.running:
+            self._dirty[key] = max(priority, self._dirty.get(key, priority))
+            return
+        place = self._places.get(key)
+        if place is not None and -place.order[0] >= priority:
+            return
+        self._count += 1
+        order = (-priority, self._count)
+        self._places[key] = _Place(order, self._now() if place is None else place.since)
+        heappush(self._heap, (*order, key))
+        if place is None and self.watching is not None:
+            self.watching.added(retry=retry)
+        if self._idle:
+            self._wake_one()
+
+    def add_after(self, key: Key, delay: float, because: str, *, retry: bool = False) -> None:
+        """Ask for a key after `delay` seconds, unless it is asked for before."""
+        if key in self._places or key in self._dirty:
+            return
+        self._forget_timer(key)
+        loop = asyncio.get_running_loop()
+        handle = loop.call_later(delay, self._due, key, retry)
+        self._timers[key] = _Timer(handle, because)
+
+    def waiting(self, key: Key) -> tuple[float, str] | None:
+        """When (loop time) the timer of a key fires, and why it waits."""
+        timer = self._timers.get(key)
+        return None if timer is None else (timer.handle.when(), timer.because)
+
+    async def take(self) -> Key:
+        """The next key, as soon as there is one; give it back with `done`."""
+        while True:
+            while self._heap:
+                priority, count, key = heappop(self._heap)
+                place = self._places.get(key)
+                if place is not None and place.order == (priority, count):
+                    del self._places[key]
+                    now = self._now()
+                    self.running[key] = now
+                    if self.watching is not None:
+                        self.watching.taken(now - place.since)
+                    return key
+            await self._wait()
+
+    def done(self, key: Key) -> bool:
+        """The work on a key ended; True if it was asked for meanwhile (and is queued again)."""
+        del self.running[key]
+        if not self._dirty:
+            return False
+        priority = self._dirty.pop(key, None)
+        if priority is None:
+            return False
+        self.add(key, priority)
+        return True
+
+    def open(self) -> None:
+        """Measure waits from now on, by the running loop's time."""
+        self._now = asyncio.get_running_loop().time
+        now = self._now()
+        self._places = {key: _Place(place.order, now) for key, place in self._places.items()}
+
+    def close(self) -> None:
+        """Cancel all timers."""
+        for timer in self._timers.values():
+            timer.handle.cancel()
+        self._timers.clear()
+
+    def _due(self, key: Key, retry: bool) -> None:  # noqa: FBT001 - a loop callback
+        self._timers.pop(key, None)
+        self.add(key, retry=retry)
+
+    def _forget_timer(self, key: Key) -> None:
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.handle.cancel()
+
+    async def _wait(self) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idle.append(future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                self._wake_one()  # it was woken and cannot come: let another worker
+            raise
+        finally:
+            if future in self._idle:
+                self._idle.remove(future)
+
+    def _wake_one(self) -> None:
+        while self._idle:
+            future = self._idle.popleft()
+            if not future.done():
+                future.set_result(None)
+                return

@@ -1,0 +1,127 @@
+"""The watch state machine: list, watch from there, resume, and list again when too old.
+
+    list ──ok──▶ watch ──ends──▶ watch from the last resourceVersion
+     ▲             │
+     └──── 410 ────┘        any other failure: wait (back-off with jitter, Retry-After), then go on
+
+No failure ends it and no failure makes it spin: two requests in a row without a pause happen only
+after a watch that lived for a while, or after the first 410 of a watch that did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from random import Random
+from typing import Final, Protocol
+
+from kapy.client.client import Client
+from kapy.client.stream import Event
+from kapy.kube import Document
+from kapy.kube.errors import ApiError, Expired, KapyError
+from kapy.kube.names import Resource
+
+log = logging.getLogger(__name__)
+
+FIRST_DELAY: Final = 0.1
+LONGEST_DELAY: Final = 30.0
+LIVED: Final = 5.0  # seconds after which a watch that ends counts as having worked
+
+
+class Sink(Protocol):
+    """Where a reflector puts what it reads."""
+
+    def replace(self, items: Sequence[Document], version: str) -> None:
+        """Take in a whole list as of `version`."""
+        ...
+
+    def take(self, event: Event) -> None:
+        """Take in one watch event."""
+        ...
+
+
+class Backoff:
+    """Growing pauses with jitter: a fleet that lost one server must not come back in step."""
+
+    def __init__(
+        self, random: Random, *, first: float = FIRST_DELAY, longest: float = LONGEST_DELAY
+    ) -> None:
+        self._random = random
+        self._first = first
+        self._longest = longest
+        self._failures = 0
+
+    def reset(self) -> None:
+        """It worked: the next pause is short again."""
+        self._failures = 0
+
+    def next(self, error: BaseException | None = None) -> float:
+        """Seconds to pause now; at least what the server asked for."""
+        delay = min(self._first * 2.0 ** min(self._failures, 32), self._longest)
+        self._failures += 1
+        delay *= 0.75 + self._random.random() / 2
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        return delay if asked is None else max(delay, asked)
+
+
+class Reflector:
+    """Keeps a sink equal to a server's collection."""
+
+    def __init__(
+        self, client: Client, resource: Resource, sink: Sink, random: Random, *, labels: str = ""
+    ) -> None:
+        self._client = client
+        self._resource = resource
+        self._labels = labels
+        self._sink = sink
+        self._backoff = Backoff(random)
+        self._version = ""
+
+    async def run(self) -> None:
+        """Follow the collection until cancelled."""
+        while True:
+            delay = await self._round()
+            if delay > 0:
+                await asyncio.sleep(delay)
+
+    async def _round(self) -> float:
+        """One list or one watch; returns the seconds to wait before the next."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        error: Exception | None = None
+        try:
+            if not self._version:
+                await self._list()
+                return 0.0
+            await self._watch()
+        except Expired as expired:
+            self._version = ""
+            error = expired
+        except KapyError as failure:
+            error = failure
+            log.info("watching %s: %s: %s", self._resource.plural, type(error).__name__, error)
+        except Exception as failure:
+            # A document without metadata, say. Nothing is known any more: list again.
+            self._version = ""
+            error = failure
+            log.exception("watching %s failed", self._resource.plural)
+        if loop.time() - began >= LIVED:
+            self._backoff.reset()
+            if error is None or isinstance(error, Expired):
+                return 0.0
+        return self._backoff.next(error)
+
+    async def _list(self) -> None:
+        listed = await self._client.list(self._resource, labels=self._labels)
+        self._sink.replace(listed.items, listed.resource_version)
+        self._version = listed.resource_version
+
+    async def _watch(self) -> None:
+        opened = self._client.watch(
+            self._resource, resource_version=self._version, labels=self._labels
+        )
+        async with opened as events:
+            async for event in events:
+                self._version = event.document["metadata"]["resourceVersion"]
+                self._sink.take(event)

@@ -1,0 +1,339 @@
+"""What informers show, whatever order lists, watches and answers arrive in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.engine.cache import Cache, Change
+from kapy.kube import Document, Key
+from kapy.kube.errors import Expired, ServerError, TooManyRequests, Unreachable
+from tests.engine.fake_server import WIDGETS, FakeServer, widget
+
+
+class Setting:
+    def __init__(self, server: FakeServer, client: Client, cache: Cache) -> None:
+        self.server, self.client, self.cache = server, client, cache
+        self.widgets = cache.informer(WIDGETS)
+
+    @property
+    def names(self) -> list[str]:
+        return [one["metadata"]["name"] for one in self.widgets.list()]
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Setting]:
+    server = FakeServer()
+    client = Client(server)
+    cache = Cache(client, random=Random(7))
+    client.observe = cache.observe
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(cache.run())
+        yield Setting(server, client, cache)
+        task.cancel()
+
+
+async def test_an_informer_shows_the_list_and_then_every_change() -> None:
+    async with running() as here:
+        here.server.put(widget("b"))
+        here.server.put(widget("a"))
+        await here.cache.synced()
+        assert here.names == ["a", "b"]
+        here.server.put(widget("c"))
+        here.server.remove("a")
+        await asyncio.sleep(1)
+        assert here.names == ["b", "c"]
+        assert here.server.requests == [
+            "LIST /apis/example.com/v1/widgets",
+            "WATCH /apis/example.com/v1/widgets",
+        ]
+
+
+async def test_lists_of_a_namespace_are_its_own() -> None:
+    async with running() as here:
+        for namespace in ("a", "ab", "a-b", "b"):
+            here.server.put(widget("one", namespace))
+            here.server.put(widget("two", namespace))
+        await here.cache.synced()
+        for namespace in ("a", "ab", "a-b", "b"):
+            found = [Key.of(one) for one in here.widgets.list(namespace)]
+            assert found == [Key(namespace, "one"), Key(namespace, "two")]
+        assert here.widgets.list("c") == []
+
+
+async def test_an_index_follows_the_objects() -> None:
+    def colour(document: Document) -> list[str]:
+        return [document["spec"]["colour"]]
+
+    async with running() as here:
+        here.server.put(widget("a", spec={"colour": "red"}))
+        await here.cache.synced()
+        here.widgets.add_index("colour", colour)
+        here.widgets.add_index("colour", lambda document: ["never asked"])
+        here.server.put(widget("b", spec={"colour": "red"}))
+        await asyncio.sleep(1)
+        assert [Key.of(one).name for one in here.widgets.indexed("colour", "red")] == ["a", "b"]
+        here.server.put(widget("a", spec={"colour": "blue"}))
+        here.server.remove("b")
+        await asyncio.sleep(1)
+        assert here.widgets.indexed("colour", "red") == []
+        assert [Key.of(one).name for one in here.widgets.indexed("colour", "blue")] == ["a"]
+
+
+async def test_handlers_hear_of_each_object_once_and_in_order() -> None:
+    heard: list[str] = []
+
+    def note(change: Change) -> None:
+        kind = "+" if change.old is None else "-" if change.new is None else "~"
+        heard.append(f"{kind}{Key.of(change.document).name}{'!' if change.initial else ''}")
+
+    async with running() as here:
+        here.server.put(widget("b"))
+        here.server.put(widget("a"))
+        undo_early = here.widgets.subscribe(note)
+        await here.cache.synced()
+        assert heard == ["+a!", "+b!"]
+        undo_early()
+        heard.clear()
+        undo = here.widgets.subscribe(note)
+        assert heard == ["+a!", "+b!"]
+        heard.clear()
+        here.server.put(widget("a", spec={}))
+        here.server.remove("b")
+        here.server.put(widget("c"))
+        await asyncio.sleep(1)
+        assert heard == ["~a", "-b", "+c"]
+        undo()
+        here.server.put(widget("d"))
+        await asyncio.sleep(1)
+        assert heard == ["~a", "-b", "+c"]
+
+
+async def test_a_handler_that_fails_stops_nobody() -> None:
+    heard: list[Key] = []
+
+    def fail(change: Change) -> None:
+        raise ValueError("a bug")
+
+    async with running() as here:
+        here.widgets.subscribe(fail)
+        here.widgets.subscribe(lambda change: heard.append(Key.of(change.document)))
+        here.server.put(widget("a"))
+        await asyncio.sleep(1)
+        here.server.put(widget("b"))
+        await asyncio.sleep(1)
+        assert [key.name for key in heard] == ["a", "b"]
+
+
+async def test_a_write_is_read_back_at_once_and_heard_once() -> None:
+    heard: list[Change] = []
+    async with running() as here:
+        await here.cache.synced()
+        here.widgets.subscribe(heard.append)
+        await here.client.create(WIDGETS, widget("a"))
+        assert here.names == ["a"]
+        await here.client.patch(WIDGETS, Key("default", "a"), {"spec": {"size": 1}})
+        found = here.widgets.get(Key("default", "a"))
+        assert found is not None
+        assert found["spec"] == {"size": 1}
+        await asyncio.sleep(1)
+        assert len(heard) == 2
+
+
+async def test_what_was_deleted_is_gone_at_once_and_a_late_answer_does_not_bring_it_back() -> None:
+    async with running() as here:
+        late = here.server.put(widget("a"))
+        await here.cache.synced()
+        await here.client.delete(WIDGETS, Key("default", "a"))
+        assert here.names == []
+        here.cache.observe(WIDGETS, late)
+        assert here.names == []
+        again = await here.client.create(WIDGETS, widget("a"))
+        assert here.widgets.get(Key("default", "a")) == again
+        await asyncio.sleep(1)
+        assert here.names == ["a"]
+
+
+async def test_removing_the_last_finalizer_of_a_deleted_object_is_its_end() -> None:
+    async with running() as here:
+        here.server.put(widget("a", metadata={"finalizers": ["x/y"]}))
+        await here.cache.synced()
+        await here.client.delete(WIDGETS, Key("default", "a"))
+        assert here.names == ["a"]
+        await here.client.patch(WIDGETS, Key("default", "a"), {"metadata": {"finalizers": None}})
+        assert here.names == []
+
+
+async def test_a_broken_watch_is_resumed_without_a_list() -> None:
+    async with running() as here:
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.server.break_watches()
+        here.server.put(widget("a"))
+        await asyncio.sleep(1)
+        assert here.names == ["a"]
+        assert [one.split()[0] for one in here.server.requests] == ["LIST", "WATCH", "WATCH"]
+
+
+async def test_a_bookmark_moves_the_point_of_resumption() -> None:
+    async with running() as here:
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.server.bookmark()
+        await asyncio.sleep(1)
+        here.server.forget_history()
+        here.server.break_watches()
+        await asyncio.sleep(1)
+        assert [one.split()[0] for one in here.server.requests] == ["LIST", "WATCH", "WATCH"]
+
+
+async def test_a_watch_that_is_too_old_lists_again_and_finds_what_it_missed() -> None:
+    heard: list[str] = []
+    async with running() as here:
+        here.server.put(widget("a"))
+        here.server.put(widget("b"))
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.widgets.subscribe(
+            lambda change: heard.append(f"{change.new is not None} {Key.of(change.document).name}")
+        )
+        heard.clear()
+        here.server.break_watches(
+            {"type": "ERROR", "object": Expired("too old resource version").status()}
+        )
+        here.server.remove("a")
+        here.server.put(widget("c"))
+        await asyncio.sleep(1)
+        assert here.names == ["b", "c"]
+        assert sorted(heard) == ["False a", "True c"]
+        verbs = [one.split()[0] for one in here.server.requests]
+        assert verbs == ["LIST", "WATCH", "LIST", "WATCH"]
+
+
+async def test_a_stale_list_takes_nothing_back() -> None:
+    async with running() as here:
+        here.server.put(widget("a", spec={"size": 1}))
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        stale = dict(here.server.objects)
+        await here.client.patch(WIDGETS, Key("default", "a"), {"spec": {"size": 2}})
+        await here.client.create(WIDGETS, widget("b"))
+        fresh = dict(here.server.objects)
+        here.server.objects, here.server.stale_lists = stale, 2
+        here.server.break_watches(
+            {"type": "ERROR", "object": Expired("too old resource version").status()}
+        )
+        await asyncio.sleep(0.05)
+        here.server.objects = fresh
+        assert here.server.requests[-2].startswith("LIST")
+        assert here.names == ["a", "b"]
+        found = here.widgets.get(Key("default", "a"))
+        assert found is not None
+        assert found["spec"] == {"size": 2}
+
+
+async def test_an_object_made_anew_under_its_old_name_is_a_removal_and_an_arrival() -> None:
+    heard: list[tuple[bool, bool]] = []
+    async with running() as here:
+        here.server.put(widget("a"))
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.widgets.subscribe(
+            lambda change: heard.append((change.old is not None, change.new is not None))
+        )
+        heard.clear()
+        here.server.break_watches(
+            {"type": "ERROR", "object": Expired("too old resource version").status()}
+        )
+        here.server.remove("a")
+        here.server.put(widget("a"))
+        await asyncio.sleep(1)
+        assert heard == [(True, False), (False, True)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreachable("connection refused"),
+        ServerError("etcd is slow"),
+        TooManyRequests("too many"),
+        Expired("too old"),
+    ],
+)
+async def test_a_server_that_only_fails_is_asked_ever_more_seldom(error: Exception) -> None:
+    async with running() as here:
+        here.server.faults.append(lambda request: error)
+        await asyncio.sleep(60)
+        in_first_minute = len(here.server.requests)
+        assert in_first_minute < 20
+        await asyncio.sleep(600)
+        assert len(here.server.requests) - in_first_minute < 40
+        here.server.faults.clear()
+        here.server.put(widget("a"))
+        await asyncio.sleep(60)
+        assert here.names == ["a"]
+
+
+async def test_a_watch_that_is_refused_at_once_each_time_does_not_spin() -> None:
+    async with running() as here:
+        here.server.faults.append(
+            lambda request: Expired("too old") if "watch" in request.query else None
+        )
+        await asyncio.sleep(60)
+        assert len(here.server.requests) < 40
+
+
+async def test_a_watch_that_ends_at_once_each_time_does_not_spin() -> None:
+    async with running() as here:
+        await here.cache.synced()
+        for _ in range(6000):
+            here.server.break_watches()
+            await asyncio.sleep(0.01)
+        assert len(here.server.requests) < 30
+
+
+async def test_retry_after_is_honoured() -> None:
+    async with running() as here:
+        here.server.faults.append(lambda request: TooManyRequests("wait", retry_after=100.0))
+        await asyncio.sleep(99)
+        assert len(here.server.requests) == 1
+        await asyncio.sleep(2)
+        assert len(here.server.requests) == 2
+
+
+async def test_a_document_that_cannot_be_read_is_answered_with_a_new_list() -> None:
+    async with running() as here:
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.server.break_watches({"type": "ADDED", "object": {"nothing": True}})
+        here.server.put(widget("a"))
+        await asyncio.sleep(60)
+        assert here.names == ["a"]
+
+
+async def test_an_informer_asked_for_while_running_starts_at_once() -> None:
+    async with running() as here:
+        here.server.put(widget("a", metadata={"labels": {"app": "x"}}))
+        await here.cache.synced()
+        labelled = here.cache.informer(WIDGETS, labels="app=x")
+        assert labelled is here.cache.informer(WIDGETS, labels="app=x")
+        assert labelled is not here.widgets
+        assert not labelled.is_synced
+        await labelled.synced()
+        assert [Key.of(one).name for one in labelled.list()] == ["a"]
+        here.cache.observe(WIDGETS, here.server.put(widget("b")))
+        assert [Key.of(one).name for one in labelled.list()] == ["a"]
+
+
+async def test_nothing_is_left_when_the_cache_ends() -> None:
+    async with running() as here:
+        await here.cache.synced()
+        await asyncio.sleep(1)
+        assert here.server.watches == 1
+    assert here.server.watches == 0
+    assert len(asyncio.all_tasks()) == 1
