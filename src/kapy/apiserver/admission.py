@@ -1,0 +1,43 @@
+"""Built-in admission: called where webhooks are called, without HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from kapy.kube import Document
+from kapy.kube.http import User
+from kapy.kube.names import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One write as admission sees it (upstream's AdmissionReview, without HTTP)."""
+
+    operation: Literal["CREATE", "UPDATE", "DELETE"]
+    resource: Resource
+    subresource: str
+    namespace: str
+    name: str
+    new: Document | None
+    old: Document | None
+    user: User
+    dry_run: bool
+    options: Document
+
+
+class Admission(Protocol):
+    """A plug-in. One that looks at writes of a resource sees all of them."""
+
+    def handles(self, resource: Resource, subresource: str) -> bool:
+        """Whether writes of this resource concern this plug-in; answers are remembered."""
+        ...
+
+    async def default(self, review: Review) -> Document:
+        """The object with defaults filled in: a changed copy, or `review.new` itself."""
+        ...
+
+    async def validate(self, review: Review) -> Sequence[str]:
+        """Warnings. Raises an ApiError (Invalid, Forbidden …) to refuse."""
+        ...

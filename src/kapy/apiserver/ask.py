@@ -1,0 +1,52 @@
+"""One request as the verbs see it: resolved, authenticated, its options read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kapy.apiserver.refusals import bad_dry_run
+from kapy.apiserver.resources.kind import Kind
+from kapy.kube.http import Request, User
+
+MANAGER_LIMIT = 128
+
+
+@dataclass(slots=True)
+class Ask:
+    """A request for a resource.
+
+    verb: kube's (`create`, `list` …). name: of the path; a create learns it from the body.
+    warnings: sentences for the `Warning` header, in order.
+    """
+
+    request: Request
+    user: User
+    verb: str
+    kind: Kind
+    namespace: str
+    name: str
+    subresource: str
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query
+
+    @property
+    def manager(self) -> str:
+        """Who is recorded in managedFields: `fieldManager`, else the client's program name."""
+        named = self.request.query.get("fieldManager")
+        if named:
+            return named
+        agent = self.request.headers.get("user-agent", "")
+        return agent.split("/", 1)[0][:MANAGER_LIMIT] or "unknown"
+
+    def dry_run(self, options: str) -> bool:
+        """Whether nothing is to be kept. options: the kind that an error names."""
+        value = self.request.query.get("dryRun")
+        if value is None:
+            return False
+        if value != "All":
+            raise bad_dry_run([value], options)
+        return True

@@ -1,0 +1,207 @@
+"""`metadata`: what the server sets, what it protects, and what is wrong with it."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from datetime import datetime
+from functools import lru_cache
+
+from kapy.apiserver.resources.kind import Kind
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_PREFIX = 58
+ANNOTATIONS_LIMIT = 256 * 1024
+IMMUTABLE = "field is immutable"
+CORE_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
+
+_key_errors = lru_cache(maxsize=4096)(qualified_name_errors)
+_value_errors = lru_cache(maxsize=4096)(label_value_errors)
+
+
+def stamp(now: datetime) -> str:
+    """A moment as metadata carries it."""
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def new_uid(rng: random.Random) -> str:
+    """A fresh UID."""
+    return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+
+
+def generated_name(prefix: str, rng: random.Random) -> str:
+    """A name from a generateName: cut to leave room, and five characters."""
+    return prefix[:_PREFIX] + "".join(rng.choices(_ALPHABET, k=5))
+
+
+def born(document: Document, kind: Kind, namespace: str, now: datetime, rng: random.Random) -> None:
+    """Set on a new object what only the server may."""
+    metadata = document["metadata"]
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+        metadata.pop(field, None)
+    if kind.namespaced:
+        metadata["namespace"] = namespace
+    else:
+        metadata.pop("namespace", None)
+    metadata["uid"] = new_uid(rng)
+    metadata["creationTimestamp"] = stamp(now)
+    if kind.strategy.generation:
+        metadata["generation"] = 1
+
+
+_KEPT = ("uid", "creationTimestamp", "generation", "deletionGracePeriodSeconds")
+
+
+def carried(document: Document, old: Document) -> None:
+    """Put back on an updated object what a client cannot change."""
+    metadata, before = document["metadata"], old["metadata"]
+    metadata.pop("selfLink", None)
+    for field in _KEPT:
+        if field in before:
+            metadata[field] = before[field]
+        else:
+            metadata.pop(field, None)
+    if "namespace" in before:
+        metadata["namespace"] = before["namespace"]
+    else:
+        metadata.pop("namespace", None)
+    if "deletionTimestamp" in before and not metadata.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = before["deletionTimestamp"]
+
+
+def errors(document: Document, kind: Kind) -> list[FieldError]:
+    """What is wrong with the metadata of an object."""
+    metadata = document["metadata"]
+    found: list[FieldError] = []
+    prefix = metadata.get("generateName")
+    if prefix:
+        found += [
+            invalid("metadata.generateName", prefix, text)
+            for text in kind.strategy.name_errors(prefix, prefix=True)
+        ]
+    name = metadata.get("name", "")
+    if not name:
+        found.append(required("metadata.name", "name or generateName is required"))
+    else:
+        found += [invalid("metadata.name", name, text) for text in kind.strategy.name_errors(name)]
+    return found + _part_errors(metadata)
+
+
+def _part_errors(metadata: Document) -> list[FieldError]:
+    found: list[FieldError] = []
+    if metadata.get("generation", 0) < 0:
+        found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
+    labels = metadata.get("labels")
+    if labels:
+        found += label_errors(labels, "metadata.labels")
+    annotations = metadata.get("annotations")
+    if annotations:
+        found += annotation_errors(annotations, "metadata.annotations")
+    if metadata.get("ownerReferences"):
+        found += _owner_errors(metadata["ownerReferences"])
+    if metadata.get("finalizers"):
+        found += _finalizer_errors(metadata["finalizers"])
+    return found
+
+
+_NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
+    """What is wrong with labels."""
+    found = []
+    for key, value in labels.items():
+        found += [invalid(path, key, text) for text in _key_errors(key)]
+        found += [invalid(path, value, text) for text in _value_errors(value)]
+    return found
+
+
+def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
+    """What is wrong with annotations."""
+    found = [invalid(path, key, text) for key in annotations for text in _key_errors(key.lower())]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    if size > ANNOTATIONS_LIMIT:
+        found.append(
+            FieldError("FieldValueTooLong", path, f"may not be more than {ANNOTATIONS_LIMIT} bytes")
+        )
+    return found
+
+
+def _owner_errors(owners: list[Document]) -> list[FieldError]:
+    found: list[FieldError] = []
+    path = "metadata.ownerReferences"
+    controller = ""
+    for index, owner in enumerate(owners):
+        one = f"{path}[{index}]" if False else path
+        version = owner.get("apiVersion", "")
+        if not version or version.count("/") > 1:
+            found.append(invalid(f"{one}.apiVersion", version, "version must not be empty"))
+        for field in ("kind", "name", "uid"):
+            if not owner.get(field):
+                found.append(
+                    invalid(f"{one}.{field}", owner.get(field, ""), f"{field} must not be empty")
+                )
+        if owner.get("controller"):
+            if controller:
+                found.append(
+                    invalid(
+                        path,
+                        owners,
+                        'Only one reference can have Controller set to true. Found "true" in '
+                        f"references for {controller} and {owner.get('name', '')}",
+                    )
+                )
+            else:
+                controller = owner.get("name", "")
+    return found
+
+
+def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
+    found: list[FieldError] = []
+    path = "metadata.finalizers"
+    for finalizer in finalizers:
+        found += [invalid(path, finalizer, text) for text in _key_errors(finalizer)]
+        if "/" not in finalizer and finalizer not in CORE_FINALIZERS and not _key_errors(finalizer):
+            found.append(
+                invalid(
+                    path,
+                    finalizer,
+                    "name is neither a standard finalizer name nor is it fully qualified",
+                )
+            )
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        found.append(
+            invalid(
+                path,
+                finalizers,
+                "finalizer orphan and foregroundDeletion cannot be both set",
+            )
+        )
+    return found
+
+
+def change_errors(document: Document, old: Document) -> list[FieldError]:
+    """What a change of metadata may not do."""
+    metadata, before = document["metadata"], old["metadata"]
+    found: list[FieldError] = []
+    for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
+        if metadata.get(field) != before.get(field):
+            found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
+    if before.get("deletionTimestamp"):
+        added = set(metadata.get("finalizers") or ()) - set(before.get("finalizers") or ())
+        if added:
+            found.append(
+                forbidden(
+                    "metadata.finalizers",
+                    "no new finalizers can be added if the object is being deleted, found new "
+                    f"finalizers []string{{{', '.join(_go_quoted(one) for one in sorted(added))}}}",
+                )
+            )
+    return found
+
+
+def _go_quoted(text: str) -> str:
+    return f'"{text}"'

@@ -1,0 +1,103 @@
+"""kube-apiserver's refusals, in its words."""
+
+from __future__ import annotations
+
+from kapy.apiserver.resources.kind import Kind
+from kapy.kube import Document
+from kapy.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    Conflict,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+)
+from kapy.kube.field_errors import FieldError, invalid
+
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+class PageNotFound(ApiError):
+    """No resource is served at the path: a plain-text 404, as from Go's own mux."""
+
+    code = 404
+    reason = "NotFound"
+
+    def __init__(self) -> None:
+        super().__init__("404 page not found")
+
+
+class StorageFailure(ApiError):
+    """Something failed on the server's side (500)."""
+
+    code = 500
+    reason = "InternalError"
+
+
+def details(kind: Kind, name: str = "") -> Document:
+    """`status.details` that name a resource (and an object)."""
+    found: Document = {"name": name} if name else {}
+    if kind.resource.group:
+        found["group"] = kind.resource.group
+    found["kind"] = kind.resource.plural
+    return found
+
+
+def no_such_resource() -> ApiError:
+    """A path below a group of Kubernetes' own that nothing is served at."""
+    return NotFound("the server could not find the requested resource", details={})
+
+
+def not_found(kind: Kind, name: str) -> ApiError:
+    """The object is not there."""
+    return NotFound(f'{kind.group_resource} "{name}" not found', details=details(kind, name))
+
+
+def already_exists(kind: Kind, name: str) -> ApiError:
+    """An object of that name is there."""
+    message = f'{kind.group_resource} "{name}" already exists'
+    return AlreadyExists(message, details=details(kind, name))
+
+
+def conflict(kind: Kind, name: str, why: str = MODIFIED) -> ApiError:
+    """The object is not as the writer thinks."""
+    message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
+    return Conflict(message, details=details(kind, name))
+
+
+def method_not_allowed(kind: Kind, verb: str) -> ApiError:
+    """The resource has no such verb."""
+    message = f'{verb} is not supported on resources of kind "{kind.group_resource}"'
+    return MethodNotAllowed(message, details=details(kind))
+
+
+def invalid_object(kind: Kind, name: str, errors: list[FieldError]) -> ApiError:
+    """The object breaks rules."""
+    return Invalid.of(kind.resource.kind, kind.resource.group, name, errors)
+
+
+def invalid_options(options: str, errors: list[FieldError]) -> ApiError:
+    """Query parameters break rules. options: `ListOptions`, `DeleteOptions` …"""
+    return Invalid.of(options, "meta.k8s.io", "", errors)
+
+
+def bad_dry_run(values: list[str], options: str) -> ApiError:
+    """`dryRun` may only be All."""
+    error = FieldError(
+        "FieldValueNotSupported", "dryRun", 'supported values: "All"', values[0] if values else ""
+    )
+    return invalid_options(options, [error])
+
+
+def bad_integer(text: str) -> ApiError:
+    """A number in the query that is none."""
+    return BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+
+
+def bad_resource_version(text: str) -> ApiError:
+    """A resourceVersion of a watch or a list that is no number."""
+    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    return Invalid.of("ListOptions", "", "", [invalid("resourceVersion", text, why)])

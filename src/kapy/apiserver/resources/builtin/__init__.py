@@ -1,0 +1,41 @@
+"""Kubernetes' own resources, as data; what is special about some stands beside."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kapy.apiserver.resources.builtin.strategies import strategy_of
+from kapy.apiserver.resources.builtin.table import ROWS, Row
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.schemas import ObjectSchema, Types
+from kapy.kube.names import Resource
+
+
+def _types(resource: Resource) -> dict[str, Types]:
+    return {resource.api_version: Types.built_in(resource.group, resource.version, resource.kind)}
+
+
+def _kind(row: Row) -> Kind:
+    resource = Resource(row.group, row.version, row.plural, row.kind, row.namespaced)
+    storage = (
+        Resource(row.stored_group, row.version, row.plural, row.kind, row.namespaced)
+        if row.stored_group is not None
+        else resource
+    )
+    return Kind(
+        resource=resource,
+        table=storage.group_resource,
+        storage=storage,
+        strategy=strategy_of(row),
+        schema=ObjectSchema(partial(_types, resource)),
+        singular=row.kind.lower(),
+        list_kind=f"{row.kind}List",
+        short_names=row.short,
+        categories=row.categories,
+        verbs=row.verbs,
+        subresources=frozenset(row.subresources),
+        selectable=dict(row.selectable),
+    )
+
+
+KINDS: tuple[Kind, ...] = tuple(_kind(row) for row in ROWS)

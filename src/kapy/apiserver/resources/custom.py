@@ -1,0 +1,101 @@
+"""Kinds from a CustomResourceDefinition: one for each served version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from kapy.apiserver.resources.kind import Column, Kind
+from kapy.apiserver.resources.schemas import CustomSchema, Types, compiled
+from kapy.apiserver.resources.strategy import Strategy
+from kapy.kube import Document
+from kapy.kube.names import Resource
+
+
+class CustomStrategy(Strategy):
+    """A custom resource: generation always, status as the version says."""
+
+    generation = True
+    unconditional = False
+
+    def __init__(self, *, status: bool) -> None:
+        self.status = status
+
+
+def storage_version(definition: Document) -> str:
+    """The version of a CRD that is stored."""
+    return next(one["name"] for one in definition["spec"]["versions"] if one.get("storage"))
+
+
+def kinds_of(definition: Document) -> list[Kind]:
+    """The Kinds that an established CRD serves."""
+    return list(_kinds(definition))
+
+
+def _types(definition: Document) -> dict[str, Types]:
+    group = definition["spec"]["group"]
+    return {
+        f"{group}/{version['name']}": Types.of_schema(_schema(version))
+        for version in definition["spec"]["versions"]
+    }
+
+
+def _schema(version: Document) -> Document:
+    schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"}
+    return schema
+
+
+def _kinds(definition: Document) -> Iterator[Kind]:
+    spec = definition["spec"]
+    names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
+    namespaced = spec["scope"] == "Namespaced"
+    stored = storage_version(definition)
+    plural, kind = names["plural"], names["kind"]
+    types = partial(_types, definition)
+    for version in spec["versions"]:
+        if not version.get("served"):
+            continue
+        parts = version.get("subresources") or {}
+        structural = compiled(_schema(version))
+        yield Kind(
+            resource=Resource(spec["group"], version["name"], plural, kind, namespaced),
+            table=f"{plural}.{spec['group']}",
+            storage=Resource(spec["group"], stored, plural, kind, namespaced),
+            strategy=CustomStrategy(status="status" in parts),
+            schema=CustomSchema(
+                structural, types, preserve=bool(spec.get("preserveUnknownFields"))
+            ),
+            singular=names.get("singular") or kind.lower(),
+            list_kind=names.get("listKind") or f"{kind}List",
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            subresources=frozenset(parts),
+            selectable={
+                path.lstrip("."): tuple(path.lstrip(".").split("."))
+                for path in (one["jsonPath"] for one in version.get("selectableFields") or ())
+            },
+            columns=tuple(_columns(version)),
+            custom=True,
+            scale=parts.get("scale"),
+            deprecation=_deprecation(spec["group"], version, kind),
+        )
+
+
+def _columns(version: Document) -> Iterator[Column]:
+    for column in version.get("additionalPrinterColumns") or ():
+        yield Column(
+            column["name"],
+            column["type"],
+            column["jsonPath"],
+            column.get("format", ""),
+            column.get("description", ""),
+            column.get("priority", 0),
+        )
+
+
+def _deprecation(group: str, version: Document, kind: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return str(
+        version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated"
+    )

@@ -1,0 +1,74 @@
+"""How one resource is served in one version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kapy.kube import Document
+from kapy.kube.names import Resource
+
+if TYPE_CHECKING:
+    from kapy.apiserver.resources.schemas import ObjectSchema
+    from kapy.apiserver.resources.strategy import Strategy
+
+ALL_VERBS = (
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A printer column. path: where the cell's value is (`.spec.replicas`)."""
+
+    name: str
+    type: str
+    path: str = ""
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """One resource in one served version.
+
+    table: where its objects are stored; versions (and for Events: groups) of one resource share
+    it. storage: the version that is stored. schema: typed structure, for pruning, defaulting,
+    validation and merging. strategy: what is special about writing it. selectable: the fields
+    that a field selector may name (beyond name and namespace) and where they are.
+    """
+
+    resource: Resource
+    table: str
+    storage: Resource
+    strategy: Strategy
+    schema: ObjectSchema
+    singular: str
+    list_kind: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: frozenset[str] = frozenset()
+    selectable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+    custom: bool = False
+    scale: Document | None = None
+    deprecation: str = ""
+
+    @property
+    def namespaced(self) -> bool:
+        return self.resource.namespaced
+
+    @property
+    def group_resource(self) -> str:
+        """`widgets.example.dev`, as messages spell it."""
+        return self.resource.group_resource

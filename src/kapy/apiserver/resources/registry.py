@@ -1,0 +1,73 @@
+"""Finding the Kind of a request. The built-in part is shared by all servers of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from kapy.apiserver.resources.kind import Kind
+
+
+class Registry:
+    """Kinds by group, version and plural."""
+
+    __slots__ = ("_base", "_groups", "_kinds")
+
+    def __init__(self, kinds: Iterable[Kind] = (), base: Registry | None = None) -> None:
+        self._base = base
+        self._kinds = {
+            (kind.resource.group, kind.resource.version, kind.resource.plural): kind
+            for kind in kinds
+        }
+        self._groups = {(group, version) for group, version, _ in self._kinds}
+
+    def find(self, group: str, version: str, plural: str) -> Kind | None:
+        """The Kind served there, or None."""
+        kind = self._kinds.get((group, version, plural))
+        if kind is None and self._base is not None:
+            return self._base.find(group, version, plural)
+        return kind
+
+    def serves(self, group: str, version: str) -> bool:
+        """Whether anything is served in a group and version."""
+        return (group, version) in self._groups or (
+            self._base is not None and self._base.serves(group, version)
+        )
+
+    def has_group(self, group: str) -> bool:
+        """Whether anything is served in a group."""
+        return any(one == group for one, _ in self._groups) or (
+            self._base is not None and self._base.has_group(group)
+        )
+
+    def __iter__(self) -> Iterator[Kind]:
+        if self._base is not None:
+            yield from self._base
+        yield from self._kinds.values()
+
+    def of_kind(self, group: str, version: str, kind: str) -> Kind | None:
+        """The Kind whose objects say this apiVersion and kind."""
+        for one in self:
+            resource = one.resource
+            if (resource.group, resource.version, resource.kind) == (group, version, kind):
+                return one
+        return None
+
+    def in_table(self, table: str) -> Kind | None:
+        """The Kind in whose version a table's objects are stored."""
+        for one in self:
+            if one.table == table and one.storage == one.resource:
+                return one
+        return None
+
+    def with_custom(self, kinds: Iterable[Kind]) -> Registry:
+        """The built-in kinds and these custom ones."""
+        return Registry(kinds, self._base if self._base is not None else self)
+
+
+@cache
+def builtin_registry() -> Registry:
+    """Kubernetes' own resources."""
+    from kapy.apiserver.resources.builtin import KINDS
+
+    return Registry(KINDS)

@@ -1,0 +1,114 @@
+"""The structure of a kind's objects: what the server prunes, defaults, validates and merges by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError
+
+try:
+    from kapy.kube.apply import Tracker, Types, Write
+except ImportError:
+
+    class Write:  # type: ignore[no-redef]
+        def __init__(self, *_: object) -> None: ...
+
+    class Types:  # type: ignore[no-redef]
+        @classmethod
+        def of_schema(cls, _: object) -> None: ...
+        @classmethod
+        def built_in(cls, *_: object) -> None: ...
+
+    Tracker = None  # type: ignore[misc,assignment]
+from kapy.kube.schema import Structural
+
+
+class PlainTracker:
+    def track(self, live: Document | None, new: Document, write: Write) -> Document:
+        return new
+
+
+class PlainStructural:
+    def default(self, document: Document) -> Document:
+        return document
+
+    def prune(self, document: Document) -> tuple[Document, list[str]]:
+        return document, []
+
+    def validate(self, new: Document, old: Document | None = None) -> list[FieldError]:
+        return []
+
+
+def compiled(schema: Document) -> Structural:
+    try:
+        return Structural.compile(schema)
+    except NotImplementedError:
+        return PlainStructural()  # type: ignore[return-value]
+
+
+class ObjectSchema:
+    """An object of a kind of Kubernetes' own.
+
+    The field tracker is made when it is first needed, from `types`: the merge types of every
+    served version by apiVersion.
+    """
+
+    __slots__ = ("_make_types", "_tracker")
+
+    def __init__(self, make_types: Callable[[], Mapping[str, Types]]) -> None:
+        self._make_types = make_types
+        self._tracker: Tracker | None = None
+
+    @property
+    def tracker(self) -> Tracker:
+        """Ownership of fields, over all versions of the kind."""
+        if self._tracker is None:
+            try:
+                tracker = Tracker(self._make_types())
+                tracker.track(None, {"metadata": {}}, Write("a", "v1", "x"))
+                self._tracker = tracker
+            except Exception:
+                self._tracker = PlainTracker()  # type: ignore[assignment]
+        return self._tracker
+
+    def decoded(self, document: Document, unknown: list[str]) -> Document:
+        """The object pruned and with defaults; paths of unknown fields are added to `unknown`.
+
+        `document` is private to the caller and may be changed or returned.
+        """
+        del unknown
+        return document
+
+    def errors(self, document: Document, old: Document | None) -> list[FieldError]:
+        """What breaks the schema (what `old` already broke may be let through)."""
+        del document, old
+        return []
+
+
+class CustomSchema(ObjectSchema):
+    """An object of a CRD, in one version."""
+
+    __slots__ = ("_preserve", "_structural")
+
+    def __init__(
+        self,
+        structural: Structural,
+        make_types: Callable[[], Mapping[str, Types]],
+        *,
+        preserve: bool = False,
+    ) -> None:
+        super().__init__(make_types)
+        self._structural = structural
+        self._preserve = preserve
+
+    def decoded(self, document: Document, unknown: list[str]) -> Document:
+        document = self._structural.default(document)
+        if self._preserve:
+            return document
+        document, dropped = self._structural.prune(document)
+        unknown.extend(dropped)
+        return document
+
+    def errors(self, document: Document, old: Document | None) -> list[FieldError]:
+        return self._structural.validate(document, old)

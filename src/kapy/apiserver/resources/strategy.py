@@ -1,0 +1,53 @@
+"""What is special about writing a resource.
+
+A Strategy is stateless and shared by all servers. The order in which the writers
+(kapy.apiserver.verbs) call it is kube-apiserver's: `prepare_*` on the decoded object, admission's
+defaulting, `validate*`, admission's validation, the store.
+"""
+
+from __future__ import annotations
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError
+from kapy.kube.qualified_names import dns_subdomain_errors
+
+
+class Strategy:
+    """A resource with nothing special, and the hooks for those that have.
+
+    generation: `metadata.generation` counts changes of everything but metadata and status.
+    status: `status` is a subresource, written only through it. unconditional: an update without
+    a resourceVersion is allowed. collapse: whether managedFields lists an empty update.
+    """
+
+    generation = False
+    status = False
+    unconditional = True
+    graceful = False
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
+        """What is wrong with a name; `prefix`: it is a generateName."""
+        if prefix:
+            name = masked(name)
+        return dns_subdomain_errors(name)
+
+    def prepare_create(self, document: Document) -> None:
+        """Fill in what only the server knows; `document` is private to this write."""
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        """The same before an update; what the subresource protects has been reset already."""
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        """What is wrong with an object (and, with `old`, with the change)."""
+        del document, old
+        return []
+
+    def warnings(self, document: Document) -> list[str]:
+        """What is allowed but unwise."""
+        del document
+        return []
+
+
+def masked(prefix: str) -> str:
+    """A generateName with its last separator replaced, so that it can be checked as a name."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,0 +1,111 @@
+"""How an object leaves the server: in which version, as itself, as metadata, or as a Table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.kube import Document
+from kapy.kube.errors import NotAcceptable
+from kapy.kube.http import Reply
+
+Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+
+
+class Accept(NamedTuple):
+    """What the client takes: JSON as it is, or in one of meta.k8s.io's forms."""
+
+    form: Form = ""
+    version: str = "v1"
+
+
+PLAIN = Accept()
+_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+def accepted(headers: Mapping[str, str]) -> Accept:
+    """The first media type that the server can answer with. Raises NotAcceptable."""
+    header = headers.get("accept")
+    if not header:
+        return PLAIN
+    for clause in header.split(","):
+        kind, *parameters = (part.strip() for part in clause.split(";"))
+        if kind not in ("application/json", "*/*", "application/*"):
+            continue
+        values = dict(one.partition("=")[::2] for one in parameters)
+        form = values.get("as", "")
+        if not form:
+            return PLAIN
+        known = values.get("g") == "meta.k8s.io" and values.get("v") in ("v1", "v1beta1")
+        if form in _FORMS and known:
+            return Accept(form, values["v"])  # type: ignore[arg-type]
+    raise NotAcceptable(
+        "only the following media types are accepted: application/json, "
+        "application/json;stream=watch"
+    )
+
+
+def partial_metadata(document: Document, version: str) -> Document:
+    """Only the metadata of an object."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": document["metadata"],
+    }
+
+
+async def shown(plane: Plane, ask: Ask, document: Document, status: int = 200) -> Reply:
+    """The reply that carries one object, stored in the storage version."""
+    kind = ask.kind
+    if kind.storage is not kind.resource and kind.storage != kind.resource:
+        (document,) = await plane.converted((document,), kind.storage, kind.resource)
+    accept = accepted(ask.request.headers)
+    if accept.form:
+        document = _formed(ask, (document,), accept, document["metadata"])
+    return Reply(status, document)
+
+
+def _formed(
+    ask: Ask, documents: Sequence[Document], accept: Accept, metadata: Document
+) -> Document:
+    if accept.form == "Table":
+        from kapy.apiserver.tables import table
+
+        return table(ask, documents, accept.version, metadata)
+    return partial_metadata(documents[0], accept.version)
+
+
+def listed(ask: Ask, documents: Sequence[Document], metadata: Document) -> Document:
+    """The list document of a kind."""
+    accept = accepted(ask.request.headers)
+    if accept.form == "Table":
+        return _formed(ask, documents, accept, metadata)
+    if accept.form:
+        return {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": f"meta.k8s.io/{accept.version}",
+            "metadata": metadata,
+            "items": [partial_metadata(one, accept.version) for one in documents],
+        }
+    kind = ask.kind
+    if kind.custom:
+        metadata.setdefault("continue", "")
+        return {
+            "apiVersion": kind.resource.api_version,
+            "items": documents,
+            "kind": kind.list_kind,
+            "metadata": metadata,
+        }
+    return {
+        "kind": kind.list_kind,
+        "apiVersion": kind.resource.api_version,
+        "metadata": metadata,
+        "items": [_untyped(one) for one in documents],
+    }
+
+
+def _untyped(document: Document) -> Document:
+    """An item of a list of Kubernetes' own kinds does not repeat what it is."""
+    return {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}

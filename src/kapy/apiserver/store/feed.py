@@ -1,0 +1,133 @@
+"""One watcher's queue: bounded, filtered, ended when its reader is too slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from kapy.apiserver.store.history import Happening
+from kapy.kube import Document
+
+Matcher = Callable[[Document], bool]
+
+LIMIT = 20_000
+"""Events that may wait for one reader. In process they are references, so the bound is wide; the
+reader of a socket is bounded by bytes on top (kapy.apiserver.serving)."""
+
+
+@dataclass(slots=True)
+class Notice:
+    """What a reader gets: an event type, its object, the revision, and whose event it is."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    document: Document
+    revision: int
+    happening: Happening | None = None
+
+
+class Feed:
+    """The events of one table that one reader asked for.
+
+    Iterating waits for the next Notice and ends when the feed is closed: by the reader, by the
+    server when it stops, or because too many events waited (`overflown`).
+    """
+
+    __slots__ = (
+        "_closed",
+        "_loop",
+        "_name",
+        "_namespace",
+        "_queue",
+        "_waiter",
+        "match",
+        "overflown",
+    )
+
+    def __init__(self, namespace: str, name: str, match: Matcher | None) -> None:
+        self._namespace = namespace
+        self._name = name
+        self.match = match
+        self._queue: deque[Notice] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._closed = False
+        self.overflown = False
+
+    def wants(self, document: Document, namespace: str, name: str) -> bool:
+        """Whether an object belongs to what is watched."""
+        if self._namespace and namespace != self._namespace:
+            return False
+        if self._name and name != self._name:
+            return False
+        return self.match is None or self.match(document)
+
+    def offer(self, one: Happening) -> None:
+        """Take an event, as far as it concerns this reader."""
+        if (self._namespace and one.namespace != self._namespace) or (
+            self._name and one.name != self._name
+        ):
+            return
+        match = self.match
+        if match is None:
+            self.push(Notice(one.change, one.document, one.revision, one))
+            return
+        now = one.change != "DELETED" and match(one.document)
+        before = one.previous is not None and match(one.previous)
+        if now:
+            change: Literal["ADDED", "MODIFIED"] = "MODIFIED" if before else "ADDED"
+            same = one if change == one.change else None
+            self.push(Notice(change, one.document, one.revision, same))
+        elif before and one.change == "DELETED":
+            self.push(Notice("DELETED", one.document, one.revision, one))
+        elif before and one.previous is not None:
+            self.push(Notice("DELETED", at_revision(one.previous, one.revision), one.revision))
+
+    def push(self, notice: Notice) -> None:
+        """Queue one notice, unless the feed has ended."""
+        if self._closed:
+            return
+        if len(self._queue) >= LIMIT:
+            self.overflown = True
+            self.close()
+            return
+        self._queue.append(notice)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def close(self) -> None:
+        """End the feed; what is queued is still read, except after an overflow."""
+        if self.overflown:
+            self._queue.clear()
+        self._closed = True
+        self._wake()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def ready(self) -> Notice | None:
+        """The next notice if one waits already."""
+        return self._queue.popleft() if self._queue else None
+
+    async def next(self) -> Notice | None:
+        """The next notice, waiting for it; None when the feed has ended."""
+        while not self._queue:
+            if self._closed:
+                return None
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._queue.popleft()
+
+
+def at_revision(document: Document, revision: int) -> Document:
+    """A shallow copy of a document that says another resourceVersion."""
+    metadata = {**document["metadata"], "resourceVersion": str(revision)}
+    return {**document, "metadata": metadata}

@@ -1,0 +1,275 @@
+"""The store: every object, one revision counter, group commit, and the feeds of what changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from kapy.apiserver.store.errors import StoreError
+from kapy.apiserver.store.feed import Feed, Matcher, Notice
+from kapy.apiserver.store.history import Happening, History
+from kapy.apiserver.store.table import Table
+from kapy.kube import Document
+
+if TYPE_CHECKING:
+    from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
+
+_encode = msgspec.json.Encoder().encode
+
+MEMORY_HISTORY = 256 * 1024
+DURABLE_HISTORY = 64 * 1024 * 1024
+"""Bytes of memory that the history may hold, of a store in memory and of one on disk."""
+
+FIRST_REVISION = 100
+"""Where a new store begins: as on a real server, low numbers are always in the past."""
+
+
+class Store:
+    """All objects of one server.
+
+    Reads (`get`, `table(...).scan`) see what is committed. A write is staged with `put` or
+    `delete`: later writes see it at once (`latest`), readers and watchers when it is committed,
+    which `committed()` waits for. Without a log, staging is committing.
+    """
+
+    __slots__ = (
+        "_batch",
+        "_broken",
+        "_done",
+        "_flushing",
+        "_log",
+        "_next",
+        "_tables",
+        "_writing",
+        "history",
+        "listeners",
+        "revision",
+    )
+
+    def __init__(self, log: SqliteLog | None = None, *, history: int | None = None) -> None:
+        self._log = log
+        self._tables: dict[str, Table] = {}
+        self.listeners: list[Callable[[Happening], None]] = []
+        self._batch: list[Happening] = []
+        self._writing: list[Happening] = []
+        self._done: asyncio.Future[None] | None = None
+        self._flushing = False
+        self._broken = ""
+        self.revision = FIRST_REVISION
+        if log is not None:
+            self._load(log)
+        self._next = self.revision
+        limit = history or (MEMORY_HISTORY if log is None else DURABLE_HISTORY)
+        self.history = History(limit, self.revision)
+
+    @classmethod
+    def open(cls, path: Path | None, *, synchronous: Synchronous = "NORMAL") -> Store:
+        """A store in memory (None) or in a data directory. Raises StoreError."""
+        if path is None:
+            return cls()
+        from kapy.apiserver.store.sqlite import SqliteLog
+
+        log = SqliteLog(path, synchronous=synchronous)
+        try:
+            return cls(log)
+        except BaseException:
+            log.close()
+            raise
+
+    def _load(self, log: SqliteLog) -> None:
+        decode = msgspec.json.Decoder().decode
+        revision, rows = log.load()
+        self.revision = max(revision, FIRST_REVISION)
+        try:
+            for table, namespace, name, document in rows:
+                self.table(table).put(namespace, name, decode(document))
+        except msgspec.MsgspecError as error:
+            raise StoreError(f"a stored object is damaged ({error}); restore a backup") from error
+
+    def table(self, name: str) -> Table:
+        """The table of a resource, made when it is first asked for."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = Table(name)
+        return table
+
+    def tables(self) -> list[Table]:
+        """All tables that there are."""
+        return list(self._tables.values())
+
+    def peek(self, name: str) -> Table | None:
+        """The table of a resource if anything was ever put into it."""
+        return self._tables.get(name)
+
+    # writing
+
+    def put(self, table: Table, namespace: str, name: str, document: Document) -> Document:
+        """Stage `document` (which the store owns from here) with the next resourceVersion."""
+        previous = table.latest(namespace, name)
+        revision = self._advance()
+        document["metadata"]["resourceVersion"] = str(revision)
+        change: Literal["ADDED", "MODIFIED"] = "ADDED" if previous is None else "MODIFIED"
+        self._stage(
+            table, Happening(revision, change, table.name, namespace, name, document, previous, 0)
+        )
+        return document
+
+    def delete(self, table: Table, namespace: str, name: str, last: Document) -> Document:
+        """Stage a deletion; returns the last state with the deletion's resourceVersion."""
+        previous = table.latest(namespace, name)
+        revision = self._advance()
+        gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(revision)}}
+        self._stage(
+            table, Happening(revision, "DELETED", table.name, namespace, name, gone, previous, 0)
+        )
+        return gone
+
+    def _advance(self) -> int:
+        if self._broken:
+            raise StoreError(self._broken)
+        self._next += 1
+        return self._next
+
+    def _stage(self, table: Table, one: Happening) -> None:
+        if self._log is None:
+            self.revision = one.revision
+            self._publish(table, one)
+            return
+        gone = one.change == "DELETED"
+        table.staged[one.namespace, one.name] = None if gone else one.document
+        self._batch.append(one)
+        if self._done is None:
+            loop = asyncio.get_running_loop()
+            self._done = loop.create_future()
+            if not self._flushing:
+                loop.call_soon(self._flush)
+
+    def _publish(self, table: Table, one: Happening) -> None:
+        """Make a committed write visible, then tell everybody."""
+        if one.change == "DELETED":
+            table.remove(one.namespace, one.name)
+        else:
+            table.put(one.namespace, one.name, one.document)
+        if not one.size:
+            one.size = len(_encode(one.document))
+        self.history.add(one)
+        for feed in table.feeds:
+            feed.offer(one)
+        for listener in self.listeners:
+            listener(one)
+
+    async def committed(self) -> None:
+        """Wait until everything staged so far is on disk. Raises StoreError when it is not."""
+        if self._done is not None:
+            await asyncio.shield(self._done)
+
+    def _flush(self) -> None:
+        """Commit what this loop iteration staged: on the loop, or with FULL in a thread."""
+        log, done = self._log, self._done
+        if log is None or done is None:
+            return
+        batch, self._batch, self._done = self._batch, [], None
+        rows = [self._row(one) for one in batch]
+        if log.synchronous == "FULL":
+            self._flushing = True
+            self._writing = batch
+            future = asyncio.get_running_loop().run_in_executor(
+                None, log.write, rows, batch[-1].revision
+            )
+            future.add_done_callback(
+                lambda written: self._written(batch, done, written.exception())
+            )
+            return
+        try:
+            log.write(rows, batch[-1].revision)
+        except StoreError as error:
+            self._settle(batch, done, error)
+        else:
+            self._settle(batch, done, None)
+
+    @staticmethod
+    def _row(one: Happening) -> tuple[str, str, str, bytes | None]:
+        document = _encode(one.document)
+        one.size = len(document)
+        gone = one.change == "DELETED"
+        return one.table, one.namespace, one.name, None if gone else document
+
+    def _written(
+        self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
+    ) -> None:
+        self._flushing = False
+        self._writing = []
+        self._settle(batch, done, error)
+        if self._done is not None:
+            self._flush()
+
+    def _settle(
+        self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
+    ) -> None:
+        if error is not None:
+            self._refuse(batch, done, error)
+            return
+        for one in batch:
+            table = self._tables[one.table]
+            self.revision = one.revision
+            key = (one.namespace, one.name)
+            gone = one.change == "DELETED"
+            if table.staged.get(key, one) is (None if gone else one.document):
+                del table.staged[key]
+            self._publish(table, one)
+        if not done.done():
+            done.set_result(None)
+
+    def _refuse(
+        self, batch: list[Happening], done: asyncio.Future[None], error: BaseException
+    ) -> None:
+        """Nothing of the batch was written: forget it, and what was staged on top of it."""
+        failure = StoreError(str(error))
+        waiting = self._done
+        self._batch, self._done = [], None
+        for table in self._tables.values():
+            table.staged.clear()
+        for future in (done, waiting):
+            if future is not None and not future.done():
+                future.set_exception(failure)
+                future.exception()  # nobody may be waiting
+
+    # watching
+
+    def follow(
+        self, table: Table, namespace: str, name: str, match: Matcher | None, since: int
+    ) -> Feed:
+        """A feed of what happened after `since` (not below `history.floor`) and will happen."""
+        feed = Feed(namespace, name, match)
+        for happening in self.history.since(table.name, since):
+            feed.offer(happening)
+        table.feeds.append(feed)
+        return feed
+
+    def leave(self, table: Table, feed: Feed) -> None:
+        """End a feed."""
+        feed.close()
+        if feed in table.feeds:
+            table.feeds.remove(feed)
+
+    def bookmark(self, notice: Callable[[Table], Notice]) -> None:
+        """Send every feed a bookmark."""
+        for table in self._tables.values():
+            for feed in table.feeds:
+                feed.push(notice(table))
+
+    def close(self) -> None:
+        """Commit what is staged, end all feeds, close the file."""
+        if self._batch and not self._flushing:
+            self._flush()
+        for table in self._tables.values():
+            for feed in list(table.feeds):
+                self.leave(table, feed)
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self._broken = "the server is stopping"

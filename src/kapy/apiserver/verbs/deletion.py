@@ -1,0 +1,232 @@
+"""delete and deletecollection: preconditions, finalizers, propagation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kapy.apiserver import body
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.metadata import stamp
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_options, not_found
+from kapy.apiserver.selection import selection
+from kapy.apiserver.shown import listed, shown
+from kapy.apiserver.store.table import Table
+from kapy.apiserver.verbs.reading import list_
+from kapy.apiserver.verbs.writing import _review
+from kapy.kube import Document
+from kapy.kube.errors import BadRequest, Conflict
+from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.http import Reply
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+
+
+class Options(NamedTuple):
+    """DeleteOptions, from the body or the query."""
+
+    uid: str = ""
+    resource_version: str = ""
+    propagation: str = ""
+    orphan: bool | None = None
+    grace: int | None = None
+    dry_run: bool = False
+
+
+def options_of(ask: Ask) -> Options:
+    """What the request says about the deletion. Raises BadRequest or Invalid."""
+    content: Any = body.read(ask)
+    query = ask.request.query
+    if content is None:
+        content = {
+            "propagationPolicy": query.get("propagationPolicy"),
+            "gracePeriodSeconds": _whole(query.get("gracePeriodSeconds")),
+            "orphanDependents": _boolean(query.get("orphanDependents")),
+            "dryRun": [query["dryRun"]] if query.get("dryRun") else [],
+        }
+    elif not isinstance(content, dict):
+        raise BadRequest("the body is no DeleteOptions")
+    elif content.get("kind", "DeleteOptions") != "DeleteOptions":
+        raise BadRequest(
+            f"converting ({content.get('apiVersion', 'v1')}.{content['kind']}) to "
+            "(v1.DeleteOptions): unknown conversion"
+        )
+    return _options(content)
+
+
+def _whole(text: str | None) -> int | None:
+    return None if not text else int(text)
+
+
+def _boolean(text: str | None) -> bool | None:
+    return None if text is None else text in ("true", "1", "")
+
+
+_POLICIES = ("Background", "Foreground", "Orphan")
+
+
+def _options(content: Document) -> Options:
+    dry_run = content.get("dryRun") or []
+    if [one for one in dry_run if one != "All"]:
+        raise bad_dry_run(dry_run, "DeleteOptions")
+    policy, orphan = content.get("propagationPolicy") or "", content.get("orphanDependents")
+    errors: list[FieldError] = []
+    if policy and orphan is not None:
+        errors.append(
+            invalid(
+                "propagationPolicy",
+                policy,
+                "orphanDependents and deletionPropagation cannot be both set",
+            )
+        )
+    if policy and policy not in _POLICIES:
+        supported = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
+        errors.append(
+            FieldError(
+                "FieldValueNotSupported",
+                "propagationPolicy",
+                f"supported values: {supported}",
+                policy,
+            )
+        )
+    if errors:
+        raise invalid_options("DeleteOptions", errors)
+    preconditions = content.get("preconditions") or {}
+    return Options(
+        preconditions.get("uid") or "",
+        preconditions.get("resourceVersion") or "",
+        policy,
+        orphan,
+        content.get("gracePeriodSeconds"),
+        bool(dry_run),
+    )
+
+
+async def delete(plane: Plane, ask: Ask) -> Reply:
+    """Ask for the end of one object."""
+    options = options_of(ask)
+    table = plane.table(ask.kind)
+    document = table.latest(ask.namespace, ask.name)
+    if document is None:
+        raise not_found(ask.kind, ask.name)
+    for plugin in plane.plugins(ask.kind, ""):
+        review = _review(ask, "DELETE", None, document, dry_run=options.dry_run)
+        ask.warnings.extend(await plugin.validate(review))
+    document = table.latest(ask.namespace, ask.name)
+    if document is None:
+        raise not_found(ask.kind, ask.name)
+    _check(ask, options, document)
+    kept, gone = await end(plane, ask, table, document, options)
+    if gone and ask.kind.resource.plural not in _ANSWERS_OBJECT:
+        return Reply(200, _success(ask, document["metadata"]["uid"]))
+    return await shown(plane, ask, kept)
+
+
+_ANSWERS_OBJECT = ("namespaces", "pods")
+
+
+def _success(ask: Ask, uid: str) -> Document:
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {**details(ask.kind, ask.name), "uid": uid},
+    }
+
+
+def _check(ask: Ask, options: Options, document: Document) -> None:
+    meta, resource = document["metadata"], ask.kind.resource
+    qualified = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    if options.uid and options.uid != meta["uid"]:
+        raise _precondition(ask, qualified, "UID", options.uid, meta["uid"])
+    version = options.resource_version
+    if version and version != meta["resourceVersion"]:
+        raise _precondition(ask, qualified, "ResourceVersion", version, meta["resourceVersion"])
+
+
+def _precondition(ask: Ask, qualified: str, what: str, wanted: str, found: str) -> Conflict:
+    message = (
+        f'Operation cannot be fulfilled on {qualified} "{ask.name}": the {what} in the '
+        f"precondition ({wanted}) does not match the {what} in record ({found}). The object might "
+        "have been modified"
+    )
+    error = conflict(ask.kind, ask.name)
+    found_details = {**(error.details or {}), "kind": ask.kind.resource.kind}
+    return Conflict(message, details=found_details)
+
+
+async def end(
+    plane: Plane, ask: Ask, table: Table, document: Document, options: Options
+) -> tuple[Document, bool]:
+    """Delete an object, or mark it when something holds it. Returns it, and whether it is gone."""
+    meta = document["metadata"]
+    finalizers = _finalizers(meta.get("finalizers") or [], options)
+    held = bool(finalizers) or (
+        ask.kind.table == "namespaces" and (document.get("spec") or {}).get("finalizers")
+    )
+    namespace, name = meta.get("namespace", ""), meta["name"]
+    if not held:
+        if options.dry_run:
+            return document, True
+        gone = plane.store.delete(table, namespace, name, document)
+        await plane.store.committed()
+        return gone, True
+    marked = _marked(plane, ask, document, finalizers)
+    if marked == document:
+        return document, False
+    if not options.dry_run:
+        plane.store.put(table, namespace, name, marked)
+        await plane.store.committed()
+    return marked, False
+
+
+def _marked(plane: Plane, ask: Ask, document: Document, finalizers: list[str]) -> Document:
+    meta = {**document["metadata"]}
+    marked = {**document, "metadata": meta}
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)
+    if not meta.get("deletionTimestamp"):
+        meta["deletionTimestamp"] = stamp(plane.clock())
+        if ask.kind.table == "namespaces":
+            marked["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
+        else:
+            meta["deletionGracePeriodSeconds"] = 0
+            if meta.get("generation"):
+                meta["generation"] += 1
+    return marked
+
+
+def _finalizers(found: list[str], options: Options) -> list[str]:
+    """The finalizers after the propagation policy had its say."""
+    wanted = ""
+    if options.propagation == "Orphan" or options.orphan:
+        wanted = ORPHAN
+    elif options.propagation == "Foreground":
+        wanted = FOREGROUND
+    elif options.propagation == "Background" or options.orphan is False:
+        wanted = "none"
+    if not wanted:
+        return found
+    others = [one for one in found if one not in (ORPHAN, FOREGROUND)]
+    return others if wanted == "none" else [*others, wanted]
+
+
+async def delete_collection(plane: Plane, ask: Ask) -> Reply:
+    """Ask for the end of everything that the request selects."""
+    options = options_of(ask)
+    chosen = selection(ask.kind, ask.request.query)
+    table = plane.table(ask.kind)
+    found = [one for one in table.scan(ask.namespace) if chosen.match is None or chosen.match(one)]
+    revision = plane.store.revision
+    for document in found:
+        meta = document["metadata"]
+        current = table.latest(meta.get("namespace", ""), meta["name"])
+        if current is not None:
+            await end(plane, ask, table, current, options)
+    return Reply(200, listed(ask, found, {"resourceVersion": str(revision)}))
+
+
+__all__ = ["delete", "delete_collection", "end", "list_"]

@@ -1,0 +1,38 @@
+"""A namespace must be there, and not be going away, before anything is put into it."""
+
+from __future__ import annotations
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import details
+from kapy.kube import Document
+from kapy.kube.errors import Forbidden, NotFound
+
+
+def check_namespace(plane: Plane, ask: Ask, document: Document) -> None:
+    """Raises NotFound or Forbidden when nothing can be created in the namespace."""
+    if not ask.kind.namespaced:
+        return
+    table = plane.store.peek("namespaces")
+    namespace = None if table is None else table.latest("", ask.namespace)
+    if namespace is None:
+        raise NotFound(
+            f'namespaces "{ask.namespace}" not found',
+            details={"name": ask.namespace, "kind": "namespaces"},
+        )
+    if namespace["metadata"].get("deletionTimestamp"):
+        name = document["metadata"].get("name", "")
+        resource = ask.kind.resource
+        what = f'{resource.group_resource} "{name}"'
+        why = (
+            f"unable to create new content in namespace {ask.namespace} because it is being "
+            "terminated"
+        )
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {ask.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise Forbidden(
+            f"{what} is forbidden: {why}", details={**details(ask.kind, name), "causes": [cause]}
+        )

@@ -1,0 +1,50 @@
+"""Options of a write: field validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.refusals import invalid_options
+from kapy.kube.errors import BadRequest
+from kapy.kube.field_errors import FieldError
+
+_LEVELS = ("Ignore", "Strict", "Warn")
+
+
+@dataclass(slots=True)
+class Validation:
+    """How unknown and duplicate fields are treated. duplicates: None when nobody asks."""
+
+    level: str
+    duplicates: list[str] | None = field(default=None)
+
+    def report(self, ask: Ask, unknown: list[str]) -> None:
+        """Warn about what was found, or refuse it. Raises BadRequest."""
+        if self.level == "Ignore":
+            return
+        sentences = [f'unknown field "{path}"' for path in unknown]
+        if self.duplicates:
+            sentences = [f'duplicate field "{path}"' for path in self.duplicates] + sentences
+        if not sentences:
+            return
+        if self.level == "Strict":
+            resource = ask.kind.resource
+            raise BadRequest(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+                f"{resource.kind}: strict decoding error: {', '.join(sentences)}"
+            )
+        ask.warnings.extend(sentences)
+
+
+def field_validation(ask: Ask) -> Validation:
+    """What the request asks for (`fieldValidation`, default Warn). Raises Invalid."""
+    level = ask.request.query.get("fieldValidation") or "Warn"
+    if level not in _LEVELS:
+        options = "CreateOptions" if ask.verb == "create" else "UpdateOptions"
+        supported = ", ".join(f'"{one}"' for one in ("", *_LEVELS))
+        error = FieldError(
+            "FieldValueNotSupported", "fieldValidation", f"supported values: {supported}", level
+        )
+        raise invalid_options(options, [error])
+    return Validation(level, None if level == "Ignore" else [])

@@ -1,0 +1,205 @@
+"""watch: events as they come, from a resourceVersion on or after the present state."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import invalid_options
+from kapy.apiserver.selection import selection
+from kapy.apiserver.shown import Accept, accepted, partial_metadata
+from kapy.apiserver.store.feed import Feed, Notice
+from kapy.apiserver.store.table import Table
+from kapy.apiserver.verbs.reading import resource_version
+from kapy.kube import Document
+from kapy.kube.errors import Expired
+from kapy.kube.field_errors import FieldError, forbidden
+from kapy.kube.http import Reply
+
+INITIAL_END = {"k8s.io/initial-events-end": "true"}
+
+
+async def watch(plane: Plane, ask: Ask) -> Reply:
+    """A stream of events about what the request selects."""
+    query = ask.request.query
+    version, initial = _options(query)
+    chosen = selection(ask.kind, query)
+    name = ask.name or chosen.name
+    accept = accepted(ask.request.headers)
+    table = plane.table(ask.kind)
+    since = int(version) if version and version != "0" else plane.store.revision
+    if version not in ("", "0") and since < plane.store.history.floor and not initial:
+        return Reply(200, _Once(_gone(plane, since)))
+    feed = plane.store.follow(
+        table,
+        ask.namespace,
+        name,
+        chosen.match,
+        max(since, plane.store.revision) if initial else since,
+    )
+    bookmarks = _true(query.get("allowWatchBookmarks", ""))
+    if initial or (version in ("", "0") and initial is None):
+        for document in list(table.scan(ask.namespace)):
+            metadata = document["metadata"]
+            if feed.wants(document, metadata.get("namespace", ""), metadata["name"]):
+                feed.push(Notice("ADDED", document, int(metadata["resourceVersion"])))
+        if initial and bookmarks:
+            feed.push(bookmark(ask, plane.store.revision, INITIAL_END))
+    stream = WatchStream(plane, ask, table, feed, accept, bookmarks=bookmarks)
+    seconds = float(query.get("timeoutSeconds") or 0)
+    if seconds > 0:
+        stream.end_after(seconds)
+    return Reply(200, stream)
+
+
+def _true(text: str) -> bool:
+    return text in ("true", "1", "True", "t")
+
+
+def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
+    """The resourceVersion, and whether initial events are wanted. Raises Invalid."""
+    version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
+    initial = _true(query["sendInitialEvents"]) if "sendInitialEvents" in query else None
+    errors: list[FieldError] = []
+    if initial is not None and not match:
+        errors.append(
+            forbidden(
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )
+        )
+    if match and initial is None:
+        errors.append(
+            forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )
+        )
+    if match and match != "NotOlderThan":
+        errors.append(
+            FieldError(
+                "FieldValueNotSupported",
+                "resourceVersionMatch",
+                'supported values: "NotOlderThan"',
+                match,
+            )
+        )
+    if query.get("continue"):
+        errors.append(forbidden("continue", "continue is forbidden for watch"))
+    if errors:
+        raise invalid_options("ListOptions", errors)
+    if version:
+        resource_version(version)
+    return version, initial
+
+
+def _gone(plane: Plane, since: int) -> Document:
+    message = f"too old resource version: {since} ({plane.store.history.floor})"
+    return {"type": "ERROR", "object": Expired(message).status()}
+
+
+def bookmark(ask: Ask, revision: int, annotations: Mapping[str, str] | None = None) -> Notice:
+    """A notice that says how far a reader is."""
+    metadata: Document = {"resourceVersion": str(revision)}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    resource = ask.kind.resource
+    document: Document = {
+        "kind": resource.kind,
+        "apiVersion": resource.api_version,
+        "metadata": metadata,
+    }
+    return Notice("BOOKMARK", document, revision)
+
+
+class _Once:
+    """A stream of a single event."""
+
+    def __init__(self, event: Document) -> None:
+        self._events = [event]
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        if not self._events:
+            raise StopAsyncIteration
+        return self._events.pop()
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+
+class WatchStream:
+    """Watch events, one document `{"type", "object"}` each, until either side ends the watch."""
+
+    __slots__ = ("_accept", "_ask", "_feed", "_first", "_plane", "_table", "_timer", "bookmarks")
+
+    def __init__(
+        self, plane: Plane, ask: Ask, table: Table, feed: Feed, accept: Accept, *, bookmarks: bool
+    ) -> None:
+        self._plane = plane
+        self._ask = ask
+        self._table = table
+        self._feed = feed
+        self._accept = accept
+        self._first = True
+        self._timer: asyncio.TimerHandle | None = None
+        self.bookmarks = bookmarks
+
+    def end_after(self, seconds: float) -> None:
+        """End the watch then: the client asked for it (`timeoutSeconds`)."""
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._feed.close)
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        notice = self._feed.ready()
+        while True:
+            if notice is None:
+                notice = await self._feed.next()
+            if notice is None:
+                await self.aclose()
+                raise StopAsyncIteration
+            if notice.type != "BOOKMARK" or self.bookmarks:
+                return {"type": notice.type, "object": await self._shown(notice)}
+            notice = None
+
+    async def _shown(self, notice: Notice) -> Document:
+        kind, document = self._ask.kind, notice.document
+        if notice.type == "BOOKMARK":
+            resource = kind.resource
+            document = {**document, "kind": resource.kind, "apiVersion": resource.api_version}
+        elif kind.storage != kind.resource:
+            (document,) = await self._plane.converted((document,), kind.storage, kind.resource)
+        if not self._accept.form:
+            return document
+        return self._formed(document)
+
+    def _formed(self, document: Document) -> Document:
+        if self._accept.form == "Table":
+            from kapy.apiserver.tables import table
+
+            version = {"resourceVersion": document["metadata"]["resourceVersion"]}
+            shown = table(self._ask, (document,), self._accept.version, version)
+            if not self._first:
+                shown["columnDefinitions"] = None
+            self._first = False
+            return shown
+        return partial_metadata(document, self._accept.version)
+
+    async def aclose(self) -> None:
+        """Stop watching."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._plane.store.leave(self._table, self._feed)
+
+
+def events_of(value: Any) -> AsyncIterator[Document]:
+    """A Reply's body as a stream (for readers that know it is one)."""
+    stream: AsyncIterator[Document] = value
+    return stream
