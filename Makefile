@@ -1,0 +1,76 @@
+# Two commands on a fresh machine with Python >= 3.11 and make:
+#   make quickstart    a management plane and a Ready cluster
+#   make test          the tests
+# Each makes its own virtual environment and makes it again when pyproject.toml changes.
+
+PYTHON ?= python3
+VENVS ?= .
+RUN := $(VENVS)/.venv
+TEST := $(VENVS)/.venv-test
+CHECK := $(VENVS)/.venv-check
+DIST := $(VENVS)/.venv-dist
+ARGS ?=
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help quickstart test check format bench dist clean
+
+help:
+	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
+	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them)"
+	@echo "make check        ruff, mypy, import-linter"
+	@echo "make format       let ruff format and fix"
+	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
+	@echo "make dist         build the wheel and the source archive into dist/"
+	@echo "make clean        remove what the other commands made"
+
+# One virtual environment for each purpose: $(call environment,folder,what pip installs)
+define environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "kapy needs Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) comes without venv (on Debian: apt install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet $(2)
+	@touch $@
+endef
+
+$(RUN)/.made: pyproject.toml
+	$(call environment,$(RUN),-e .)
+
+$(TEST)/.made: pyproject.toml
+	$(call environment,$(TEST),-e '.[test]')
+
+$(CHECK)/.made: pyproject.toml
+	$(call environment,$(CHECK),-e '.[test$(comma)check]')
+
+$(DIST)/.made: pyproject.toml
+	$(call environment,$(DIST),build)
+
+comma := ,
+
+quickstart: $(RUN)/.made
+	@$(RUN)/bin/kapy quickstart $(ARGS)
+
+test: $(TEST)/.made
+	@$(TEST)/bin/python -m pytest -q -n 2 $(ARGS)
+
+check: $(CHECK)/.made
+	$(CHECK)/bin/ruff check .
+	$(CHECK)/bin/ruff format --check .
+	$(CHECK)/bin/mypy
+	$(CHECK)/bin/lint-imports
+
+format: $(CHECK)/.made
+	$(CHECK)/bin/ruff check --fix .
+	$(CHECK)/bin/ruff format .
+
+bench: $(RUN)/.made
+	@$(RUN)/bin/python -m benchmarks $(ARGS)
+
+dist: $(DIST)/.made
+	rm -rf dist
+	$(DIST)/bin/python -m build --outdir dist .
+
+clean:
+	rm -rf $(RUN) $(TEST) $(CHECK) $(DIST) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
