@@ -13,7 +13,7 @@ versions of a kind in a `Tracker`, and calls it once per write:
 the server can leave out the write. Nothing is mutated, and what did not change is shared.
 """
 
+from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.tracker import Tracker, Write
-from kapy.kube.apply.types import Types
 
 __all__ = ["Tracker", "Types", "Write"]

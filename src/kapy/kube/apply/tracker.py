@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from kapy.kube import Document
-from kapy.kube.apply.types import Types
+from kapy.kube.apply import managers as entries
+from kapy.kube.apply.comparison import changes
+from kapy.kube.apply.fields import (
+    Fields,
+    difference,
+    excluding,
+    intersection,
+    paths,
+    union,
+)
+from kapy.kube.apply.kinds import Types
+from kapy.kube.apply.managers import Identity, Managers, Owned
+from kapy.kube.apply.merging import merged, owned, with_named, without, without_nulls
+from kapy.kube.apply.misfits import misfits
+from kapy.kube.errors import BadRequest, Conflict, ServerError
+from kapy.kube.names import split_api_version
+from kapy.kube.patch.merge_patch import same
+
+_BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +45,13 @@ class Write:
     subresource: str = ""
     reset: Document | None = None
 
+    def identity(self, *, applies: bool) -> Identity:
+        version = "" if applies else self.api_version
+        return Identity(self.manager, applies, self.subresource, version)
+
+
+Differences = tuple[Fields | None, Fields | None]
+
 
 class Tracker:
     """Ownership of the fields of one kind."""
@@ -37,16 +63,24 @@ class Tracker:
     ) -> None:
         """types: by apiVersion, every version that is served. convert: an object to another
         apiVersion; without it only the `apiVersion` field is changed."""
+        self._types = types
+        self._convert = convert or _renamed
 
     def track(self, live: Document | None, new: Document, write: Write) -> Document:
         """`new` with `managedFields` brought up to date (create: `live` is None).
 
         What `new` itself says in `managedFields` counts as kube-apiserver has it: absent (or not
-        decodable) keeps those of `live`, one empty entry or an empty list resets them, anything
-        else replaces them; a subresource's request cannot say anything. Never raises: whether the
-        entries are valid is checked elsewhere.
+        decodable) keeps those of `live`, one empty entry (of a core kind also an empty list)
+        resets them, anything else replaces them; a subresource's request cannot say anything.
+        Never raises: whether the entries are valid is checked elsewhere.
         """
-        raise NotImplementedError
+        before = _bare(live) if live is not None else _nothing(new)
+        metadata = new["metadata"]
+        found = self._stated(live, metadata.get("managedFields"), write)
+        if not found and live is not None and live["metadata"].get("uid"):
+            return _bare(new)
+        found = self._updated(before, new, found, write)
+        return _managed(new, found)
 
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
@@ -54,8 +88,267 @@ class Tracker:
         """`live` (None: nothing is there) with `applied` merged in: what the manager applied
         earlier and does not apply now is removed unless others own it.
 
+        The result's defaults are the caller's to fill in. It is `live` itself when neither the
+        object nor any ownership changed.
+
         Raises Conflict with kube-apiserver's message and causes when others own a field with
-        another value and not force; BadRequest when `applied` carries managedFields; Invalid
-        when it does not fit the types.
+        another value and not force; BadRequest when `applied` carries managedFields; ServerError
+        (as kube-apiserver) when it does not fit the types.
         """
-        raise NotImplementedError
+        types = self._types[write.api_version]
+        _check(types, applied)
+        before = _bare(live) if live is not None else _nothing(applied)
+        found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
+        if not found and live is not None:
+            first = Write(_BEFORE_FIRST_APPLY, write.api_version, write.time)
+            found = self._updated(_nothing(live), before, found, first)
+        own = write.identity(applies=True)
+        last = found.get(own)
+        after: Document = merged(types.root, before, applied)
+        now_owned = excluding(owned(types.root, applied), write.reset) or {}
+        found[own] = Owned(write.api_version, now_owned, last.time if last else None)
+        if last is not None and last.fields:
+            after = self._pruned(after, last, found, write.api_version)
+        if types.typed:
+            after = without_nulls(before, after)
+        changed = self._settle(before, after, found, own, write, force=force)
+        return self._finished(live, before, after, changed, own, last, write)
+
+    def _finished(
+        self,
+        live: Document | None,
+        before: Document,
+        after: Document,
+        found: Managers,
+        own: Identity,
+        last: Owned | None,
+        write: Write,
+    ) -> Document:
+        """The object with its new entries; the time moves only when the object itself changed."""
+        unchanged = same(before, after)
+        mine = found.get(own)
+        if mine is not None and not unchanged:
+            found[own] = Owned(mine.api_version, mine.fields, write.time)
+        elif mine is not None and last is not None and _equal(mine, last):
+            found[own] = last
+        result = _managed(before if unchanged else after, found)
+        if live is not None and unchanged and same(live, result):
+            return live
+        return result
+
+    def _stated(self, live: Document | None, sent: object, write: Write) -> Managers:
+        """The entries to start from."""
+        stored = live["metadata"].get("managedFields") if live is not None else None
+        if sent is stored or write.subresource or sent is None:
+            return entries.read(stored or ())
+        if sent == [{}] or (sent == [] and self._types[write.api_version].typed):
+            return {}
+        return entries.checked(sent) or entries.read(stored or ())
+
+    def _updated(self, before: Document, new: Document, found: Managers, write: Write) -> Managers:
+        """The entries after an update: who changed a field owns it, and nobody else does."""
+        changed, removed = self._differences(before, new, write)
+        if changed is None and removed is None and not _foreign(found, write.api_version):
+            return {one: entry for one, entry in found.items() if entry.fields}
+        found = self._reduced(found, before, new, write, (changed, removed))
+        if changed is not None:
+            own = write.identity(applies=False)
+            mine = found.get(own)
+            fields = union(mine.fields, changed) if mine is not None else changed
+            found[own] = Owned(write.api_version, fields, write.time)
+            entries.cap(found)
+        return found
+
+    def _differences(self, before: Document, after: Document, write: Write) -> Differences:
+        changed, removed = changes(self._types[write.api_version].root, before, after)
+        if write.reset:
+            return excluding(changed, write.reset), excluding(removed, write.reset)
+        return changed, removed
+
+    def _reduced(
+        self,
+        found: Managers,
+        before: Document,
+        after: Document,
+        write: Write,
+        differences: Differences,
+        own: Identity | None = None,
+    ) -> Managers:
+        """The entries without the fields that this write changed or removed, except `own`'s."""
+        by_version = {write.api_version: differences}
+        result: Managers = {}
+        for one, entry in found.items():
+            if one == own:
+                result[one] = entry
+                continue
+            known = self._known(by_version, entry.api_version, before, after)
+            if known is None:
+                continue
+            fields = entry.fields
+            for gone in known:
+                fields = difference(fields, gone) if gone is not None else fields
+            if fields:
+                result[one] = entry.owning(fields)
+        return result
+
+    def _known(
+        self,
+        by_version: dict[str, Differences],
+        version: str,
+        before: Document,
+        after: Document,
+    ) -> Differences | None:
+        """The differences as another version sees them; None when it is served no more."""
+        if version not in by_version:
+            types = self._types.get(version)
+            if types is None:
+                return None
+            by_version[version] = changes(
+                types.root, self._convert(before, version), self._convert(after, version)
+            )
+        return by_version[version]
+
+    def _settle(
+        self,
+        before: Document,
+        after: Document,
+        found: Managers,
+        own: Identity,
+        write: Write,
+        *,
+        force: bool,
+    ) -> Managers:
+        """The entries after an apply. Raises Conflict."""
+        differences = self._differences(before, after, write)
+        if not force:
+            self._refuse_conflicts(before, after, found, own, write, differences)
+        result = self._reduced(found, before, after, write, differences, own)
+        if not result[own].fields:
+            del result[own]
+        return result
+
+    def _refuse_conflicts(
+        self,
+        before: Document,
+        after: Document,
+        found: Managers,
+        own: Identity,
+        write: Write,
+        differences: Differences,
+    ) -> None:
+        by_version = {write.api_version: differences}
+        conflicts: list[tuple[str, Identity]] = []
+        for one, entry in found.items():
+            known = self._known(by_version, entry.api_version, before, after)
+            if one == own or known is None or known[0] is None:
+                continue
+            conflicts += [(path, one) for path in paths(intersection(entry.fields, known[0]))]
+        if conflicts:
+            raise _conflict(conflicts)
+
+    def _pruned(self, after: Document, last: Owned, found: Managers, version: str) -> Document:
+        """`after` without what the manager applied last time, unless someone owns it now."""
+        types = self._types.get(last.api_version)
+        if types is None:
+            return after
+        whole = self._as(after, last.api_version)
+        last_fields = with_named(types.root, last.fields)
+        pruned = without(types.root, whole, last_fields)
+        by_version: dict[str, Fields] = {}
+        for entry in found.values():
+            so_far = by_version.get(entry.api_version, {})
+            by_version[entry.api_version] = union(so_far, entry.fields)
+        current = last.api_version
+        for other in sorted(by_version, key=lambda one: one != last.api_version):
+            if other in self._types:
+                whole, pruned = self._with_owned(whole, pruned, by_version[other], current, other)
+                current = other
+        whole, pruned = self._as(whole, last.api_version), self._as(pruned, last.api_version)
+        gone = difference(_all(types, whole), _all(types, pruned))
+        result = without(types.root, whole, intersection(gone, last_fields))
+        return self._as(result, version)
+
+    def _with_owned(
+        self, whole: Document, pruned: Document, fields: Fields, current: str, version: str
+    ) -> tuple[Document, Document]:
+        """`pruned` with what `fields` owns of `whole` put back, both in `version`."""
+        if current != version:
+            whole, pruned = self._convert(whole, version), self._convert(pruned, version)
+        types = self._types[version]
+        kept = union(_all(types, pruned), with_named(types.root, fields))
+        return whole, without(types.root, whole, difference(_all(types, whole), kept))
+
+    def _as(self, document: Document, version: str) -> Document:
+        return document if document["apiVersion"] == version else self._convert(document, version)
+
+
+def _all(types: Types, document: Document) -> Fields:
+    return with_named(types.root, owned(types.root, document) or {})
+
+
+def _equal(one: Owned, two: Owned) -> bool:
+    return one.api_version == two.api_version and one.fields == two.fields
+
+
+def _foreign(found: Managers, version: str) -> bool:
+    """Whether an entry is of another version than the request, or empty."""
+    return any(entry.api_version != version for entry in found.values())
+
+
+def _renamed(document: Document, api_version: str) -> Document:
+    return {**document, "apiVersion": api_version}
+
+
+def _nothing(like: Document) -> Document:
+    return {"apiVersion": like["apiVersion"], "kind": like["kind"]}
+
+
+def _bare(document: Document) -> Document:
+    """The document without managedFields."""
+    metadata = document["metadata"]
+    if "managedFields" not in metadata:
+        return document
+    rest = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return {**document, "metadata": rest}
+
+
+def _managed(document: Document, found: Managers) -> Document:
+    """The document with these entries."""
+    if not found:
+        return _bare(document)
+    metadata = {**document["metadata"], "managedFields": entries.written(found)}
+    return {**document, "metadata": metadata}
+
+
+def _check(types: Types, applied: Document) -> None:
+    """Refuse a configuration that says who owns it, or does not fit the types."""
+    metadata = applied.get("metadata") or {}
+    if metadata.get("managedFields") is not None:
+        raise BadRequest("metadata.managedFields must be nil")
+    if text := misfits(types.root, applied):
+        group, version = split_api_version(applied["apiVersion"])
+        name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
+        message = f"failed to create typed patch object ({name}; {kind}): {text}"
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        raise ServerError(message, status={**status, "message": message, "code": 500})
+
+
+def _conflict(conflicts: list[tuple[str, Identity]]) -> Conflict:
+    conflicts.sort(key=lambda one: (one[0], one[1].order()))
+    causes = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {who.shown()}", "field": path}
+        for path, who in conflicts
+    ]
+    if len(conflicts) == 1:
+        path, who = conflicts[0]
+        text = f"1 conflict: conflict with {who.shown()}: {path}"
+    else:
+        by_manager: dict[Identity, list[str]] = {}
+        for path, who in conflicts:
+            by_manager.setdefault(who, []).append(path)
+        lines = []
+        for who in sorted(by_manager, key=Identity.order):
+            lines += [f"conflicts with {who.shown()}:", *(f"- {one}" for one in by_manager[who])]
+        text = f"{len(conflicts)} conflicts: " + "\n".join(lines)
+    return Conflict(f"Apply failed with {text}", details={"causes": causes})

@@ -1,19 +1,268 @@
-"""How fields merge: which lists are sets or maps, which structures are one field."""
+"""How fields merge: which lists are sets or maps, which structures are one field.
+
+A kind's types are a tree of the node classes below, after the model of structured-merge-diff's
+schemas. Where nothing is known, types are deduced from the values: a map merges key by key, a
+list is one field.
+"""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
 
 
-class Types:
-    """The merge types of one kind in one version."""
+class Scalar:
+    """One value. what: "string", "numeric", "boolean" or "untyped"."""
 
-    @classmethod
-    def of_schema(cls, schema: Document) -> Types:
-        """From a CRD's `openAPIV3Schema`; `metadata` gets the types of ObjectMeta."""
-        raise NotImplementedError
+    __slots__ = ("what",)
 
-    @classmethod
-    def built_in(cls, group: str, version: str, kind: str) -> Types:
-        """The types of a kind of Kubernetes' own; unknown kinds are deduced from the values."""
-        raise NotImplementedError
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+class Stripped:
+    """A field that ownership does not know: the server's own part of the metadata."""
+
+    __slots__ = ()
+
+
+class Deduced:
+    """Whatever the value is. `named`: members of maps count as declared fields."""
+
+    __slots__ = ("named",)
+
+    def __init__(self, *, named: bool) -> None:
+        self.named = named
+
+
+class MapType:
+    """A structure or a map. members: the declared fields. element: the type of all others (None:
+    there are none). atomic: one field as a whole. named: undeclared members count as declared.
+    silent: the map itself is never owned, only what is in it (`metadata`)."""
+
+    __slots__ = ("atomic", "element", "members", "named", "silent")
+
+    def __init__(
+        self,
+        members: Mapping[str, Type],
+        element: Type | None = None,
+        *,
+        atomic: bool = False,
+        named: bool = False,
+        silent: bool = False,
+    ) -> None:
+        self.members = members
+        self.element = element
+        self.atomic = atomic
+        self.named = named
+        self.silent = silent
+
+    def type_of(self, name: str) -> Type:
+        found = self.members.get(name)
+        return found if found is not None else self.element or DEDUCED
+
+    def declares(self, name: str) -> bool:
+        return self.named or name in self.members
+
+
+class ListType:
+    """A list. keys: the key fields of a list that is a map; () of a set; None of an atomic one.
+    defaults: values of keys that an item leaves out."""
+
+    __slots__ = ("defaults", "element", "keys")
+
+    def __init__(
+        self,
+        element: Type,
+        keys: tuple[str, ...] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.element = element
+        self.keys = keys
+        self.defaults = defaults or {}
+
+
+Type: TypeAlias = Scalar | Stripped | Deduced | MapType | ListType
+
+STRING: Final = Scalar("string")
+NUMERIC: Final = Scalar("numeric")
+BOOLEAN: Final = Scalar("boolean")
+UNTYPED: Final = Scalar("untyped")
+STRIPPED: Final = Stripped()
+DEDUCED: Final = Deduced(named=False)
+NAMED: Final = Deduced(named=True)
+"""Deduced, for kinds of Kubernetes' own whose structures are not spelled out."""
+
+_DEDUCED_MAP: Final = MapType({}, DEDUCED)
+_NAMED_MAP: Final = MapType({}, NAMED, named=True)
+_DEDUCED_LIST: Final = ListType(DEDUCED)
+
+ATOMIC: Final = MapType({}, DEDUCED, atomic=True)
+ATOMIC_LIST: Final = ListType(NAMED)
+STRING_MAP: Final = MapType({}, STRING)
+STRING_SET: Final = ListType(STRING, ())
+
+
+def settled(node: Type, value: Any) -> Scalar | MapType | ListType | Stripped:
+    """The type with deduction done: what `node` is for this value."""
+    if isinstance(node, Deduced):
+        if isinstance(value, dict):
+            return _NAMED_MAP if node.named else _DEDUCED_MAP
+        return _DEDUCED_LIST if isinstance(value, list) else UNTYPED
+    return node
+
+
+class InvalidItem(ValueError):
+    """An item cannot stand in a list that is a set or a map."""
+
+
+def item_key(node: ListType, item: Any) -> str:
+    """The path element of an item, as FieldsV1 spells it: `k:{"name":"a"}` or `v:"a"`.
+
+    Raises InvalidItem.
+    """
+    if not node.keys:
+        return _set_key(item)
+    if not isinstance(item, dict):
+        what = "a null element" if item is None else "non-map elements"
+        raise InvalidItem(f"associative list with keys may not have {what}")
+    values = tuple(
+        (key, item[key] if key in item else node.defaults[key])
+        for key in node.keys
+        if key in item or key in node.defaults
+    )
+    if not values:
+        raise InvalidItem(
+            f"associative list with keys has an element that omits all key fields {_go(node.keys)} "
+            "(and doesn't have default values for any key fields)"
+        )
+    try:
+        return _map_key(*values)
+    except TypeError:
+        return _spelled(dict(values))
+
+
+def _set_key(item: Any) -> str:
+    if isinstance(item, str):
+        return _value_key(item)
+    if isinstance(item, dict):
+        raise InvalidItem("associative list without keys has an element that's a map type")
+    if isinstance(item, list):
+        raise InvalidItem("not supported: associative list with lists as elements")
+    if item is None:
+        raise InvalidItem("associative list without keys has an element that's an explicit null")
+    return "v:" + json.dumps(item)
+
+
+def _go(keys: tuple[str, ...]) -> str:
+    return f"[{' '.join(json.dumps(key) for key in keys)}]"
+
+
+@lru_cache(maxsize=65536)
+def _value_key(item: str) -> str:
+    return "v:" + json.dumps(item, ensure_ascii=False)
+
+
+@lru_cache(maxsize=65536, typed=True)
+def _map_key(*values: tuple[str, Any]) -> str:
+    return _spelled(dict(values))
+
+
+def _spelled(values: dict[str, Any]) -> str:
+    return "k:" + json.dumps(values, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+OBJECT_META: Final = MapType(
+    {
+        **dict.fromkeys(
+            (
+                "name",
+                "namespace",
+                "creationTimestamp",
+                "selfLink",
+                "uid",
+                "clusterName",
+                "generation",
+                "managedFields",
+                "resourceVersion",
+            ),
+            STRIPPED,
+        ),
+        "annotations": STRING_MAP,
+        "labels": STRING_MAP,
+        "finalizers": STRING_SET,
+        "ownerReferences": ListType(ATOMIC, ("uid",)),
+        "deletionGracePeriodSeconds": NUMERIC,
+        "deletionTimestamp": UNTYPED,
+        "generateName": STRING,
+    },
+    silent=True,
+)
+EMBEDDED_META: Final = MapType(OBJECT_META.members)
+
+
+def type_of_schema(schema: Document) -> Type:
+    """The merge type of one node of a structural schema."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return UNTYPED
+    match schema.get("type"):
+        case "object":
+            return _object(schema)
+        case "array":
+            return _array(schema)
+        case "string":
+            return UNTYPED if schema.get("format") == "int-or-string" else STRING
+        case "integer" | "number":
+            return NUMERIC
+        case "boolean":
+            return BOOLEAN
+    return DEDUCED
+
+
+def _object(schema: Document) -> Type:
+    members = {
+        name: type_of_schema(member) for name, member in (schema.get("properties") or {}).items()
+    }
+    if schema.get("x-kubernetes-embedded-resource"):
+        members |= {"apiVersion": STRING, "kind": STRING, "metadata": EMBEDDED_META}
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict):
+        element: Type | None = type_of_schema(more)
+    elif more or not members or schema.get("x-kubernetes-preserve-unknown-fields"):
+        element = DEDUCED
+    else:
+        element = None
+    return MapType(members, element, atomic=schema.get("x-kubernetes-map-type") == "atomic")
+
+
+def _array(schema: Document) -> Type:
+    items = schema.get("items") or {}
+    element = type_of_schema(items)
+    match schema.get("x-kubernetes-list-type"):
+        case "set":
+            return ListType(element, ())
+        case "map":
+            keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+            members = items.get("properties") or {}
+            defaults = {
+                key: members[key]["default"] for key in keys if "default" in members.get(key, {})
+            }
+            return ListType(element, keys, defaults)
+    return ListType(element)
+
+
+def type_of_kind(schema: Document) -> MapType:
+    """The merge type of a whole kind: a schema's own fields and ObjectMeta."""
+    found = type_of_schema({**schema, "type": "object"})
+    assert isinstance(found, MapType)
+    members = {
+        **found.members,
+        "apiVersion": STRIPPED,
+        "kind": STRIPPED,
+        "metadata": OBJECT_META,
+    }
+    return MapType(members, found.element if schema.get("properties") else DEDUCED)

@@ -1,0 +1,149 @@
+"""Which fields two states of an object differ in.
+
+One walk over both at the same time; a part that is the same object on both sides is skipped
+without a look into it, so that the cost is that of what a write touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from kapy.kube.apply.fields import LEAF, Fields
+from kapy.kube.apply.types import (
+    Deduced,
+    InvalidItem,
+    ListType,
+    MapType,
+    Scalar,
+    Stripped,
+    Type,
+    item_key,
+    settled,
+)
+from kapy.kube.patch.merge_patch import same
+
+Changes: TypeAlias = tuple[Fields | None, Fields | None]
+"""What was added or got another value, and what was removed; None when nothing."""
+
+_NONE: Changes = (None, None)
+_CHANGED: Changes = (LEAF, None)
+
+
+def changes(node: Type, old: Any, new: Any) -> Changes:
+    """The differences between two values of one type."""
+    if old is new:
+        return _NONE
+    if isinstance(node, MapType):
+        return _map_changes(node, old, new)
+    if isinstance(node, Scalar):
+        return _NONE if same(old, new) else _CHANGED
+    if isinstance(node, ListType):
+        return _list_changes(node, old, new)
+    if isinstance(node, Stripped):
+        return _NONE
+    return _deduced_changes(node, old, new)
+
+
+def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
+    before: dict[str, Any] = old if isinstance(old, dict) else {}
+    after: dict[str, Any] = new if isinstance(new, dict) else {}
+    if node.atomic or not (before or after):
+        return _NONE if same(old, new) else _CHANGED
+    changed: Fields = {}
+    removed: Fields = {}
+    for name, value in after.items():
+        if name in before:
+            was = before[name]
+            if was is value:
+                continue
+            more, less = changes(node.type_of(name), was, value)
+            if more is not None:
+                changed["f:" + name] = more
+            if less is not None:
+                removed["f:" + name] = less
+        elif (added := whole(node.type_of(name), value)) is not None:
+            changed["f:" + name] = added
+    for name in before.keys() - after.keys():
+        if (gone := whole(node.type_of(name), before[name])) is not None:
+            removed["f:" + name] = gone
+    return changed or None, removed or None
+
+
+def _list_changes(node: ListType, old: Any, new: Any) -> Changes:
+    before: list[Any] = old if isinstance(old, list) else []
+    after: list[Any] = new if isinstance(new, list) else []
+    if node.keys is None or not (before or after):
+        return _NONE if same(old, new) else _CHANGED
+    olds, news = _indexed(node, before), _indexed(node, after)
+    changed: Fields = {}
+    removed: Fields = {}
+    for key, items in news.items():
+        more, less = _item_changes(node, olds.get(key, []), items)
+        if more is not None:
+            changed[key] = more
+        if less is not None:
+            removed[key] = less
+    for key, items in olds.items():
+        if key not in news:
+            removed[key] = _items(node, items)
+    return changed or None, removed or None
+
+
+def _indexed(node: ListType, items: list[Any]) -> dict[str, list[Any]]:
+    """The items by path element; those that have none do not count."""
+    index: dict[str, list[Any]] = {}
+    for item in items:
+        try:
+            index.setdefault(item_key(node, item), []).append(item)
+        except InvalidItem:
+            continue
+    return index
+
+
+def _item_changes(node: ListType, olds: list[Any], news: list[Any]) -> Changes:
+    """Of the items of one key; more than one on a side count together, as one field."""
+    if not olds:
+        return _items(node, news), None
+    if len(olds) == 1 and len(news) == 1:
+        return changes(node.element, olds[0], news[0])
+    if len(olds) > 1 and len(news) > 1:
+        return _NONE if same(olds, news) else _CHANGED
+    return _items(node, news), _items(node, olds)
+
+
+def _items(node: ListType, items: list[Any]) -> Fields:
+    return LEAF if len(items) > 1 else whole(node.element, items[0]) or LEAF
+
+
+def _deduced_changes(node: Deduced, old: Any, new: Any) -> Changes:
+    before, after = settled(node, old), settled(node, new)
+    if old is None:
+        before = after
+    elif new is None:
+        after = before
+    if before is after:
+        return changes(after, old, new)
+    gone = changes(before, old, None)[1] if isinstance(old, dict) else None
+    more = changes(after, None, new)[0] if isinstance(new, dict) else None
+    return ({".": LEAF, **more} if more else LEAF), gone
+
+
+def whole(node: Type, value: Any) -> Fields | None:
+    """Every path of a value that appears or goes; None for what is not tracked."""
+    node = settled(node, value)
+    if isinstance(node, MapType):
+        if node.atomic or not value or not isinstance(value, dict):
+            return LEAF
+        below: Fields = {} if node.silent else {".": LEAF}
+        for name, inner in value.items():
+            if (fields := whole(node.type_of(name), inner)) is not None:
+                below["f:" + name] = fields
+        return below or None
+    if isinstance(node, ListType):
+        if node.keys is None or not value or not isinstance(value, list):
+            return LEAF
+        return {
+            ".": LEAF,
+            **{key: _items(node, items) for key, items in _indexed(node, value).items()},
+        }
+    return None if isinstance(node, Stripped) else LEAF

@@ -1,0 +1,232 @@
+"""Sets of field paths in the form in which they travel: `FieldsV1`.
+
+A set is a nested dict. Its keys are path elements: `f:name` a field, `k:{"name":"a"}` an item of
+a list by its keys, `v:"a"` an item of a set, `i:0` an index. The value under a key holds what is
+below it; `"."` says that the path itself is in the set too, and an empty dict that only the path
+is. The empty set is `{}` at the top, and None where it is one result of several. Nothing is ever
+changed in place: results share what they can with their arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+Fields: TypeAlias = dict[str, Any]
+
+LEAF: Final[Fields] = {}
+"""The path itself, and nothing below. Shared by all sets: never change it."""
+
+
+class InvalidFields(ValueError):
+    """The document is no set of fields; the message is kube-apiserver's."""
+
+
+def member(node: Fields | None) -> Fields:
+    """The node with its own path in the set too."""
+    if not node or "." in node:
+        return node or LEAF
+    return {".": LEAF, **node}
+
+
+def union(one: Fields, two: Fields) -> Fields:
+    """What is in either of two sets (at the top)."""
+    if one is two or not two:
+        return one
+    if not one:
+        return two
+    return _merged(one, two)
+
+
+def _merged(one: Fields, two: Fields) -> Fields:
+    result = dict(one)
+    for key, below in two.items():
+        mine = one.get(key)
+        if mine is None:
+            result[key] = below
+        elif mine is not below and key != ".":
+            result[key] = _united(mine, below)
+    return result
+
+
+def _united(one: Fields, two: Fields) -> Fields:
+    if not one:
+        return member(two)
+    if not two:
+        return member(one)
+    return _merged(one, two)
+
+
+def difference(one: Fields, two: Fields) -> Fields:
+    """What is in `one` and not in `two` (at the top); `one` itself when nothing goes."""
+    if not one or not two:
+        return one
+    return _reduced(one, two) or {}
+
+
+def _reduced(one: Fields, two: Fields) -> Fields | None:
+    """The children of `one` without those of `two`; None when none is left."""
+    result: Fields | None = None
+    for key, below in two.items():
+        if key == ".":
+            continue
+        mine = one.get(key)
+        if mine is None:
+            continue
+        left = _without(mine, below)
+        if left is mine:
+            continue
+        if result is None:
+            result = dict(one)
+        if left is None:
+            del result[key]
+        else:
+            result[key] = left
+    return one if result is None else result or None
+
+
+def _without(one: Fields, two: Fields) -> Fields | None:
+    goes = not two or "." in two
+    if not one:
+        return None if goes else one
+    left = _reduced(one, two) if two else one
+    if not goes or "." not in one:
+        return left if left is None or left.keys() != _DOT else LEAF
+    assert left is not None
+    rest = {key: below for key, below in left.items() if key != "."}
+    return rest or None
+
+
+_DOT: Final = {"."}
+
+
+def intersection(one: Fields, two: Fields) -> Fields:
+    """What is in both sets (at the top)."""
+    return _shared(one, two) or {}
+
+
+def _shared(one: Fields, two: Fields) -> Fields | None:
+    result: Fields = {}
+    for key, below in one.items():
+        other = two.get(key)
+        if other is None or key == ".":
+            continue
+        both = _common(below, other)
+        if both is not None:
+            result[key] = both
+    return result or None
+
+
+def _common(one: Fields, two: Fields) -> Fields | None:
+    itself = (not one or "." in one) and (not two or "." in two)
+    below = _shared(one, two) if one and two else None
+    if below is None:
+        return LEAF if itself else None
+    return {".": LEAF, **below} if itself else below
+
+
+def excluding(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
+    """The set without the paths of `prefixes` and all that is below them."""
+    if not fields or not prefixes:
+        return fields or None
+    result: Fields | None = None
+    for key, prefix in prefixes.items():
+        mine = fields.get(key)
+        if mine is None or key == ".":
+            continue
+        left = None if not prefix or "." in prefix else excluding(mine, prefix)
+        if left is mine:
+            continue
+        if result is None:
+            result = dict(fields)
+        if left is None:
+            del result[key]
+        else:
+            result[key] = left
+    if result is None:
+        return fields
+    return result if result.keys() - _DOT else (LEAF if result else None)
+
+
+def contains(fields: Fields, path: tuple[str, ...]) -> bool:
+    """Whether a path (of path elements) is in the set."""
+    for element in path:
+        below = fields.get(element)
+        if below is None:
+            return False
+        fields = below
+    return not fields or "." in fields
+
+
+def single(path: tuple[str, ...]) -> Fields:
+    """The set of one path."""
+    fields = LEAF
+    for element in reversed(path):
+        fields = {element: fields}
+    return fields
+
+
+def paths(fields: Fields, prefix: str = "") -> Iterator[str]:
+    """All paths as people read them (`.spec.ports[port=80].name`), in kube-apiserver's order."""
+    below = sorted((_order(key), key) for key in fields if key != ".")
+    for _, key in below:
+        if not fields[key] or "." in fields[key]:
+            yield prefix + spelled(key)
+    for _, key in below:
+        if fields[key]:
+            yield from paths(fields[key], prefix + spelled(key))
+
+
+def _order(element: str) -> tuple[int, str]:
+    return "fkvi".index(element[0]), element
+
+
+def spelled(element: str) -> str:
+    """One path element as people read it."""
+    kind, value = element[0], element[2:]
+    if kind == "f":
+        return f".{value}"
+    if kind == "k":
+        values = json.loads(value).items()
+        keys = ",".join(f"{name}={json.dumps(one, ensure_ascii=False)}" for name, one in values)
+        return f"[{keys}]"
+    return f"[={value}]" if kind == "v" else f"[{value}]"
+
+
+def decoded(document: Any) -> Fields:
+    """A set that came from outside, checked and in the one form that this module makes.
+
+    Raises InvalidFields.
+    """
+    if not isinstance(document, dict):
+        raise InvalidFields("expected a map of field paths")
+    result: Fields = {}
+    for key, below in document.items():
+        if key == "." or not _is_known(key):
+            continue
+        inner = decoded(below)
+        has_dot = "." in below
+        if inner:
+            result[key] = {".": LEAF, **inner} if has_dot else inner
+        else:
+            result[key] = LEAF
+    return result
+
+
+def _is_known(element: str) -> bool:
+    """Whether an element is of a kind that we know; those of later kinds are left out."""
+    kind, colon, value = element[:1], element[1:2], element[2:]
+    if colon != ":":
+        raise InvalidFields("missing colon")
+    if kind not in ("f", "k", "v", "i"):
+        return False
+    try:
+        parsed = None if kind == "f" else json.loads(value)
+    except ValueError as error:
+        raise InvalidFields(f"path element {element!r} is not valid: {error}") from error
+    if kind == "k" and not isinstance(parsed, dict):
+        raise InvalidFields(f"path element {element!r} has no keys")
+    if kind == "i" and (not isinstance(parsed, int) or isinstance(parsed, bool)):
+        raise InvalidFields(f"path element {element!r} has no index")
+    return True

@@ -1,0 +1,152 @@
+"""The entries of `metadata.managedFields`: who owns what, since when, through which endpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from kapy.kube import Document
+from kapy.kube.apply.fields import Fields, InvalidFields, decoded, union
+
+MAX_UPDATERS: Final = 10
+"""How many entries of updates one object keeps; the oldest become one."""
+
+_ANCIENT: Final = "ancient-changes"
+
+
+class Identity(NamedTuple):
+    """What makes two entries one: an applier stays the same over versions, an updater does not."""
+
+    manager: str
+    applies: bool
+    subresource: str
+    api_version: str
+
+    def shown(self) -> str:
+        """The manager as conflict messages name it."""
+        name = json.dumps(self.manager, ensure_ascii=False)
+        if self.subresource:
+            name = f'{name} with subresource "{self.subresource}"'
+        return name if self.applies else f"{name} using {self.api_version}"
+
+    def order(self) -> str:
+        """Sorts as kube-apiserver's encoded identities do."""
+        parts = {
+            "manager": self.manager,
+            "operation": "Apply" if self.applies else "Update",
+            "apiVersion": "" if self.applies else self.api_version,
+            "subresource": self.subresource,
+        }
+        return json.dumps({key: value for key, value in parts.items() if value})
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """One entry. document: the entry as it travels when it was read and has not changed."""
+
+    api_version: str
+    fields: Fields
+    time: str | None
+    document: Document | None = None
+
+    def owning(self, fields: Fields) -> Owned:
+        """The same entry with other fields, and the time that it had."""
+        return self if fields is self.fields else replace(self, fields=fields, document=None)
+
+
+Managers = dict[Identity, Owned]
+
+
+def read(entries: Iterable[Document]) -> Managers:
+    """The entries of an object that a server stored."""
+    return {
+        identity(entry): Owned(
+            entry["apiVersion"], entry.get("fieldsV1") or {}, entry.get("time"), entry
+        )
+        for entry in entries
+    }
+
+
+def identity(entry: Document) -> Identity:
+    """Who an entry is of."""
+    applies = entry["operation"] == "Apply"
+    return Identity(
+        entry.get("manager", ""),
+        applies,
+        entry.get("subresource", ""),
+        "" if applies else entry["apiVersion"],
+    )
+
+
+def checked(entries: Any) -> Managers | None:
+    """The entries that a client sent; None when they cannot be understood."""
+    found: Managers = {}
+    try:
+        for entry in entries:
+            if entry.get("operation") not in ("Apply", "Update") or not entry.get("apiVersion"):
+                return None
+            if entry.get("fieldsType") != "FieldsV1":
+                return None
+            fields = decoded(entry.get("fieldsV1") or {})
+            found[identity(entry)] = Owned(entry["apiVersion"], fields, entry.get("time"))
+    except (InvalidFields, AttributeError, TypeError):
+        return None
+    return found
+
+
+def written(managers: Managers) -> list[Document]:
+    """The entries as they travel, in kube-apiserver's order."""
+    entries = [_entry(one, owned) for one, owned in managers.items()]
+    entries.sort(key=_entry_order)
+    return entries
+
+
+def _entry_order(entry: Document) -> tuple[str, str, str, str, str]:
+    return (
+        entry["operation"],
+        entry.get("time") or "",
+        entry.get("manager", ""),
+        entry["apiVersion"],
+        entry.get("subresource", ""),
+    )
+
+
+def _entry(one: Identity, owned: Owned) -> Document:
+    if owned.document is not None:
+        return owned.document
+    entry: Document = {"manager": one.manager} if one.manager else {}
+    entry["operation"] = "Apply" if one.applies else "Update"
+    entry["apiVersion"] = owned.api_version
+    if owned.time:
+        entry["time"] = owned.time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = owned.fields
+    if one.subresource:
+        entry["subresource"] = one.subresource
+    return entry
+
+
+def cap(managers: Managers) -> None:
+    """Merge the oldest updaters of a version into one entry until few enough are left."""
+    updaters = [one for one in managers if not one.applies]
+    surplus = len(updaters) - MAX_UPDATERS
+    if surplus <= 0:
+        return
+    updaters.sort(key=lambda one: (managers[one].time or "", one.order()))
+    first_of_version: dict[str, Identity] = {}
+    for one in updaters:
+        if surplus <= 0:
+            return
+        owned = managers[one]
+        first = first_of_version.setdefault(owned.api_version, one)
+        if first is one:
+            continue
+        bucket = Identity(_ANCIENT, applies=False, subresource="", api_version=owned.api_version)
+        if bucket not in managers:
+            managers[bucket] = managers.pop(first)
+        fields = union(managers[bucket].fields, owned.fields)
+        del managers[one]
+        managers[bucket] = Owned(owned.api_version, fields, owned.time)
+        surplus -= 1

@@ -1,0 +1,244 @@
+"""What an applied configuration does to an object: merging it in, and taking fields out again."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from kapy.kube.apply.fields import LEAF, Fields, member
+from kapy.kube.apply.types import (
+    InvalidItem,
+    ListType,
+    MapType,
+    Stripped,
+    Type,
+    item_key,
+    settled,
+)
+
+_ABSENT: Final = object()
+_Index: TypeAlias = dict[str, Any]
+
+
+def merged(node: Type, live: Any, applied: Any) -> Any:
+    """`live` with all that `applied` says; nothing goes, and lists keep a sensible order."""
+    if applied is live:
+        return live
+    mine, theirs = settled(node, live), settled(node, applied)
+    if live is None:
+        mine = theirs
+    elif applied is None:
+        theirs = mine
+    if isinstance(theirs, MapType) and not theirs.atomic:
+        return _merged_map(theirs, live, applied)
+    if isinstance(theirs, ListType) and theirs.keys is not None:
+        return _merged_list(theirs, live, applied)
+    return applied
+
+
+def _merged_map(node: MapType, live: Any, applied: Any) -> Any:
+    before: dict[str, Any] = live if isinstance(live, dict) else {}
+    after: dict[str, Any] = applied if isinstance(applied, dict) else {}
+    if not after:
+        return live if before else applied
+    result = None
+    for name, value in after.items():
+        old = before.get(name, _ABSENT)
+        new = value if old is _ABSENT else merged(node.type_of(name), old, value)
+        if new is not old:
+            if result is None:
+                result = dict(before)
+            result[name] = new
+    return live if result is None else result
+
+
+def _merged_list(node: ListType, live: Any, applied: Any) -> Any:
+    before: list[Any] = live if isinstance(live, list) else []
+    after: list[Any] = applied if isinstance(applied, list) else []
+    if not after:
+        return live if before else applied
+    lefts = [_key_or_none(node, item) for item in before]
+    rights = [item_key(node, item) for item in after]
+    left_items = {key: item for key, item in zip(lefts, before, strict=True) if key is not None}
+    right_items = dict(zip(rights, after, strict=True))
+    duplicated = {key for key in left_items if lefts.count(key) > 1}
+    result = []
+    for key, item in _order(lefts, rights, left_items, right_items, before):
+        if key not in right_items or key is None:
+            result.append(item)
+        elif key in left_items and key not in duplicated:
+            result.append(merged(node.element, left_items[key], right_items[key]))
+        else:
+            result.append(right_items[key])
+    same_items = len(result) == len(before) and all(map(_is, result, before))
+    return live if same_items else result
+
+
+def _is(one: Any, two: Any) -> bool:
+    return one is two
+
+
+def _key_or_none(node: ListType, item: Any) -> str | None:
+    try:
+        return item_key(node, item)
+    except InvalidItem:
+        return None
+
+
+def _order(
+    lefts: list[str | None], rights: list[str], left: _Index, right: _Index, items: list[Any]
+) -> list[tuple[str | None, Any]]:
+    """The keys of both lists, each once: shared items in the order of the right list, those of
+    the left list alone stay where they stand between the shared ones."""
+    result: list[tuple[str | None, Any]] = []
+    taken: set[str] = set()
+    shared = [key for key in rights if key in left]
+    at_left = at_right = at_shared = 0
+    while at_left < len(lefts) or at_right < len(rights):
+        next_shared = shared[at_shared] if at_shared < len(shared) else None
+        if at_left < len(lefts):
+            key = lefts[at_left]
+            if at_right < len(rights):
+                if key == rights[at_right]:
+                    result.append((key, None))
+                    taken.add(rights[at_right])
+                    at_left, at_right, at_shared = at_left + 1, at_right + 1, at_shared + 1
+                    continue
+                if key in right and next_shared is not None and key != next_shared:
+                    at_left += 1
+                    continue
+            if key not in right:
+                result.append((key, items[at_left]))
+                at_left += 1
+                continue
+            if key in taken:
+                at_left += 1
+        if at_right < len(rights):
+            result.append((rights[at_right], None))
+            taken.add(rights[at_right])
+            if rights[at_right] == next_shared:
+                at_shared += 1
+            at_right += 1
+    return result
+
+
+def owned(node: Type, value: Any) -> Fields | None:
+    """The fields that a configuration names, and so owns; None when it names none."""
+    found = settled(node, value)
+    if isinstance(found, MapType):
+        if found.atomic:
+            return LEAF
+        return _owned_members(found, value) if isinstance(value, dict) else None
+    if isinstance(found, ListType):
+        if found.keys is None:
+            return LEAF
+        return _owned_items(found, value) if isinstance(value, list) else None
+    if isinstance(found, Stripped) or (value is None and found is not node):
+        return None
+    return LEAF
+
+
+def _owned_members(node: MapType, value: dict[str, Any]) -> Fields | None:
+    result: Fields = {}
+    for name, inner in value.items():
+        kind = node.type_of(name)
+        below = owned(kind, inner)
+        if isinstance(kind, Stripped):
+            continue
+        if inner is None or inner == {} or not node.declares(name):
+            below = member(below)
+        if below is not None:
+            result["f:" + name] = below
+    return result or None
+
+
+def _owned_items(node: ListType, value: list[Any]) -> Fields | None:
+    result: Fields = {}
+    for item in value:
+        key = _key_or_none(node, item)
+        if key is not None:
+            result[key] = LEAF if key in result else member(owned(node.element, item))
+    return result or None
+
+
+def without(node: Type, value: Any, fields: Fields) -> Any:
+    """`value` without the paths of a set; what is emptied by that becomes null."""
+    found = settled(node, value)
+    if isinstance(found, MapType) and isinstance(value, dict):
+        return None if found.atomic or not value else _members_without(found, value, fields)
+    if isinstance(found, ListType) and isinstance(value, list):
+        return None if found.keys is None or not value else _items_without(found, value, fields)
+    return value
+
+
+def _goes(fields: Fields) -> bool:
+    return not fields or "." in fields
+
+
+def _members_without(node: MapType, value: dict[str, Any], fields: Fields) -> Any:
+    result: dict[str, Any] = {}
+    for name, inner in value.items():
+        below = fields.get("f:" + name)
+        if below is None:
+            result[name] = inner
+        elif not _goes(below):
+            result[name] = without(node.type_of(name), inner, below)
+    if len(result) == len(value) and all(result[name] is value[name] for name in result):
+        return value
+    return result or None
+
+
+def _items_without(node: ListType, value: list[Any], fields: Fields) -> Any:
+    result = []
+    for item in value:
+        key = _key_or_none(node, item)
+        below = None if key is None else fields.get(key)
+        if below is None:
+            result.append(item)
+        elif not _goes(below):
+            result.append(without(node.element, item, below))
+    if len(result) == len(value) and all(map(_is, result, value)):
+        return value
+    return result or None
+
+
+def with_named(node: Type, fields: Fields) -> Fields:
+    """The set with every declared field on the way to a path, which a set leaves out by itself."""
+    result: Fields = {}
+    for key, below in fields.items():
+        if key == ".":
+            result[key] = below
+            continue
+        inner = _below(node, key)
+        deeper = with_named(inner, below) if below else below
+        declared = isinstance(node, MapType) and key[0] == "f" and node.declares(key[2:])
+        named = declared or (_is_named(node) and key[0] == "f")
+        result[key] = member(deeper) if named and deeper else deeper
+    return result
+
+
+def _is_named(node: Type) -> bool:
+    return not isinstance(node, (MapType, ListType, Stripped)) and getattr(node, "named", False)
+
+
+def _below(node: Type, key: str) -> Type:
+    if key[0] == "f":
+        found = node if isinstance(node, MapType) else settled(node, {})
+        return found.type_of(key[2:]) if isinstance(found, MapType) else node
+    found_list = node if isinstance(node, ListType) else settled(node, [])
+    return found_list.element if isinstance(found_list, ListType) else node
+
+
+def without_nulls(before: Any, value: Any) -> Any:
+    """`value` without the null members that `before` did not have already."""
+    if value is before or not isinstance(value, dict):
+        if isinstance(value, list) and isinstance(before, list):
+            return [without_nulls(None, one) for one in value]
+        return value
+    old: dict[str, Any] = before if isinstance(before, dict) else {}
+    result = {
+        name: without_nulls(old.get(name), inner)
+        for name, inner in value.items()
+        if inner is not None
+    }
+    unchanged = len(result) == len(value) and all(result[name] is value[name] for name in result)
+    return value if unchanged else result

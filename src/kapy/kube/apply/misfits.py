@@ -1,0 +1,119 @@
+"""Why an applied configuration does not fit its types, in structured-merge-diff's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kapy.kube.apply.fields import spelled
+from kapy.kube.apply.types import (
+    InvalidItem,
+    ListType,
+    MapType,
+    Scalar,
+    Type,
+    item_key,
+    settled,
+)
+
+
+def misfits(node: Type, value: Any) -> str:
+    """One text that tells all that does not fit; "" when everything does."""
+    lines = list(_misfits(node, value, ""))
+    if len(lines) <= 1:
+        return "".join(lines)
+    return "\n".join(["errors:", *(f"  {line}" for line in lines)])
+
+
+def _misfits(node: Type, value: Any, path: str) -> Iterator[str]:
+    found = settled(node, value)
+    if value is None:
+        return
+    if isinstance(found, MapType):
+        yield from _map_misfits(found, value, path)
+    elif isinstance(found, ListType):
+        yield from _list_misfits(found, value, path)
+    elif isinstance(found, Scalar) and (expected := _expected(found, value)):
+        yield _at(path, expected)
+
+
+def _at(path: str, text: str) -> str:
+    return f"{path}: {text}" if path else text
+
+
+def _map_misfits(node: MapType, value: Any, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield _at(path, f"expected map, got &{{{_printed(value)}}}")
+        return
+    for name, inner in value.items():
+        if not node.declares(name) and node.element is None:
+            yield _at(f"{path}.{name}", "field not declared in schema")
+            return
+        yield from _misfits(node.type_of(name), inner, f"{path}.{name}")
+
+
+def _list_misfits(node: ListType, value: Any, path: str) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield _at(path, f"expected list, got &{{{_printed(value)}}}")
+        return
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        key = f"i:{index}"
+        if node.keys is not None:
+            try:
+                key = item_key(node, item)
+            except InvalidItem as error:
+                yield _at(path, f"element {index}: {error}")
+                return
+            if key in seen:
+                yield _at(path, f"duplicate entries for key {spelled(key)}")
+            seen.add(key)
+        yield from _misfits(node.element, item, path + spelled(key))
+
+
+def _expected(node: Scalar, value: Any) -> str:
+    match node.what:
+        case "numeric":
+            good = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return "" if good else f"expected numeric (int or float), got {_go_type(value)}"
+        case "string":
+            good = isinstance(value, str)
+            shown = f"&value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+            return "" if good else f"expected string, got {shown}"
+        case "boolean":
+            good = isinstance(value, bool)
+            return "" if good else f"expected boolean, got &{{{_printed(value)}}}"
+    good = not isinstance(value, (dict, list))
+    return "" if good else f"expected any scalar, got &{{{_printed(value)}}}"
+
+
+def _go_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    return "[]interface {}" if isinstance(value, list) else "string"
+
+
+def _printed(value: Any) -> str:
+    """A value as Go's %v prints it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_printed, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "<nil>" if value is None else str(value)
+
+
+def _go_syntax(value: Any) -> str:
+    """A value as Go's %#v prints it."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{json.dumps(key)}:{_go_syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{inner}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return "interface {}(nil)" if value is None else _printed(value)

@@ -1,0 +1,95 @@
+"""Whether a server-side apply would change nothing, told from the object alone.
+
+A controller that applies its full intent on every look would send mostly requests that change
+nothing. The object says what it would find out: its values, and in `managedFields` what the
+applier owns. No memory is needed, so a restarted program does not apply everything once more.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from kapy.kube import Document
+
+_IDENTITY: Final = frozenset({"name", "namespace", "uid"})
+
+
+def is_settled(live: Document, intent: Document, manager: str) -> bool:
+    """Whether `live` is what applying `intent` as `manager` (with force) would make of it.
+
+    True only if `live` holds each value of the intent and the manager owns exactly the intent's
+    fields: a field that it owned before and does not apply any more would have to go.
+    """
+    owned = _owned_by(live, manager)
+    if owned is None:
+        return False
+    wanted = {key: value for key, value in intent.items() if key not in ("apiVersion", "kind")}
+    metadata = {key: one for key, one in wanted["metadata"].items() if key not in _IDENTITY}
+    wanted["metadata"] = metadata
+    if not metadata and "f:metadata" not in owned:
+        del wanted["metadata"]
+    return _matches(owned, wanted, live)
+
+
+def _owned_by(live: Document, manager: str) -> Document | None:
+    for entry in live["metadata"].get("managedFields") or ():
+        if (
+            entry.get("manager") == manager
+            and entry.get("operation") == "Apply"
+            and not entry.get("subresource")
+        ):
+            fields: Document = entry.get("fieldsV1") or {}
+            return fields
+    return None
+
+
+def _matches(owned: Document, wanted: Any, live: Any) -> bool:
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        return _map_matches(owned, wanted, live)
+    if isinstance(wanted, list) and isinstance(live, list):
+        return _list_matches(owned, wanted, live)
+    return bool(wanted == live) and isinstance(wanted, bool) is isinstance(live, bool)
+
+
+def _map_matches(owned: Document, wanted: Document, live: Document) -> bool:
+    fields = {key[2:]: below for key, below in owned.items() if key.startswith("f:")}
+    if not fields:
+        return wanted == live  # owned as a whole
+    if fields.keys() != wanted.keys():
+        return False
+    return all(
+        key in live and _matches(fields[key], value, live[key]) for key, value in wanted.items()
+    )
+
+
+def _list_matches(owned: Document, wanted: list[Any], live: list[Any]) -> bool:
+    items = {key: below for key, below in owned.items() if key != "."}
+    if not items:
+        return wanted == live  # owned as a whole
+    if len(items) != len(wanted):
+        return False
+    for path, below in items.items():
+        kind, _, text = path.partition(":")
+        if kind == "v":
+            value = json.loads(text)
+            if value not in wanted or value not in live:
+                return False
+        elif kind == "k":
+            keys = json.loads(text)
+            mine, theirs = _item(wanted, keys), _item(live, keys)
+            if mine is None or theirs is None:
+                return False
+            if not _map_matches(below, mine, theirs):
+                return False
+        else:
+            return False
+    return True
+
+
+def _item(items: list[Any], keys: Document) -> Document | None:
+    for item in items:
+        if isinstance(item, dict) and all(item.get(key) == one for key, one in keys.items()):
+            found: Document = item
+            return found
+    return None
