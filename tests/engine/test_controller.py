@@ -1,0 +1,250 @@
+"""How a controller works off its keys, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from kapy.engine.controller import Controller, Reconcile
+from kapy.engine.failure import NotYet
+from kapy.engine.queue import INITIAL
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Key
+from kapy.kube.errors import Conflict, TooManyRequests
+
+A, B, C = Key("default", "a"), Key("default", "b"), Key("default", "c")
+
+
+class Work:
+    """A reconciler that notes when it was asked for what, and answers as told."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[float, Key]] = []
+        self.answers: list[Result | Exception] = []
+        self.takes = 0.0
+        self.at_once = Counter[Key]()
+        self.most = 0
+
+    async def __call__(self, key: Key) -> Result:
+        self.done.append((asyncio.get_running_loop().time(), key))
+        self.at_once[key] += 1
+        assert self.at_once[key] == 1
+        self.most = max(self.most, self.at_once.total())
+        try:
+            if self.takes:
+                await asyncio.sleep(self.takes)
+            answer = self.answers.pop(0) if self.answers else DONE
+        finally:
+            self.at_once[key] -= 1
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @property
+    def keys(self) -> str:
+        return "".join(key.name for _, key in self.done)
+
+
+@asynccontextmanager
+async def running(reconcile: Reconcile, *, concurrency: int = 1) -> AsyncIterator[Controller]:
+    controller = Controller("widgets", reconcile, concurrency=concurrency)
+    controller.random = Random(1)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(controller.run())
+        await asyncio.sleep(0)
+        yield controller
+        task.cancel()
+
+
+async def test_what_is_urgent_comes_first_and_otherwise_who_came_first() -> None:
+    work = Work()
+    controller = Controller("widgets", work, concurrency=1)
+    for key, priority in [(A, INITIAL), (B, INITIAL), (C, 0)]:
+        controller.enqueue(key, priority=priority)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(controller.run())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert work.keys == "cab"
+
+
+async def test_a_key_is_queued_once_and_moves_forward_when_it_becomes_urgent() -> None:
+    work = Work()
+    controller = Controller("widgets", work, concurrency=1)
+    for key, priority in [(A, INITIAL), (B, INITIAL), (B, 0), (B, INITIAL), (A, INITIAL)]:
+        controller.enqueue(key, priority=priority)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(controller.run())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert work.keys == "ba"
+
+
+async def test_a_key_asked_for_while_it_is_worked_on_comes_again_once() -> None:
+    work = Work()
+    work.takes = 5
+    async with running(work, concurrency=3) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(1)
+        controller.enqueue(A)
+        controller.enqueue(A)
+        controller.enqueue(B)
+        await asyncio.sleep(20)
+    assert [(round(at), key.name) for at, key in work.done] == [(0, "a"), (1, "b"), (5, "a")]
+
+
+async def test_no_more_than_allowed_are_worked_on_at_once() -> None:
+    work = Work()
+    work.takes = 1
+    async with running(work, concurrency=3) as controller:
+        for number in range(10):
+            controller.enqueue(Key("default", str(number)))
+        await asyncio.sleep(20)
+    assert work.most == 3
+    assert len(work.done) == 10
+
+
+async def test_a_result_with_after_comes_again_then_and_says_why() -> None:
+    work = Work()
+    work.answers = [requeue(after=timedelta(seconds=10), because="the drain takes its time")]
+    async with running(work) as controller:
+        assert controller.waiting(A) is None
+        controller.enqueue(A)
+        await asyncio.sleep(4)
+        assert controller.waiting(A) == "requeue in 6s: the drain takes its time"
+        await asyncio.sleep(20)
+        assert controller.waiting(A) is None
+    assert [round(at) for at, _ in work.done] == [0, 10]
+
+
+async def test_a_change_wins_over_a_timer() -> None:
+    work = Work()
+    work.answers = [requeue(after=timedelta(seconds=10), because="so it is"), DONE]
+    async with running(work) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(4)
+        controller.enqueue(A)
+        await asyncio.sleep(20)
+    assert [round(at) for at, _ in work.done] == [0, 4]
+
+
+async def test_a_change_during_the_reconcile_wins_over_its_result() -> None:
+    work = Work()
+    work.takes = 1
+    work.answers = [requeue(after=timedelta(seconds=10), because="so it is"), DONE]
+    async with running(work) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(0.5)
+        controller.enqueue(A)
+        await asyncio.sleep(30)
+    assert [round(at) for at, _ in work.done] == [0, 1]
+
+
+async def test_errors_back_off_ever_longer_and_a_success_forgets_them() -> None:
+    work = Work()
+    work.answers = [ValueError("no")] * 12
+    async with running(work) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(30)
+        times = [at for at, _ in work.done]
+        assert len(times) == 13
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        for number, gap in enumerate(gaps):
+            assert 0.75 * 0.005 * 2**number <= gap <= 1.25 * 0.005 * 2**number
+        work.answers = [ValueError("again")]
+        controller.enqueue(A)
+        began = asyncio.get_running_loop().time()
+        await asyncio.sleep(1)
+        assert work.done[-1][0] - began < 0.01
+
+
+async def test_the_longest_back_off_is_a_quarter_of_an_hour_or_so() -> None:
+    work = Work()
+    work.answers = [ValueError("no")] * 1000
+    async with running(work) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(20_000)
+        before = len(work.done)
+        await asyncio.sleep(100_000)
+        assert 75 <= len(work.done) - before <= 140
+
+
+async def test_back_off_waits_as_long_as_the_server_asks() -> None:
+    work = Work()
+    work.answers = [TooManyRequests("wait", retry_after=50.0)]
+    async with running(work) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(1)
+        waiting = controller.waiting(A)
+        assert waiting is not None
+        assert waiting.startswith("retry in 49s: TooManyRequests")
+        await asyncio.sleep(100)
+    assert [round(at) for at, _ in work.done] == [0, 50]
+
+
+@pytest.mark.parametrize(
+    ("error", "loud"),
+    [
+        (ValueError("a bug"), True),
+        (Conflict("changed"), False),
+        (NotYet("no connection"), False),
+        (ExceptionGroup("many", [Conflict("changed"), NotYet("no connection")]), False),
+        (ExceptionGroup("many", [Conflict("changed"), ValueError("a bug")]), True),
+    ],
+)
+async def test_only_what_is_out_of_the_ordinary_is_loud(
+    error: Exception, loud: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    work = Work()
+    work.answers = [error]
+    with caplog.at_level(logging.DEBUG, "kapy.engine.controller"):
+        async with running(work) as controller:
+            controller.enqueue(A)
+            await asyncio.sleep(1)
+    (record,) = caplog.records
+    assert (record.levelno >= logging.ERROR) is loud
+
+
+async def test_cancelling_cancels_and_awaits_what_is_running() -> None:
+    ended: list[str] = []
+
+    async def slow(key: Key) -> Result:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(1)
+            ended.append(key.name)
+        return DONE
+
+    async with running(slow, concurrency=2) as controller:
+        controller.enqueue(A)
+        controller.enqueue(B)
+        controller.enqueue(C)
+        await asyncio.sleep(1)
+    assert sorted(ended) == ["a", "b"]
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_two_runs_from_one_seed_are_the_same() -> None:
+    async def run() -> list[tuple[float, Key]]:
+        work, chance = Work(), Random(3)
+        work.takes = 0.01
+        async with running(work, concurrency=3) as controller:
+            began = asyncio.get_running_loop().time()
+            for number in range(200):
+                if chance.random() < 0.3:
+                    work.answers.append(ValueError("no"))
+                controller.enqueue(Key("", str(chance.randrange(20))), priority=number % 3)
+                await asyncio.sleep(chance.random() / 50)
+            await asyncio.sleep(60)
+        return [(round(at - began, 9), key) for at, key in work.done]
+
+    assert await run() == await run()
