@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import msgspec
+
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_options
@@ -18,6 +20,10 @@ from kapy.kube import Document
 from kapy.kube.errors import Expired
 from kapy.kube.field_errors import FieldError, forbidden
 from kapy.kube.http import Reply
+
+_encode = msgspec.json.Encoder().encode
+_BATCH = 64
+"""Events in one chunk of a stream at most, so that a slow client stops us early."""
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
@@ -168,6 +174,34 @@ class WatchStream:
             if notice.type != "BOOKMARK" or self.bookmarks:
                 return {"type": notice.type, "object": await self._shown(notice)}
             notice = None
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """The events as JSON lines, all that wait at once; what many watch is encoded once."""
+        kind = self._ask.kind
+        plain = not self._accept.form and kind.storage == kind.resource
+        parts: list[bytes] = []
+        while True:
+            notice = self._feed.ready()
+            if notice is None or len(parts) >= _BATCH:
+                if parts:
+                    yield b"".join(parts)
+                    parts.clear()
+                if notice is None:
+                    notice = await self._feed.next()
+                if notice is None:
+                    return
+            if notice.type == "BOOKMARK" and not self.bookmarks:
+                continue
+            parts.append(await self._line(notice, plain=plain))
+
+    async def _line(self, notice: Notice, *, plain: bool) -> bytes:
+        happening = notice.happening if plain else None
+        if happening is not None and happening.line:
+            return happening.line
+        line = _encode({"type": notice.type, "object": await self._shown(notice)}) + b"\n"
+        if happening is not None:
+            happening.line = line
+        return line
 
     async def _shown(self, notice: Notice) -> Document:
         kind, document = self._ask.kind, notice.document

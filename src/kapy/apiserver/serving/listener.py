@@ -1,0 +1,114 @@
+"""Listening: uvicorn's HTTP protocol on our own sockets, with the peer's certificate kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from kapy.apiserver.authentication import certificate_user
+from kapy.apiserver.serving.asgi import Application
+
+KEEP_ALIVE = 120
+"""Seconds that an idle connection is kept open; a timer, as nothing else tells that it is idle."""
+
+GRACE = 5.0
+"""Seconds that requests in flight get when the listener stops."""
+
+
+class PeerProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that tells the application who the client certificate names."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        peer = certificate_user(tls.getpeercert()) if tls is not None else None
+        self.app_state = {"peer": peer}
+
+
+class Listener:
+    """The connections of one Application, whoever accepted them."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self._state = ServerState()
+        self._config = _config(application)
+
+    def protocol(self) -> PeerProtocol:
+        """A protocol for one connection."""
+        return PeerProtocol(self._config, self._state, {})
+
+    async def stop(self) -> None:
+        """End watches, let requests in flight finish for a moment, close the connections."""
+        await self.application.stop()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        if self._state.tasks:
+            await asyncio.wait(list(self._state.tasks), timeout=GRACE)
+        for connection in list(self._state.connections):
+            transport: Any = getattr(connection, "transport", None)
+            if transport is not None:
+                transport.abort()
+        await asyncio.sleep(0)
+
+
+def _config(application: Any) -> Config:
+    config = Config(
+        application,
+        http=HttpToolsProtocol,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+    )
+    config.load()
+    return config
+
+
+@contextlib.asynccontextmanager
+async def listen(
+    application: Application,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
+    sock: socket.socket | None = None,
+) -> Any:
+    """Serve an application while the context is open; yields the (host, port) it listens on.
+
+    Raises OSError when the address is taken. sock: a bound socket instead of host and port.
+    """
+    listener = Listener(application)
+    loop = asyncio.get_running_loop()
+    if sock is not None:
+        server = await loop.create_server(listener.protocol, sock=sock, ssl=tls, backlog=1024)
+    else:
+        server = await loop.create_server(listener.protocol, host, port, ssl=tls, backlog=1024)
+    address = server.sockets[0].getsockname()
+    try:
+        yield address[0], address[1]
+    finally:
+        server.close()
+        await listener.stop()
+
+
+async def serve_connection(
+    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener
+) -> None:
+    """Serve one connection that was accepted already: many servers can share one listening socket.
+
+    Returns when the handshake is done; the connection lives on until either side closes it.
+    """
+    loop = asyncio.get_running_loop()
+    await loop.connect_accepted_socket(listener.protocol, sock, ssl=tls)
