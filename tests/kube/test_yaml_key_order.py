@@ -21,5 +21,5 @@ from kapy.kube.yaml import dump
     ],
 )
 def test_numbers_count_and_letters_come_last(keys: list[str]) -> None:
-    text = dump(dict.fromkeys(reversed(keys), {"x": []}))
+    text = dump({key: {"x": []} for key in reversed(keys)})
     assert [line.split(":")[0].strip("'\"") for line in text.splitlines()[::2]] == keys

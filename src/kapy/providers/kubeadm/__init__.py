@@ -1,0 +1,1 @@
+"""The kubeadm providers: bootstrap (KubeadmConfig) and control plane (KubeadmControlPlane)."""

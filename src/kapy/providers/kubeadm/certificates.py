@@ -1,0 +1,138 @@
+"""The certificates of a kubeadm cluster: which there are, where a machine keeps them, making them.
+
+Cluster API makes the authorities itself and keeps them in Secrets (`kapy.remote.secrets`), so
+that every control plane machine gets the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from posixpath import join
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.pki import Algorithm, KeyPair, new_ca, new_key, public_key
+from kapy.remote.secrets import (
+    API_SERVER_ETCD_CLIENT,
+    CLUSTER_CA,
+    ETCD_CA,
+    FRONT_PROXY_CA,
+    SERVICE_ACCOUNT,
+)
+
+DEFAULT_DIRECTORY: Final = "/etc/kubernetes/pki"
+CA_LIFE: Final = timedelta(days=3650)
+_FILE_ORDER: Final = (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT, API_SERVER_ETCD_CLIENT)
+
+
+class MissingCertificate(KapyError):
+    """A certificate that must be there is not, or lacks a part; nothing of it is quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """One certificate that a machine needs.
+
+    external: made and kept by the user (external etcd). life and algorithm: for making it.
+    """
+
+    purpose: str
+    cert_file: str
+    key_file: str = ""
+    external: bool = False
+    life: timedelta = CA_LIFE
+    algorithm: Algorithm = "RSA-2048"
+
+
+def init_certificates(configuration: Document) -> list[Certificate]:
+    """What the first control plane machine needs, by its `clusterConfiguration`."""
+    days = configuration.get("caCertificateValidityPeriodDays")
+    return _certificates(
+        configuration,
+        life=timedelta(days=days) if days else CA_LIFE,
+        algorithm=configuration.get("encryptionAlgorithm") or "RSA-2048",
+    )
+
+
+def join_certificates(configuration: Document) -> list[Certificate]:
+    """What another control plane machine needs; these have been made before."""
+    return _certificates(configuration)
+
+
+def worker_certificates(ca_cert_path: str) -> list[Certificate]:
+    """What a worker needs: the authority, to know the cluster by."""
+    return [Certificate(CLUSTER_CA, ca_cert_path or join(DEFAULT_DIRECTORY, "ca.crt"))]
+
+
+def _certificates(
+    configuration: Document, *, life: timedelta = CA_LIFE, algorithm: Algorithm = "RSA-2048"
+) -> list[Certificate]:
+    directory = configuration.get("certificatesDir") or DEFAULT_DIRECTORY
+
+    def ours(purpose: str, cert_file: str, key_file: str) -> Certificate:
+        files = join(directory, cert_file), join(directory, key_file)
+        return Certificate(purpose, *files, life=life, algorithm=algorithm)
+
+    certificates = [
+        ours(CLUSTER_CA, "ca.crt", "ca.key"),
+        ours(SERVICE_ACCOUNT, "sa.pub", "sa.key"),
+        ours(FRONT_PROXY_CA, "front-proxy-ca.crt", "front-proxy-ca.key"),
+    ]
+    external = (configuration.get("etcd") or {}).get("external")
+    if not external:
+        return [*certificates, ours(ETCD_CA, "etcd/ca.crt", "etcd/ca.key")]
+    client = external.get("certFile", ""), external.get("keyFile", "")
+    return [
+        *certificates,
+        Certificate(API_SERVER_ETCD_CLIENT, *client, external=True),
+        Certificate(ETCD_CA, external.get("caFile", ""), external=True),
+    ]
+
+
+def made(certificate: Certificate, now: datetime) -> KeyPair:
+    """A new pair (makes a key: call it from a thread); a mere public key for service accounts."""
+    if certificate.purpose == SERVICE_ACCOUNT:
+        key = new_key(certificate.algorithm)
+        return KeyPair(public_key(key), key)
+    return new_ca("kubernetes", now=now, valid=certificate.life, algorithm=certificate.algorithm)
+
+
+def ensure_complete(certificates: Iterable[Certificate], pairs: Mapping[str, KeyPair]) -> None:
+    """Raise MissingCertificate unless each certificate (and key, if it is ours) is in `pairs`."""
+    for certificate in certificates:
+        pair = pairs.get(certificate.purpose)
+        if pair is None:
+            raise MissingCertificate("missing certificate")
+        if not pair.certificate:
+            raise MissingCertificate(f"missing crt data: for certificate: {certificate.purpose}")
+        if not certificate.external and not pair.key:
+            raise MissingCertificate(f"missing key data: for certificate: {certificate.purpose}")
+
+
+def certificate_files(
+    certificates: Iterable[Certificate], pairs: Mapping[str, KeyPair]
+) -> list[Document]:
+    """The files of the certificates that there are, as `KubeadmConfig.spec.files` has them."""
+    by_purpose = {certificate.purpose: certificate for certificate in certificates}
+    files: list[Document] = []
+    for purpose in _FILE_ORDER:
+        certificate, pair = by_purpose.get(purpose), pairs.get(purpose)
+        if certificate is None or pair is None:
+            continue
+        if pair.certificate:
+            files.append(_file(certificate.cert_file, "0640", pair.certificate))
+        if pair.key:
+            files.append(_file(certificate.key_file, "0600", pair.key))
+    return files
+
+
+def _file(path: str, permissions: str, content: bytes) -> Document:
+    return {
+        "path": path,
+        "owner": "root:root",
+        "permissions": permissions,
+        "content": content.decode(),
+    }

@@ -1,0 +1,147 @@
+"""The kubeconfig Secret of a cluster: made from the cluster's CA, renewed at half its life.
+
+All functions here are plain computations; the first two make a key, so call them from a thread.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from kapy.kube import Document, Key
+from kapy.kube.meta import OwnerReference
+from kapy.kube.pki import Algorithm, InvalidPem, KeyPair, facts, issue
+from kapy.kube.yaml import YamlError, dump, load
+from kapy.remote.secrets import (
+    KUBECONFIG,
+    KUBECONFIG_VALUE,
+    BadSecret,
+    cluster_secret,
+    secret_name,
+    secret_value,
+)
+
+CLIENT_CERTIFICATE_LIFE: Final = timedelta(days=365)
+RENEWED_BEFORE_END: Final = CLIENT_CERTIFICATE_LIFE / 2
+
+
+def kubeconfig_secret(
+    cluster: Key,
+    server: str,
+    ca: KeyPair,
+    owner: OwnerReference,
+    *,
+    now: datetime,
+    algorithm: Algorithm = "RSA-2048",
+) -> Document:
+    """A new kubeconfig Secret for the cluster's administrator.
+
+    server: the URL of the cluster's API server. Raises InvalidPem when the CA cannot sign.
+    """
+    text = kubeconfig(cluster.name, server, ca, now=now, algorithm=algorithm)
+    name = secret_name(cluster.name, KUBECONFIG)
+    return cluster_secret(name, cluster, {KUBECONFIG_VALUE: text.encode()}, owner)
+
+
+def renewed_data(
+    secret: Document,
+    cluster: str,
+    ca: KeyPair,
+    *,
+    now: datetime,
+    algorithm: Algorithm = "RSA-2048",
+) -> Document:
+    """`data` with a new certificate for the same server. Raises BadSecret, InvalidPem."""
+    server = _server(_config(secret), cluster)
+    text = kubeconfig(cluster, server, ca, now=now, algorithm=algorithm)
+    return {KUBECONFIG_VALUE: b64encode(text.encode()).decode()}
+
+
+def needs_renewal(secret: Document, now: datetime) -> bool:
+    """Whether a client certificate of the kubeconfig is past half of its life. Raises BadSecret."""
+    return next_renewal(secret) <= now
+
+
+def next_renewal(secret: Document) -> datetime:
+    """When the first client certificate of the kubeconfig passes half of its life.
+
+    Raises BadSecret.
+    """
+    users = _config(secret).get("users") or []
+    ends = [_end(secret, (user.get("user") or {}).get("client-certificate-data")) for user in users]
+    if not ends:
+        raise BadSecret(f"Secret {Key.of(secret)}: the kubeconfig has no users")
+    return min(ends) - RENEWED_BEFORE_END
+
+
+def kubeconfig(
+    cluster: str, server: str, ca: KeyPair, *, now: datetime, algorithm: Algorithm = "RSA-2048"
+) -> str:
+    """The kubeconfig of `kubernetes-admin`, a member of system:masters, as YAML."""
+    client = issue(
+        ca,
+        "kubernetes-admin",
+        now=now,
+        organizations=["system:masters"],
+        valid=CLIENT_CERTIFICATE_LIFE,
+        algorithm=algorithm,
+    )
+    user = f"{cluster}-admin"
+    context = f"{user}@{cluster}"
+    return dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {
+                    "name": cluster,
+                    "cluster": {
+                        "server": server,
+                        "certificate-authority-data": b64encode(ca.certificate).decode(),
+                    },
+                }
+            ],
+            "contexts": [{"name": context, "context": {"cluster": cluster, "user": user}}],
+            "current-context": context,
+            "users": [
+                {
+                    "name": user,
+                    "user": {
+                        "client-certificate-data": b64encode(client.certificate).decode(),
+                        "client-key-data": b64encode(client.key).decode(),
+                    },
+                }
+            ],
+        }
+    )
+
+
+def _config(secret: Document) -> dict[str, Any]:
+    text = secret_value(secret, KUBECONFIG_VALUE)
+    if text is None:
+        raise BadSecret(f'Secret {Key.of(secret)}: missing key "{KUBECONFIG_VALUE}" in secret data')
+    try:
+        config = load(text)
+    except YamlError:  # its message may quote the text
+        config = None
+    if not isinstance(config, dict):
+        raise BadSecret(f"Secret {Key.of(secret)}: the kubeconfig cannot be read")
+    return config
+
+
+def _server(config: dict[str, Any], cluster: str) -> str:
+    for one in config.get("clusters") or []:
+        if one.get("name") == cluster:
+            return str((one.get("cluster") or {}).get("server", ""))
+    raise BadSecret(f'the kubeconfig has no cluster "{cluster}"')
+
+
+def _end(secret: Document, certificate: Any) -> datetime:
+    try:
+        return facts(b64decode(certificate or b"")).not_after
+    except (InvalidPem, NotBase64):
+        raise BadSecret(
+            f"Secret {Key.of(secret)}: failed to decode kubeconfig client certificate"
+        ) from None

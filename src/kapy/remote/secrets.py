@@ -1,0 +1,128 @@
+"""The Secrets that hold a cluster's certificates and its kubeconfig: names, shapes, contents.
+
+Upstream's rule (`util/secret`): `<cluster>-<purpose>`, type `cluster.x-k8s.io/secret`, labelled
+with the cluster's name. Certificates are kept under `tls.crt` and `tls.key`, a kubeconfig under
+`value`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Final
+
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import OwnerReference
+from kapy.kube.model import encode
+from kapy.kube.pki import KeyPair
+
+KUBECONFIG: Final = "kubeconfig"
+CLUSTER_CA: Final = "ca"
+ETCD_CA: Final = "etcd"
+SERVICE_ACCOUNT: Final = "sa"
+FRONT_PROXY_CA: Final = "proxy"
+API_SERVER_ETCD_CLIENT: Final = "apiserver-etcd-client"
+
+PURPOSES: Final = (
+    KUBECONFIG,
+    CLUSTER_CA,
+    ETCD_CA,
+    SERVICE_ACCOUNT,
+    FRONT_PROXY_CA,
+    API_SERVER_ETCD_CLIENT,
+)
+
+SECRET_TYPE: Final = "cluster.x-k8s.io/secret"
+CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+CERTIFICATE: Final = "tls.crt"
+PRIVATE_KEY: Final = "tls.key"
+KUBECONFIG_VALUE: Final = "value"
+
+
+class BadSecret(KapyError):
+    """A cluster's Secret lacks a value or has an unreadable one. Never quotes it."""
+
+
+class InvalidSecretName(KapyError):
+    """The name is not of the form `<cluster>-<purpose>`."""
+
+
+def secret_name(cluster: str, purpose: str) -> str:
+    """`<cluster>-<purpose>`."""
+    return f"{cluster}-{purpose}"
+
+
+def secret_key(cluster: Key, purpose: str) -> Key:
+    """Where the cluster's Secret of that purpose is."""
+    return Key(cluster.namespace, secret_name(cluster.name, purpose))
+
+
+def parse_secret_name(name: str) -> tuple[str, str]:
+    """Cluster name and purpose. Raises InvalidSecretName.
+
+    Splits at the last dash, so that `apiserver-etcd-client`, which has dashes itself, is never
+    recognised: upstream's answer.
+    """
+    cluster, dash, purpose = name.rpartition("-")
+    said = f'"{name}" is not a valid cluster secret name. '
+    if not dash:
+        raise InvalidSecretName(said + "The purpose suffix is missing")
+    if purpose not in PURPOSES:
+        raise InvalidSecretName(said + "Invalid purpose suffix")
+    return cluster, purpose
+
+
+def has_purpose_suffix(name: str) -> bool:
+    """Whether the name ends as a cluster's Secret would."""
+    return any(name.endswith(f"-{purpose}") for purpose in PURPOSES)
+
+
+def cluster_secret(
+    name: str,
+    cluster: Key,
+    data: Mapping[str, bytes],
+    owner: OwnerReference | None = None,
+) -> Document:
+    """A Secret of the cluster, ready to be created."""
+    metadata: Document = {
+        "name": name,
+        "namespace": cluster.namespace,
+        "labels": {CLUSTER_NAME_LABEL: cluster.name},
+    }
+    if owner is not None:
+        metadata["ownerReferences"] = [encode(owner)]
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "type": SECRET_TYPE,
+        "data": {field: b64encode(value).decode() for field, value in data.items()},
+    }
+
+
+def certificate_secret(
+    cluster: Key, purpose: str, pair: KeyPair, owner: OwnerReference | None = None
+) -> Document:
+    """The Secret that keeps a certificate and its key."""
+    data = {CERTIFICATE: pair.certificate, PRIVATE_KEY: pair.key}
+    return cluster_secret(secret_name(cluster.name, purpose), cluster, data, owner)
+
+
+def secret_value(secret: Document, field: str) -> bytes | None:
+    """One decoded value, None when there is none. Raises BadSecret when it is not base64."""
+    value = (secret.get("data") or {}).get(field)
+    if value is None:
+        return None
+    try:
+        return b64decode(value, validate=True)
+    except ValueError:
+        raise BadSecret(f"Secret {Key.of(secret)}: {field} is not base64") from None
+
+
+def key_pair(secret: Document) -> KeyPair:
+    """Certificate and key of a Secret; the key may be missing (external etcd). Raises BadSecret."""
+    certificate = secret_value(secret, CERTIFICATE)
+    if certificate is None:
+        raise BadSecret(f"Secret {Key.of(secret)}: missing data for key {CERTIFICATE}")
+    return KeyPair(certificate, secret_value(secret, PRIVATE_KEY) or b"")
