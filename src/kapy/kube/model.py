@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -12,7 +14,11 @@ from kapy.kube import Document
 class Model(
     msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=False, kw_only=True
 ):
-    """What every Struct shares. A field without a default is required; `None` is absent."""
+    """What every Struct shares. A field without a default is required; `None` is absent.
+
+    A field whose default is made by another Model (`field(default_factory=MachineStatus)`) can
+    always be read, and is left off the wire while nothing in it is set.
+    """
 
 
 M = TypeVar("M", bound=Model)
@@ -26,7 +32,70 @@ def decode(document: Document, kind: type[M]) -> M:
 def encode(model: Model) -> Document:
     """The document of a Struct: what is absent or at its default stays off the wire."""
     document: Document = msgspec.to_builtins(model)
+    for tidy in _tidiers(type(model)):
+        tidy(document)
     return document
+
+
+_Tidier = Callable[[Document], None]
+
+
+@cache
+def _tidiers(kind: type[Model]) -> list[_Tidier]:
+    """What takes empty parts out of a document of `kind`, in place; nothing for most kinds."""
+    tidiers = []
+    for one in msgspec.structs.fields(kind):
+        inner = _model_in(one.type)
+        if inner is not None:
+            nested = [] if inner is kind else _tidiers(inner)
+            many = get_origin(_bare(one.type))
+            if isinstance(one.default_factory, type) and issubclass(one.default_factory, Model):
+                tidiers.append(_omitting(one.encode_name, nested))
+            elif nested:
+                tidiers.append(_descending(one.encode_name, many, nested))
+    return tidiers
+
+
+def _omitting(name: str, nested: list[_Tidier]) -> _Tidier:
+    def tidy(document: Document) -> None:
+        part = document.get(name)
+        if part is not None:
+            for one in nested:
+                one(part)
+            if not part:
+                del document[name]
+
+    return tidy
+
+
+def _descending(name: str, many: Any, nested: list[_Tidier]) -> _Tidier:
+    def tidy(document: Document) -> None:
+        part = document.get(name)
+        if part:
+            parts = part if many is list else part.values() if many is dict else (part,)
+            for each in parts:
+                for one in nested:
+                    one(each)
+
+    return tidy
+
+
+def _bare(hint: Any) -> Any:
+    """A type hint without `Annotated` and `| None`."""
+    if get_origin(hint) is Annotated:
+        return _bare(get_args(hint)[0])
+    present = [one for one in get_args(hint) if one is not type(None)]
+    if len(present) == 1 and type(None) in get_args(hint):
+        return _bare(present[0])
+    return hint
+
+
+def _model_in(hint: Any) -> type[Model] | None:
+    """The Model that a field holds, alone or as the members of a list or map."""
+    hint = _bare(hint)
+    if get_origin(hint) in (list, dict):
+        return _model_in(get_args(hint)[-1])
+    return hint if isinstance(hint, type) and issubclass(hint, Model) else None
 
 
 def rules(description: str = "", **more: Any) -> msgspec.Meta:
