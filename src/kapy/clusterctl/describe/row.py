@@ -1,0 +1,191 @@
+"""What one row of the tree says about its object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from kapy.clusterctl.describe.tree import NEGATIVE, Node, condition
+from kapy.kube import Document
+from kapy.kube.age import age
+
+Mood = Literal["good", "bad", "unknown", "plain"]
+WIDTH = 100
+
+_PLURALS = {"Machine": "Machines"}
+
+
+class Counters(NamedTuple):
+    """The four counters of a row; empty where an object has no such counter."""
+
+    replicas: str = ""
+    available: str = ""
+    ready: str = ""
+    up_to_date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of one row; `message` is split into lines already."""
+
+    counters: Counters = Counters()
+    status: str = ""
+    mood: Mood = "plain"
+    reason: str = ""
+    since: str = ""
+    message: tuple[str, ...] = ("",)
+
+
+def row_of(node: Node, now: datetime) -> Row:
+    """The row of an object, of a group or of a heading."""
+    counters = _counters(node)
+    if node.shown != "none":
+        return Row(counters)
+    if node.group is not None:
+        items = node.group.items
+        more = ", ..." if len(items) > 2 else ""
+        said = row_of_condition(node.ready, now, counters)
+        return _with_message(said, f"See {', '.join(items[:2])}{more}")
+    return row_of_condition(_telling(node), now, counters)
+
+
+def row_of_condition(
+    found: Document | None,
+    now: datetime,
+    counters: Counters = Counters(),  # noqa: B008
+) -> Row:
+    """The row of one condition (an empty one for None)."""
+    if found is None:
+        return Row(counters)
+    status = found.get("status", "")
+    mood: Mood = "plain"
+    if status == "Unknown":
+        mood = "unknown"
+    elif status in ("True", "False"):
+        mood = "good" if (status == "True") != (found["type"] in NEGATIVE) else "bad"
+    since = _since(found.get("lastTransitionTime") or "", now)
+    lines = tuple(_lines(found.get("message") or ""))
+    return Row(counters, status, mood, found.get("reason", ""), since, lines)
+
+
+def is_telling(found: Document) -> bool:
+    """Whether a condition is not in its normal state, has a message, or is the main one."""
+    if found["type"] in ("Available", "Ready") or found.get("message"):
+        return True
+    normal = "False" if found["type"] in NEGATIVE else "True"
+    return bool(found.get("status") != normal)
+
+
+def title_of(node: Node) -> tuple[str, str, str]:
+    """Kind, name and version of an object; a heading's text stands in the first."""
+    if node.group is not None:
+        return f"{len(node.group.items)} {_PLURALS.get(node.kind, f'{node.kind}s')}...", "", ""
+    if node.document is None:
+        return node.title, "", ""
+    return node.kind, node.name, _version(node)
+
+
+def _version(node: Node) -> str:
+    assert node.document is not None
+    spec = node.document.get("spec") or {}
+    if node.kind == "Cluster":
+        return str((spec.get("topology") or {}).get("version") or "")
+    if node.kind in ("MachineDeployment", "MachineSet", "MachinePool"):
+        return str(spec["template"]["spec"].get("version") or "")
+    if node.kind == "Machine" or node.is_control_plane:
+        return str(spec.get("version") or "")
+    return ""
+
+
+def _telling(node: Node) -> Document | None:
+    """The one condition that an object's own row shows."""
+    if node.document is None:
+        return None
+    match node.kind:
+        case "Cluster" | "MachineDeployment":
+            return condition(node.document, "Available")
+        case "MachineSet" | "MachinePool":
+            return None
+        case _:
+            available = condition(node.document, "Available") if node.is_control_plane else None
+            return available or condition(node.document, "Ready")
+
+
+def _counters(node: Node) -> Counters:
+    if node.group is not None:
+        group = node.group
+        return Counters("", str(group.available), str(group.ready), str(group.up_to_date))
+    if node.document is None:
+        return Counters()
+    status = node.document.get("status") or {}
+    match node.kind:
+        case "Cluster":
+            return _summed([status.get("controlPlane") or {}, status.get("workers") or {}])
+        case "Machine":
+            return Counters("1", *(_flag(node.document, of) for of in _OF_A_MACHINE))
+        case "MachineDeployment" | "MachineSet":
+            return _scaled(node.document, status)
+        case _ if node.is_control_plane and status.get("replicas") is not None:
+            return _scaled(node.document, status)
+        case _ if node.is_control_plane:
+            return _counted("", status)
+    return Counters()
+
+
+_OF_A_MACHINE = ("Available", "Ready", "UpToDate")
+
+
+def _scaled(document: Document, status: Document) -> Counters:
+    desired = (document.get("spec") or {}).get("replicas")
+    current = status.get("replicas") or 0
+    return _counted("" if desired is None else f"{current}/{desired}", status)
+
+
+def _counted(replicas: str, status: Document) -> Counters:
+    names = ("availableReplicas", "readyReplicas", "upToDateReplicas")
+    values = (status.get(name) for name in names)
+    return Counters(replicas, *("" if value is None else str(value) for value in values))
+
+
+def _summed(parts: Sequence[Document]) -> Counters:
+    def total(name: str) -> int | None:
+        found: list[Any] = [part[name] for part in parts if part.get(name) is not None]
+        return sum(found) if found else None
+
+    current, desired = total("replicas"), total("desiredReplicas")
+    replicas = "" if current is desired is None else f"{current or 0}/{desired or 0}"
+    names = ("availableReplicas", "readyReplicas", "upToDateReplicas")
+    return _counted(replicas, {name: total(name) for name in names})
+
+
+def _flag(document: Document, of: str) -> str:
+    found = condition(document, of)
+    return "1" if found is not None and found.get("status") == "True" else "0"
+
+
+def _with_message(row: Row, message: str) -> Row:
+    return replace(row, message=(message,))
+
+
+def _since(moment: str, now: datetime) -> str:
+    return age(now - datetime.fromisoformat(moment)) if moment else ""
+
+
+def _lines(text: str) -> list[str]:
+    """The text in lines of about `WIDTH` characters; what follows a bullet keeps its indent."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        current = indent = line[: len(line) - len(line.lstrip(" "))]
+        if line.strip().startswith("* "):
+            indent += "  "
+        for word in re.split(r"\s+", line):
+            if len(current) + len(word) < WIDTH:
+                current += f" {word}" if current.strip() else word
+            else:
+                lines.append(current)
+                current = indent + word
+        lines.append(current)
+    return lines

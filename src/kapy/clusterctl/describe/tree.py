@@ -1,0 +1,146 @@
+"""The tree of objects, and how machines in the same state become one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kapy.kube import Document
+
+Shown = Literal["none", "all", "telling"]
+"""Which conditions of an object get their own rows; "telling": those that are not as they should
+be, or say something."""
+
+NEGATIVE = frozenset(
+    ("Paused", "Deleting", "RollingOut", "ScalingUp", "ScalingDown", "Updating", "Remediating")
+)
+"""Conditions whose normal state is False."""
+
+
+@dataclass(eq=False)
+class Group:
+    """Several machines of one state, shown as one row."""
+
+    items: list[str]
+    available: int = 0
+    ready: int = 0
+    up_to_date: int = 0
+
+    def add(self, document: Document) -> None:
+        """Take in one more machine."""
+        self.items = sorted([*self.items, document["metadata"]["name"]])
+        self.count(document)
+
+    def count(self, document: Document) -> None:
+        """Count a machine of the group."""
+        self.available += _holds(document, "Available")
+        self.ready += _holds(document, "Ready")
+        self.up_to_date += _holds(document, "UpToDate")
+
+
+@dataclass(eq=False)
+class Node:
+    """One row's object: a document, or a heading (`document` is None) such as "Workers".
+
+    title: the text of a heading. role: what the object is to its parent ("ClusterInfrastructure").
+    groups: children in the same state are shown as one. order: siblings of a higher one come
+    first. ready, state: the condition that a group shows, and what its members have in common.
+    """
+
+    kind: str
+    document: Document | None = None
+    title: str = ""
+    role: str = ""
+    shown: Shown = "none"
+    order: int = 0
+    groups: bool = False
+    is_control_plane: bool = False
+    group: Group | None = None
+    ready: Document | None = None
+    state: tuple[tuple[str, str] | None, ...] = ()
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """`namespace/name` of an object, the text of a heading."""
+        if self.document is None:
+            return self.title
+        metadata = self.document["metadata"]
+        namespace = metadata.get("namespace", "")
+        return f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
+
+    def append(self, child: Node) -> Node:
+        """Add a child; answers what now stands for it: the child, or the group it fell into."""
+        if self.groups and child.document is not None:
+            twin = self._twin(child)
+            if twin is not None:
+                return self._join(twin, child.document)
+        child.parent = self
+        self.children.append(child)
+        return child
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, from top to bottom."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def _twin(self, child: Node) -> Node | None:
+        for other in self.children:
+            if other.kind == child.kind and _state(other) == _state(child):
+                return other
+        return None
+
+    def _join(self, twin: Node, document: Document) -> Node:
+        ready = condition(document, "Ready")
+        if twin.group is not None:
+            twin.group.add(document)
+            twin.ready = _since_the_first(twin.ready, ready)
+            return twin
+        assert twin.document is not None
+        group = Group([twin.document["metadata"]["name"]])
+        group.count(twin.document)
+        group.add(document)
+        both = _since_the_first(ready, condition(twin.document, "Ready"))
+        joined = Node(twin.kind, group=group, ready=both, state=_state(twin), parent=self)
+        self.children[self.children.index(twin)] = joined
+        return joined
+
+
+def condition(document: Document, of: str) -> Document | None:
+    """A condition of an object, or None.
+
+    `status.v1beta2.conditions` first: where a provider of the old contract keeps the new ones.
+    """
+    return next((one for one in conditions(document) if one.get("type") == of), None)
+
+
+def conditions(document: Document) -> list[Document]:
+    """All conditions of an object in the form of v1beta2 (those of v1beta1 have a severity)."""
+    status = document.get("status") or {}
+    newer = (status.get("v1beta2") or {}).get("conditions")
+    found = newer if newer is not None else status.get("conditions") or []
+    return [one for one in found if isinstance(one, dict) and "severity" not in one]
+
+
+def _state(node: Node) -> tuple[tuple[str, str] | None, ...]:
+    if node.document is None:
+        return node.state
+    found = (condition(node.document, of) for of in ("Available", "Ready", "UpToDate"))
+    return tuple(
+        None if one is None else (one.get("status", ""), one.get("reason", "")) for one in found
+    )
+
+
+def _holds(document: Document, of: str) -> bool:
+    found = condition(document, of)
+    return found is not None and found.get("status") == "True"
+
+
+def _since_the_first(one: Document | None, other: Document | None) -> Document | None:
+    if one is None or other is None:
+        return one or other
+    since = min(one.get("lastTransitionTime") or "", other.get("lastTransitionTime") or "")
+    return {**one, "lastTransitionTime": since, "message": ""}

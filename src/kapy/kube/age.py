@@ -1,0 +1,38 @@
+"""Ages as kubectl and clusterctl print them (`k8s.io/apimachinery/pkg/util/duration`)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+
+def age(passed: timedelta) -> str:
+    """`47s`, `3m5s`, `12m`, `4h30m`, `25h`, `3d4h`, `40d`, `3y20d`, `9y`: two units at most."""
+    seconds = int(passed.total_seconds())
+    if seconds < -1:
+        return "<invalid>"
+    if seconds < 120:
+        return f"{max(seconds, 0)}s"
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if minutes < 10:
+        return _two(minutes, "m", seconds % 60, "s")
+    if minutes < 180:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    return _in_days(hours, days)
+
+
+def _in_days(hours: int, days: int) -> str:
+    if hours < 192:
+        return _two(days, "d", hours % 24, "h")
+    if days < 365 * 2:
+        return f"{days}d"
+    if days < 365 * 8:
+        return _two(days // 365, "y", days % 365, "d")
+    return f"{days // 365}y"
+
+
+def _two(many: int, unit: str, rest: int, smaller: str) -> str:
+    return f"{many}{unit}{rest}{smaller}" if rest else f"{many}{unit}"

@@ -1,0 +1,213 @@
+"""Topic `rollout`: how a MachineDeployment plans its steps, and which Machines go first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kapy.api.machine import Machine, MachineTemplateSpec
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.template_changes import Difference, difference
+from kapy.api.times import moment, stamp
+from kapy.api.well_known import ACKNOWLEDGED_MOVE_ANNOTATION
+from kapy.core.machinedeployment.fenceposts import (
+    BadStrategy,
+    fenceposts,
+    max_surge,
+    max_unavailable,
+)
+from kapy.core.machinedeployment.on_delete import plan_on_delete
+from kapy.core.machinedeployment.revisions import sort_sets
+from kapy.core.machinedeployment.rolling_update import plan_rolling_update
+from kapy.core.machinedeployment.rollout import Rollout, new_replicas, number_new
+from kapy.core.machinedeployment.scale import proportion
+from kapy.core.machineset.deletion_order import deletion_order, is_healthy
+from kapy.kube.meta import O, read
+from tests.oracle.topic import Check, Record, compared
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+REFERENCE = {"apiGroup": "g.example.com", "kind": "Nothing", "name": "nothing"}
+
+
+def complete(template: Record) -> Record:
+    """A recorded machine template with the fields that upstream's Go types need not have."""
+    spec = {"clusterName": "c", "bootstrap": {}, "infrastructureRef": REFERENCE}
+    return {**template, "spec": {**spec, **template.get("spec", {})}}
+
+
+def typed(kind: type[O], record: Record) -> O:
+    """A recorded object as ours, filled up with what admission would have required."""
+    spec = dict(record.get("spec", {}))
+    if kind is Machine:
+        spec = complete({"spec": spec})["spec"]
+    else:
+        spec = {"clusterName": "c", "selector": {}, **spec}
+        spec["template"] = complete(spec.get("template", {}))
+    return read({"metadata": {}, "status": {}, **record, "spec": spec}, kind)
+
+
+def deployment(
+    replicas: int, surge: Any, unavailable: Any = 0, strategy: str = "RollingUpdate"
+) -> MachineDeployment:
+    update = {"maxSurge": surge, "maxUnavailable": unavailable}
+    rollout = {"strategy": {"type": strategy, "rollingUpdate": update}}
+    return typed(MachineDeployment, {"spec": {"replicas": replicas, "rollout": rollout}})
+
+
+def plan(record: Record) -> Iterator[str]:
+    md = typed(MachineDeployment, record["machineDeployment"])
+    sets = [typed(MachineSet, one) for one in record["machineSets"]]
+    before = record["desiredBeforePlan"]
+    found = sort_sets(md, sets, NOW)
+    if found.new is not None:
+        yield from compared(record["newMachineSet"], found.new.metadata.name, "newMachineSet")
+    new = typed(MachineSet, before["newMS"])
+    old = [typed(MachineSet, one) for one in before["oldMSs"] or []]
+    given = sorted(one.metadata.name for one in found.old)
+    yield from compared(sorted(record["oldMachineSets"] or []), given, "oldMachineSets")
+    yield from compared(
+        record["upToDateResults"] or {}, results(found.differences), "upToDateResults"
+    )
+    rollout = Rollout(
+        md,
+        new,
+        old,
+        [typed(Machine, one) for one in record["machines"] or []],
+        found.differences,
+        record["canUpdateMachineSetInPlace"] or {},
+        acknowledged_by(record["machineSets"], new.metadata.name),
+    )
+    if found.new is not None:
+        number_new(rollout, found.new, found.old)
+    if record["strategy"] == "OnDelete":
+        plan_on_delete(rollout)
+    else:
+        plan_rolling_update(rollout)
+    yield from compared(record["scaleIntents"] or {}, rollout.scale, "scaleIntents")
+    yield from compared(record["notes"] or {}, rollout.notes, "notes")
+    after = {
+        one.metadata.name: one.metadata.annotations
+        for one in (rollout.new, *rollout.old)
+        if one.metadata.annotations
+    }
+    recorded = {name: one for name, one in (record["annotationsAfter"] or {}).items() if one}
+    yield from compared(recorded, after, "annotationsAfter")
+
+
+def acknowledged_by(sets: Iterable[Record], name: str) -> frozenset[str]:
+    for one in sets:
+        if one["metadata"]["name"] == name:
+            annotations = one["metadata"].get("annotations") or {}
+            names = annotations.get(ACKNOWLEDGED_MOVE_ANNOTATION, "")
+            return frozenset(filter(None, names.split(",")))
+    return frozenset()
+
+
+def results(differences: Any) -> Record:
+    return {name: result(one) for name, one in differences.items()}
+
+
+def result(one: Difference) -> Record:
+    return {
+        "conditionMessages": list(one.condition_messages) or None,
+        "eligibleForInPlaceUpdate": one.eligible_for_in_place_update,
+        "logMessages": list(one.log_messages) or None,
+    }
+
+
+def check_fenceposts(record: Record) -> Iterator[str]:
+    surge, unavailable = record["maxSurge"], record["maxUnavailable"]
+    try:
+        found = fenceposts(surge, unavailable, record["desired"])
+    except BadStrategy as error:
+        yield from compared(record.get("error"), str(error), "error")
+        return
+    yield from compared([record["surge"], record["unavailable"]], list(found))
+    md = deployment(record["desired"], surge, unavailable)
+    recorded = [record["MaxSurge"], record["MaxUnavailable"]]
+    yield from compared(recorded, [max_surge(md), max_unavailable(md)])
+
+
+def check_new_replicas(record: Record) -> Iterator[str]:
+    md = deployment(record["replicas"], record["maxSurge"], strategy=record["strategy"])
+    sets = [typed(MachineSet, one) for one in record["machineSets"]]
+    try:
+        count, note = new_replicas(md, sets, record["newMSReplicas"])
+    except BadStrategy as error:
+        yield from compared(record.get("error"), str(error), "error")
+        return
+    yield from compared([record["out"], record["note"]], [count, note])
+
+
+def check_proportion(record: Record) -> Iterator[str]:
+    md = deployment(record["replicas"], record["maxSurge"])
+    md.status.replicas = record["statusReplicas"]
+    metadata = {"annotations": record.get("msAnnotations") or {}}
+    one = typed(MachineSet, {"metadata": metadata, "spec": {"replicas": record["msReplicas"]}})
+    yield from compared(record["out"], proportion(one, md, record["toAdd"], record["added"]))
+
+
+def check_template(record: Record) -> Iterator[str]:
+    current, desired = (
+        typed(MachineSet, {"spec": {"template": record[name]}}).spec.template
+        for name in ("current", "desired")
+    )
+    assert isinstance(current, MachineTemplateSpec)
+    found = difference(current, desired)
+    yield from compared(record["upToDate"], found.up_to_date, "upToDate")
+    yield from compared({name: record[name] for name in result(found)}, result(found))
+
+
+def check_sorted(record: Record) -> Iterator[str]:
+    md = typed(MachineDeployment, record["machineDeployment"])
+    sets = [typed(MachineSet, one) for one in record["machineSets"] or []]
+    found = sort_sets(md, sets, moment(record["now"]))
+    given = {
+        "new": found.new.metadata.name if found.new else record["new"] and "",
+        "old": [one.metadata.name for one in found.old],
+        "createReason": found.because,
+        "upToDateResults": results(found.differences),
+    }
+    recorded = {name: record[name] for name in given}
+    recorded["old"] = recorded["old"] or []
+    recorded["upToDateResults"] = recorded["upToDateResults"] or {}
+    yield from compared(recorded, given)
+
+
+def check_deletion(record: Record) -> Iterator[str]:
+    machines = [machine(one, number) for number, one in enumerate(record["machines"])]
+    yield from compared(
+        [one["healthy"] for one in record["machines"]], list(map(is_healthy, machines)), "healthy"
+    )
+    names = [one.metadata.name for one in deletion_order(machines, record["order"], NOW)]
+    yield from compared(record["toMove"], names, "toMove")
+    yield from compared(record["toDelete"], names[: max(record["diff"], 0)], "toDelete")
+
+
+def machine(record: Record, number: int) -> Machine:
+    """The `number`th Machine of a case: of equal ages, the recorder made the earlier one first."""
+    metadata = {"name": record["name"], "annotations": record.get("annotations") or {}}
+    if "ageSeconds" in record:
+        made = NOW - timedelta(seconds=record["ageSeconds"], microseconds=-100 * number)
+        metadata["creationTimestamp"] = made.isoformat()
+    if record.get("deleting"):
+        metadata["deletionTimestamp"] = stamp(NOW)
+    status: Record = {
+        "conditions": [{"reason": "R", "message": "", **one} for one in record["conditions"]]
+    }
+    if record.get("nodeRef"):
+        status["nodeRef"] = {"name": "node"}
+    return typed(Machine, {"metadata": metadata, "status": status})
+
+
+FILES: dict[str, Check] = {
+    "plan": plan,
+    "fenceposts": check_fenceposts,
+    "new_ms_replicas": check_new_replicas,
+    "proportion": check_proportion,
+    "template_up_to_date": check_template,
+    "find_new_and_old": check_sorted,
+    "delete_priority": check_deletion,
+}

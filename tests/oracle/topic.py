@@ -1,0 +1,88 @@
+"""What a topic is: a folder of recorded cases, and how ours answers each of them.
+
+A topic of pure functions is a module with one name, `FILES`: for each file of its folder (without
+`.jsonl` or `.jsonl.gz`) the function that answers a record with what is different, one line each.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Record: TypeAlias = dict[str, Any]
+Check: TypeAlias = Callable[[Record], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one case went: `differences` is empty when it passed."""
+
+    case: str
+    differences: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not self.differences
+
+
+def records(path: Path) -> Iterator[Record]:
+    """The records of one `.jsonl` or `.jsonl.gz` file."""
+    data = path.read_bytes()
+    if path.suffix == ".gz":
+        data = gzip.decompress(data)
+    for line in data.decode().splitlines():
+        if line.strip():
+            yield json.loads(line)
+
+
+def replayed(files: Mapping[str, Check], folder: Path) -> Iterator[Result]:
+    """Every case of every file in `folder`, in the order of their names.
+
+    A file that the topic cannot read is one failed case: what is not compared did not pass.
+    """
+    found = sorted(folder.glob("*.jsonl*"))
+    if not found:
+        yield Result(str(folder), ("there is no .jsonl file in this folder",))
+    for path in found:
+        stem = path.name.split(".")[0]
+        check = files.get(stem)
+        if check is None:
+            yield Result(stem, (f"nothing here can replay {path.name}",))
+            continue
+        for number, record in enumerate(records(path)):
+            yield Result(f"{stem}[{number}]", _differences(check, record))
+
+
+def _differences(check: Check, record: Record) -> tuple[str, ...]:
+    try:
+        return tuple(check(record))
+    except Exception as error:
+        # One case that breaks must not hide the others.
+        return (f"raised {type(error).__name__}: {error}",)
+
+
+def compared(expected: Any, given: Any, path: str = "") -> Iterator[str]:
+    """One line for each place where two JSON values differ."""
+    if isinstance(expected, dict) and isinstance(given, dict):
+        for key in sorted({*expected, *given}):
+            where = f"{path}.{key}"
+            if key not in given:
+                yield f"{where}: missing, recorded is {_short(expected[key])}"
+            elif key not in expected:
+                yield f"{where}: not recorded, given is {_short(given[key])}"
+            else:
+                yield from compared(expected[key], given[key], where)
+    elif isinstance(expected, list) and isinstance(given, list) and len(expected) == len(given):
+        for number, (one, other) in enumerate(zip(expected, given, strict=True)):
+            yield from compared(one, other, f"{path}[{number}]")
+    elif expected != given or isinstance(expected, bool) != isinstance(given, bool):
+        yield f"{path or 'answer'}: recorded {_short(expected)}, given {_short(given)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 300 else f"{text[:300]}…"
