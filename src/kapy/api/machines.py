@@ -1,0 +1,25 @@
+"""Telling Machines apart: small questions that several controllers ask. Pure."""
+
+from __future__ import annotations
+
+from kapy.api.machine import Machine
+from kapy.api.well_known import (
+    CONTROL_PLANE_LABEL,
+    PENDING_HOOKS_ANNOTATION,
+    UPDATE_IN_PROGRESS_ANNOTATION,
+)
+
+UPDATE_MACHINE_HOOK = "UpdateMachine"
+
+
+def is_control_plane(machine: Machine) -> bool:
+    """Whether the Machine hosts the control plane (it has the label, whatever its value)."""
+    return CONTROL_PLANE_LABEL in machine.metadata.labels
+
+
+def is_updating_in_place(machine: Machine) -> bool:
+    """Whether the Machine is being changed without being replaced."""
+    annotations = machine.metadata.annotations
+    if UPDATE_IN_PROGRESS_ANNOTATION in annotations:
+        return True
+    return UPDATE_MACHINE_HOOK in annotations.get(PENDING_HOOKS_ANNOTATION, "").split(",")

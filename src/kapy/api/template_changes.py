@@ -1,0 +1,111 @@
+"""Whether the Machines of a template are what another template asks for.
+
+Pure. Labels, annotations and what is propagated in place (timeouts, readiness gates, taints,
+minReadySeconds) never cause a rollout; of references only group, kind and name count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.machine import MachineSpec, MachineTemplateSpec
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.times import moment
+from kapy.api.well_known import REVISION_ANNOTATION
+from kapy.kube.meta import Object
+
+AFTER_EXPIRED: Final = "MachineDeployment spec.rolloutAfter expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a template differs from the wanted one.
+
+    log_messages: with the fields' paths, for operators. condition_messages: as the `UpToDate`
+    condition of a Machine says it. eligible_for_in_place_update: a Machine could become up to
+    date without being replaced.
+    """
+
+    log_messages: tuple[str, ...] = ()
+    condition_messages: tuple[str, ...] = ()
+    eligible_for_in_place_update: bool = False
+
+    @property
+    def up_to_date(self) -> bool:
+        return not self.log_messages
+
+
+def difference(current: MachineTemplateSpec, desired: MachineTemplateSpec) -> Difference:
+    """How `current` differs from `desired`, as far as that asks for other Machines."""
+    have, want = current.spec, desired.spec
+    found: list[tuple[str, str]] = []
+    if have.version != want.version:
+        found.append(
+            (
+                f"spec.version {have.version}, {want.version} required",
+                f"Version {have.version}, {want.version} required",
+            )
+        )
+    if have.bootstrap != want.bootstrap:
+        found.append(_bootstrap(have, want))
+    if have.infrastructure_ref != want.infrastructure_ref:
+        mine, theirs = have.infrastructure_ref, want.infrastructure_ref
+        found.append(_reference("spec.infrastructureRef", mine, theirs))
+    if have.failure_domain != want.failure_domain:
+        found.append(
+            (
+                f"spec.failureDomain {have.failure_domain}, {want.failure_domain} required",
+                f"Failure domain {have.failure_domain}, {want.failure_domain} required",
+            )
+        )
+    logs, conditions = tuple(one[0] for one in found), tuple(one[1] for one in found)
+    return Difference(logs, conditions, bool(found))
+
+
+def _bootstrap(have: MachineSpec, want: MachineSpec) -> tuple[str, str]:
+    mine, theirs = have.bootstrap, want.bootstrap
+    if mine.config_ref is not None:
+        return _reference("spec.bootstrap.configRef", mine.config_ref, theirs.config_ref)
+    names = [
+        "nil" if one.data_secret_name is None else one.data_secret_name for one in (mine, theirs)
+    ]
+    text = f"spec.bootstrap.dataSecretName {names[0]}, {names[1]} required"
+    return text, text
+
+
+def _reference(
+    path: str,
+    have: ContractVersionedObjectReference,
+    want: ContractVersionedObjectReference | None,
+) -> tuple[str, str]:
+    wanted = f"{want.kind} {want.name}" if want is not None else " "
+    return (
+        f"{path} {have.kind} {have.name}, {wanted} required",
+        f"{have.kind.removesuffix('Template')} is not up-to-date",
+    )
+
+
+def revision_of(owned: Object) -> int:
+    """The revision of a MachineDeployment or MachineSet; 0 when it has none. Raises ValueError."""
+    text = owned.metadata.annotations.get(REVISION_ANNOTATION)
+    return 0 if text is None else int(text)
+
+
+def rollout_after_expired(
+    deployment: MachineDeployment, machine_set: MachineSet, now: datetime
+) -> bool:
+    """Whether `spec.rollout.after` has passed and the set was made before it."""
+    if deployment.spec.rollout.after is None:
+        return False
+    after = moment(deployment.spec.rollout.after)
+    return after < now and made(machine_set) < after
+
+
+def made(machine_set: MachineSet) -> datetime:
+    """When the set was created; long ago when it does not say."""
+    text = machine_set.metadata.creation_timestamp
+    return moment(text) if text else moment("0001-01-01T00:00:00Z")

@@ -1,0 +1,121 @@
+"""What a Machine writes onto its Node: labels, annotations and taints. Pure.
+
+Cluster API manages a few label domains and its own annotations; everything else on the Node is
+left alone. What was taken from the Machine is listed in two annotations of the Node, so that
+what disappears from the Machine disappears from the Node. The uninitialized taint goes when the
+labels are there: workloads must not be scheduled by labels that are still missing.
+"""
+
+from __future__ import annotations
+
+from kapy.api.machine import Machine
+from kapy.kube import Document
+from kapy.kube.meta import controller_of
+from kapy.kube.patch.merge_patch import difference
+
+CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+CLUSTER_NAMESPACE = "cluster.x-k8s.io/cluster-namespace"
+MACHINE = "cluster.x-k8s.io/machine"
+OWNER_KIND = "cluster.x-k8s.io/owner-kind"
+OWNER_NAME = "cluster.x-k8s.io/owner-name"
+ALWAYS = (CLUSTER_NAME, CLUSTER_NAMESPACE, MACHINE, OWNER_KIND, OWNER_NAME)
+
+LABELS_FROM_MACHINE = "cluster.x-k8s.io/labels-from-machine"
+ANNOTATIONS_FROM_MACHINE = "cluster.x-k8s.io/annotations-from-machine"
+INTERRUPTIBLE = "cluster.x-k8s.io/interruptible"
+
+NODE_ROLE = "node-role.kubernetes.io"
+NODE_RESTRICTION = "node-restriction.kubernetes.io"
+MANAGED_NODE = "node.cluster.x-k8s.io"
+
+UNINITIALIZED: Document = {"key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule"}
+OUTDATED: Document = {
+    "key": "node.cluster.x-k8s.io/outdated-revision",
+    "effect": "PreferNoSchedule",
+}
+
+
+def node_patch(
+    node: Document, machine: Machine, *, interruptible: bool, outdated: bool
+) -> Document:
+    """The merge patch that brings the Node in line with its Machine; {} when it is.
+
+    interruptible: the infrastructure may take the machine away at any time. outdated: the
+    Machine belongs to an older revision of its MachineDeployment. A patch carries the
+    resourceVersion that it was made from, because the list of taints has other writers.
+    """
+    before = node["metadata"]
+    labels = managed_labels(machine.metadata.labels)
+    if interruptible:
+        labels[INTERRUPTIBLE] = ""
+    annotations = managed_annotations(machine)
+    was_labels = dict(before.get("labels") or {})
+    was_annotations = dict(before.get("annotations") or {})
+    now_labels = _replaced(was_labels, _listed(was_annotations, LABELS_FROM_MACHINE), labels)
+    previous = {*_listed(was_annotations, ANNOTATIONS_FROM_MACHINE), *ALWAYS}
+    now_annotations = _replaced(was_annotations, previous, annotations)
+    now_annotations[LABELS_FROM_MACHINE] = ",".join(sorted(labels))
+    own = sorted(name for name in annotations if name not in ALWAYS)
+    now_annotations[ANNOTATIONS_FROM_MACHINE] = ",".join(own)
+
+    metadata = difference(
+        {"labels": was_labels, "annotations": was_annotations},
+        {"labels": now_labels, "annotations": now_annotations},
+    )
+    was_taints = (node.get("spec") or {}).get("taints") or []
+    now_taints = _tainted(was_taints, outdated=outdated)
+    patch: Document = {"metadata": metadata} if metadata else {}
+    if now_taints != was_taints:
+        patch["spec"] = {"taints": now_taints or None}
+    if patch:
+        patch["metadata"] = {**metadata, "resourceVersion": before["resourceVersion"]}
+    return patch
+
+
+def managed_labels(labels: dict[str, str]) -> dict[str, str]:
+    """The labels of a Machine that its Node gets: those of three domains."""
+    return {
+        name: value
+        for name, value in labels.items()
+        if name.partition("/")[0] == NODE_ROLE
+        or _within(name, NODE_RESTRICTION)
+        or _within(name, MANAGED_NODE)
+    }
+
+
+def managed_annotations(machine: Machine) -> dict[str, str]:
+    """The annotations that a Machine's Node gets: who it belongs to, and those of one domain."""
+    annotations = {
+        CLUSTER_NAME: machine.spec.cluster_name,
+        CLUSTER_NAMESPACE: machine.metadata.namespace,
+        MACHINE: machine.metadata.name,
+    }
+    owner = controller_of(machine)
+    if owner is not None:
+        annotations |= {OWNER_KIND: owner.kind, OWNER_NAME: owner.name}
+    own = machine.metadata.annotations.items()
+    return annotations | {name: value for name, value in own if _within(name, MANAGED_NODE)}
+
+
+def _within(name: str, domain: str) -> bool:
+    found = name.partition("/")[0]
+    return found == domain or found.endswith("." + domain)
+
+
+def _listed(annotations: dict[str, str], name: str) -> set[str]:
+    return {one for one in annotations.get(name, "").split(",") if one}
+
+
+def _replaced(was: dict[str, str], ours: set[str], now: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in was.items() if name not in ours} | now
+
+
+def _tainted(taints: list[Document], *, outdated: bool) -> list[Document]:
+    kept = [taint for taint in taints if not _is(taint, UNINITIALIZED)]
+    if not outdated:
+        return [taint for taint in kept if not _is(taint, OUTDATED)]
+    return kept if any(_is(taint, OUTDATED) for taint in kept) else [*kept, OUTDATED]
+
+
+def _is(taint: Document, other: Document) -> bool:
+    return taint.get("key") == other["key"] and taint.get("effect") == other["effect"]

@@ -1,0 +1,132 @@
+"""Waiting until the volumes of a drained Node are detached.
+
+Some storage deletes a disk together with the machine that it is still attached to. What is
+attached is told by the Node's status and by VolumeAttachments; volumes of Pods that were not
+drained stay attached and are not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kapy.conditions.wording import shortened
+
+from kapy.kube import Document, Key
+from kapy.kube.names import Resource
+
+VOLUME_ATTACHMENTS = Resource(
+    "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", namespaced=False
+)
+PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+
+
+class NoVolumeName(ValueError):
+    """An attached VolumeAttachment does not say which PersistentVolume it attaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What is still attached, each sorted by name.
+
+    claims: PersistentVolumeClaims (`namespace/name`). unclaimed: PersistentVolumes without one.
+    node_volumes, volumes: names that belong to no PersistentVolume that exists.
+    """
+
+    claims: Sequence[str] = ()
+    unclaimed: Sequence[str] = ()
+    node_volumes: Sequence[str] = ()
+    volumes: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.claims or self.unclaimed or self.node_volumes or self.volumes)
+
+    def message(self, started: str) -> str:
+        """The message of the Machine's Deleting condition."""
+        lines = [f"Waiting for Node volumes to be detached (started at {started})"]
+        lines += [
+            f"* {what}: {shortened(names, 5)}"
+            for what, names in (
+                ("PersistentVolumeClaims", self.claims),
+                (
+                    "PersistentVolumes without a .spec.claimRef to a PersistentVolumeClaim",
+                    self.unclaimed,
+                ),
+                (
+                    "Node with .status.volumesAttached entries not matching a PersistentVolume",
+                    self.node_volumes,
+                ),
+                (
+                    "VolumeAttachment with .spec.source.persistentVolumeName "
+                    "not matching a PersistentVolume",
+                    self.volumes,
+                ),
+            )
+            if names
+        ]
+        return "\n".join(lines)
+
+
+def names_on_node(node: Document) -> set[str]:
+    """The volumes that the Node's status lists as attached."""
+    attached = (node.get("status") or {}).get("volumesAttached") or []
+    return {str(volume["name"]) for volume in attached}
+
+
+def volumes_attached_to(node_name: str, attachments: Iterable[Document]) -> set[str]:
+    """The PersistentVolumes that VolumeAttachments have attached to the Node. Raises
+    NoVolumeName."""
+    names = set()
+    for attachment in attachments:
+        spec = attachment["spec"]
+        attached = (attachment.get("status") or {}).get("attached")
+        if attached and spec.get("nodeName") == node_name:
+            name = (spec.get("source") or {}).get("persistentVolumeName")
+            if not name:
+                raise NoVolumeName(
+                    "spec.source.persistentVolumeName for VolumeAttachment "
+                    f"{attachment['metadata']['name']} is not set"
+                )
+            names.add(str(name))
+    return names
+
+
+def claims_of(pods: Iterable[Document]) -> set[str]:
+    """The PersistentVolumeClaims that Pods use."""
+    return {
+        str(Key(pod["metadata"].get("namespace", ""), volume["persistentVolumeClaim"]["claimName"]))
+        for pod in pods
+        for volume in (pod.get("spec") or {}).get("volumes") or []
+        if volume.get("persistentVolumeClaim")
+    }
+
+
+def still_attached(
+    on_node: set[str], attached: set[str], volumes: Iterable[Document], ignored: set[str]
+) -> Attached:
+    """Match what is attached against the PersistentVolumes. ignored: claims not to wait for."""
+    claims: set[str] = set()
+    unclaimed: list[str] = []
+    seen_on_node: set[str] = set()
+    seen: set[str] = set()
+    for volume in volumes:
+        name, spec = volume["metadata"]["name"], volume.get("spec") or {}
+        csi = spec.get("csi") or {}
+        handle = f"kubernetes.io/csi/{csi.get('driver')}^{csi.get('volumeHandle')}"
+        if csi and handle in on_node:
+            seen_on_node.add(handle)
+        elif name not in attached:
+            continue
+        if name in attached:
+            seen.add(name)
+        claim = spec.get("claimRef") or {}
+        if claim.get("kind") == "PersistentVolumeClaim":
+            claims.add(str(Key(claim.get("namespace", ""), claim["name"])))
+        else:
+            unclaimed.append(name)
+    return Attached(
+        sorted(claims - ignored),
+        sorted(unclaimed),
+        sorted(on_node - seen_on_node),
+        sorted(attached - seen),
+    )

@@ -1,0 +1,113 @@
+"""Updating Machines in place: old sets hand Machines to the new one instead of deleting them.
+
+Two annotations agree on a move (`move-to` on the old set, `receive-from` on the new one), a third
+lists the moved Machines that the MachineDeployment has counted. Off unless the feature is on.
+"""
+
+from __future__ import annotations
+
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.api.machines import is_updating_in_place
+from kapy.api.well_known import (
+    ACKNOWLEDGED_MOVE_ANNOTATION,
+    MOVE_MACHINES_TO_ANNOTATION,
+    PENDING_ACKNOWLEDGE_MOVE_ANNOTATION,
+    RECEIVE_MACHINES_FROM_ANNOTATION,
+)
+from kapy.core.machinedeployment.fenceposts import max_surge
+from kapy.core.machinedeployment.rollout import (
+    Rollout,
+    available,
+    existing,
+    replicas,
+    up_to_date,
+)
+from kapy.kube.meta import controller_of
+
+
+def acknowledge_moves(rollout: Rollout) -> None:
+    """Count Machines that were moved to the new set since the last plan among its replicas."""
+    if rollout.in_place is None:
+        return
+    moved = sorted(
+        machine.metadata.name
+        for machine in rollout.machines
+        if _belongs_to(machine, rollout.new)
+        and PENDING_ACKNOWLEDGE_MOVE_ANNOTATION in machine.metadata.annotations
+    )
+    fresh = [name for name in moved if name not in rollout.acknowledged]
+    if fresh:
+        rollout.new.spec.replicas = replicas(rollout.new) + len(fresh)
+        rollout.note(
+            rollout.new, f"acknowledge Machines {','.join(moved)} moved from an old MachineSet"
+        )
+    if moved:
+        rollout.new.metadata.annotations[ACKNOWLEDGED_MOVE_ANNOTATION] = ",".join(moved)
+
+
+def prefer_in_place(rollout: Rollout) -> None:
+    """Let old sets that can be updated in place move their Machines, and surge as little as
+    possible: a surged Machine would only be deleted again."""
+    if rollout.in_place is None or replicas(rollout.new) >= rollout.desired:
+        return
+    movers = [old for old in rollout.old if _can_move(rollout, old)]
+    if not movers:
+        return
+    new = rollout.new
+    for old in movers:
+        rollout.note(old, f"should scale down by moving Machines to MachineSet {new.metadata.name}")
+        old.metadata.annotations[MOVE_MACHINES_TO_ANNOTATION] = new.metadata.name
+    names = sorted(old.metadata.name for old in movers)
+    new.metadata.annotations[RECEIVE_MACHINES_FROM_ANNOTATION] = ",".join(names)
+    _surge_less(rollout)
+
+
+def _can_move(rollout: Rollout, old: MachineSet) -> bool:
+    difference = rollout.differences.get(old.metadata.name)
+    return (
+        existing(old) > 0
+        and difference is not None
+        and difference.eligible_for_in_place_update
+        and bool(rollout.in_place and rollout.in_place.get(old.metadata.name))
+    )
+
+
+def _surge_less(rollout: Rollout) -> None:
+    new, name = rollout.new, rollout.new.metadata.name
+    growth = rollout.intent(new) - replicas(new)
+    without_surge = max(growth - max_surge(rollout.deployment), 0)
+    surge = growth - without_surge
+    if growth <= 0 or surge <= 0:
+        return
+    if without_surge == 0 and not _something_moves(rollout):
+        rollout.note(new, "surge 1 allowed to create availability for in-place updates")
+        rollout.scale[name] = replicas(new) + 1
+        return
+    rollout.note(new, f"surge {surge} dropped to prioritize in-place updates")
+    if without_surge:
+        rollout.scale[name] = replicas(new) + without_surge
+    else:
+        del rollout.scale[name]
+
+
+def _something_moves(rollout: Rollout) -> bool:
+    """Whether Machines come, go or are being updated: then no surge is needed to make progress."""
+    new = rollout.new
+    return (
+        replicas(new) != existing(new)
+        or any(
+            replicas(old) < existing(old) or rollout.intent(old) < replicas(old)
+            for old in rollout.old
+        )
+        or replicas(new) != up_to_date(new)
+        or any(is_updating_in_place(machine) for machine in rollout.machines)
+        or replicas(new) != available(new)
+    )
+
+
+def _belongs_to(machine: Machine, machine_set: MachineSet) -> bool:
+    owner = controller_of(machine)
+    return (
+        owner is not None and owner.kind == "MachineSet" and owner.name == machine_set.metadata.name
+    )

@@ -1,0 +1,121 @@
+"""Planning the RollingUpdate strategy.
+
+Old Machines go only as far as `maxUnavailable` allows, in the worst case: the MachineSet
+controller may delete an available Machine although an unavailable one is there, so scaling down
+existing replicas always counts as losing available ones.
+"""
+
+from __future__ import annotations
+
+from kapy.api.machine_set import MachineSet
+from kapy.core.machinedeployment.fenceposts import max_unavailable
+from kapy.core.machinedeployment.in_place import acknowledge_moves, prefer_in_place
+from kapy.core.machinedeployment.rollout import (
+    Rollout,
+    available,
+    by_age,
+    existing,
+    replicas,
+    scale_up_new,
+)
+
+
+def plan_rolling_update(rollout: Rollout) -> None:
+    """Grow the new set, shrink the old ones, and break the one deadlock that this can run into."""
+    acknowledge_moves(rollout)
+    scale_up_new(rollout)
+    _shrink_old(rollout)
+    prefer_in_place(rollout)
+    _break_deadlock(rollout)
+
+
+def _shrink_old(rollout: Rollout) -> None:
+    if not sum(map(replicas, rollout.old)):
+        return
+    everything = rollout.everything
+    least = max(rollout.desired - max_unavailable(rollout.deployment), 0)
+    pending = sum(
+        max(existing(one) - min(replicas(one), rollout.intent(one)), 0) for one in everything
+    )
+    # Unavailable Machines of the new set hold the rollout back: else a broken template would
+    # reach every Machine.
+    not_yet = max(replicas(rollout.new) - available(rollout.new), 0)
+    spare = max(sum(map(replicas, everything)) - pending - least - not_yet, 0)
+    if not spare:
+        return
+    rollout.old[:] = by_age(rollout.old)
+    budget = _Budget(spare, sum(map(available, everything)), least)
+    for unavailable_only in (True, False):
+        for old in rollout.old:
+            if budget.spare > 0:
+                _shrink_one(rollout, budget, old, unavailable_only=unavailable_only)
+
+
+class _Budget:
+    """spare: replicas that may still go. available: Machines available in the worst case."""
+
+    def __init__(self, spare: int, available: int, least: int) -> None:
+        self.spare = spare
+        self.available = available
+        self.least = least
+
+
+def _shrink_one(
+    rollout: Rollout, budget: _Budget, old: MachineSet, *, unavailable_only: bool
+) -> None:
+    now = rollout.intent(old)
+    most = max(now - available(old), 0) if unavailable_only else now
+    count = min(most, budget.spare)
+    if now <= 0 or count == 0:
+        return
+    before = budget.available
+    if available(old) > 0:
+        count = _within_availability(budget, old, now, count)
+    if count <= 0:
+        return
+    why = f"{before} available replicas > {budget.least} minimum available replicas"
+    if budget.available == before:
+        why = (
+            "scale down to align to existing Machines or scale down by removing unavailable "
+            "replicas (and no available replicas exist on the MachineSet)"
+        )
+    rollout.scale_to(old, max(now - count, 0), why)
+    budget.spare = max(budget.spare - count, 0)
+
+
+def _within_availability(budget: _Budget, old: MachineSet, now: int, count: int) -> int:
+    """How many of `count` replicas may go; what that may cost is taken from the budget."""
+    deleted = max(existing(old) - (now - count), 0)
+    if deleted == 0:
+        return count
+    tolerable = max(budget.available - budget.least, 0)
+    if deleted > budget.available - budget.least:
+        target = min(existing(old) - tolerable, now)
+        count = max(now - target, 0)
+        deleted = max(existing(old) - target, 0)
+    budget.available -= min(available(old), deleted)
+    return count
+
+
+def _break_deadlock(rollout: Rollout) -> None:
+    """Nothing moves, and only because old Machines are unavailable: let one of them go.
+
+    They would never be remediated, since they are on their way out.
+    """
+    present = sum(map(existing, rollout.old))
+    if present == 0 or present == sum(map(available, rollout.old)):
+        return
+    if rollout.scale.keys() & {one.metadata.name for one in rollout.everything}:
+        return
+    if any(replicas(one) != existing(one) for one in rollout.everything):
+        return
+    if available(rollout.new) != existing(rollout.new):
+        return
+    for old in rollout.old:
+        if available(old) != existing(old) and replicas(old):
+            rollout.note(
+                rollout.new,
+                "scaling down by 1 to unblock rollout stuck due to unavailable Machine on oldMS",
+            )
+            rollout.scale[old.metadata.name] = replicas(old) - 1
+            return

@@ -1,0 +1,149 @@
+"""A rollout being planned: the sets as they are and should be, and what the plan says so far.
+
+Pure: planning changes nothing but the `Rollout`; applying it is `machinesets`' job. Every intent
+carries notes, so that an operator can read why a set was scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.template_changes import Difference
+from kapy.api.well_known import REVISION_ANNOTATION
+from kapy.core.machinedeployment.fenceposts import (
+    ON_DELETE,
+    ROLLING_UPDATE,
+    BadStrategy,
+    scaled,
+    strategy_of,
+)
+from kapy.core.machinedeployment.revisions import revision_annotations
+
+
+@dataclass(slots=True)
+class Rollout:
+    """What a plan is made of.
+
+    new, old: the desired sets (the planner changes their annotations, never their replicas, except
+    for moved Machines). differences: per old set, why it is old. in_place: per old set, whether it
+    can be updated in place; None = the feature is off. acknowledged: names of moved Machines that
+    an earlier plan has counted already.
+    """
+
+    deployment: MachineDeployment
+    new: MachineSet
+    old: list[MachineSet]
+    machines: Sequence[Machine] = ()
+    differences: Mapping[str, Difference] = field(default_factory=dict)
+    in_place: Mapping[str, bool] | None = None
+    acknowledged: frozenset[str] = frozenset()
+    scale: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def desired(self) -> int:
+        """`spec.replicas` of the MachineDeployment."""
+        return self.deployment.spec.replicas or 0
+
+    @property
+    def everything(self) -> list[MachineSet]:
+        return [*self.old, self.new]
+
+    def intent(self, machine_set: MachineSet) -> int:
+        """Replicas that the set will be asked for, as planned so far."""
+        return self.scale.get(machine_set.metadata.name, replicas(machine_set))
+
+    def note(self, machine_set: MachineSet, why: str) -> None:
+        """Say once why something about the set changes."""
+        notes = self.notes.setdefault(machine_set.metadata.name, [])
+        if why not in notes:
+            notes.append(why)
+
+    def scale_to(self, machine_set: MachineSet, count: int, why: str) -> None:
+        """Plan `count` replicas for the set."""
+        self.note(machine_set, why)
+        self.scale[machine_set.metadata.name] = count
+
+
+def replicas(machine_set: MachineSet) -> int:
+    """`spec.replicas`: what the set was asked for."""
+    return machine_set.spec.replicas or 0
+
+
+def existing(machine_set: MachineSet) -> int:
+    """`status.replicas`: the Machines that exist."""
+    return machine_set.status.replicas or 0
+
+
+def available(machine_set: MachineSet) -> int:
+    """`status.availableReplicas`."""
+    return machine_set.status.available_replicas or 0
+
+
+def up_to_date(machine_set: MachineSet) -> int:
+    """`status.upToDateReplicas`."""
+    return machine_set.status.up_to_date_replicas or 0
+
+
+def by_age(machine_sets: Iterable[MachineSet]) -> list[MachineSet]:
+    """From the oldest to the newest, names break ties."""
+    return sorted(
+        machine_sets, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name)
+    )
+
+
+def number_new(rollout: Rollout, current: MachineSet | None, old: Sequence[MachineSet]) -> str:
+    """Give the new set (`current`, as it is now) the highest revision; returns that."""
+    annotations, revision = revision_annotations(current, old)
+    rollout.new.metadata.annotations.update(annotations)
+    if current is not None and current.metadata.annotations.get(REVISION_ANNOTATION) != revision:
+        rollout.note(rollout.new, "this is now the current MachineSet")
+    return revision
+
+
+def scale_up_new(rollout: Rollout) -> None:
+    """Bring the new set towards the desired number, as far as surge allows (both strategies).
+
+    Scaling it down never waits for availability.
+    """
+    new, now = rollout.new, replicas(rollout.new)
+    if now == rollout.desired:
+        return
+    if now > rollout.desired:
+        why = "scale down to align MachineSet spec.replicas to MachineDeployment spec.replicas"
+        rollout.scale_to(new, rollout.desired, why)
+        return
+    count, why = new_replicas(rollout.deployment, rollout.everything, now)
+    if count != now:
+        rollout.scale_to(new, count, why)
+
+
+def new_replicas(
+    deployment: MachineDeployment, machine_sets: Sequence[MachineSet], now: int
+) -> tuple[int, str]:
+    """How many replicas the new set (which has `now`) should have, and why."""
+    desired = deployment.spec.replicas or 0
+    strategy = strategy_of(deployment)
+    total = sum(max(replicas(one), existing(one)) for one in machine_sets)
+    if strategy.type == ROLLING_UPDATE:
+        surge = scaled(strategy.rolling_update.max_surge, desired, round_up=True)
+        limit, shown = (
+            desired + surge,
+            f"{desired} MachineDeployment spec.replicas + {surge} maxSurge",
+        )
+    elif strategy.type == ON_DELETE:
+        limit, shown = desired, f"{desired} MachineDeployment spec.replicas"
+    else:
+        raise BadStrategy(
+            f"failed to compute replicas: deployment strategy {strategy.type} isn't supported"
+        )
+    if total >= limit:
+        return now, f"{total} current Machines >= {shown}"
+    missing = limit - total
+    if strategy.type == ROLLING_UPDATE:
+        missing = min(missing, desired - now)
+    return now + missing, f"{total} current Machines < {shown}"

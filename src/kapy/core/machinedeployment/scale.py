@@ -1,0 +1,114 @@
+"""Scaling a MachineDeployment whose rollout is paused: all its sets, in proportion. Pure.
+
+Without a rollout that moves on, growing only the new set (or shrinking only the old ones) would
+finish the rollout by the back door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.template_changes import made
+from kapy.api.well_known import DESIRED_REPLICAS_ANNOTATION, MAX_REPLICAS_ANNOTATION
+from kapy.core.machinedeployment.fenceposts import is_rolling, max_surge
+from kapy.core.machinedeployment.rollout import available, replicas
+
+
+def proportional_scale(
+    deployment: MachineDeployment, new: MachineSet | None, old: Sequence[MachineSet]
+) -> dict[str, int]:
+    """Replicas by set name, for the sets that must change."""
+    desired = deployment.spec.replicas or 0
+    only = _one_active_or_latest(new, old)
+    if only is not None:
+        return _changed([only], {only.metadata.name: desired})
+    if new is not None and _is_saturated(deployment, new):
+        active = [one for one in old if replicas(one) > 0]
+        return _changed(active, {one.metadata.name: 0 for one in active})
+    if not is_rolling(deployment):
+        return {}
+    active = [one for one in (*old, new) if one is not None and replicas(one) > 0]
+    return _shared_out(deployment, active)
+
+
+def _shared_out(deployment: MachineDeployment, active: list[MachineSet]) -> dict[str, int]:
+    desired = deployment.spec.replicas or 0
+    allowed = desired + max_surge(deployment) if desired > 0 else 0
+    to_add = allowed - sum(map(replicas, active))
+    if to_add == 0:
+        return {}
+    # The largest first; of equal ones the newest grows first and the oldest shrinks first.
+    active.sort(key=made, reverse=to_add > 0)
+    active.sort(key=replicas, reverse=True)
+    added, sizes = 0, dict[str, int]()
+    for one in active:
+        share = proportion(one, deployment, to_add, added)
+        sizes[one.metadata.name] = replicas(one) + share
+        added += share
+    if active:
+        largest = active[0].metadata.name
+        sizes[largest] = max(sizes[largest] + to_add - added, 0)
+    return _changed(active, sizes)
+
+
+def proportion(
+    machine_set: MachineSet, deployment: MachineDeployment, to_add: int, added: int
+) -> int:
+    """The set's share of the `to_add` replicas (negative: to remove) of which `added` are dealt
+    out already."""
+    if replicas(machine_set) == 0 or to_add in (0, added):
+        return 0
+    share, left = _fraction(machine_set, deployment), to_add - added
+    return min(share, left) if to_add > 0 else max(share, left)
+
+
+def _fraction(machine_set: MachineSet, deployment: MachineDeployment) -> int:
+    """How much the set must change to keep its part of the whole."""
+    desired, size = deployment.spec.replicas or 0, replicas(machine_set)
+    if desired == 0:
+        return -size
+    whole = _number(machine_set, MAX_REPLICAS_ANNOTATION)
+    if whole is None:
+        whole = deployment.status.replicas or 0
+    return _rounded(size * (desired + max_surge(deployment)), whole) - size
+
+
+def _rounded(dividend: int, divisor: int) -> int:
+    """The nearest whole number, halves away from zero; dividing by nothing gives nothing."""
+    if divisor == 0:
+        return 0
+    quotient = dividend / divisor
+    return int(quotient + 0.5) if quotient >= 0 else int(quotient - 0.5)
+
+
+def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> MachineSet | None:
+    """The only set that has Machines; when none has, the newest; None when several have."""
+    newest_first = sorted(old, key=lambda one: (made(one), one.metadata.name), reverse=True)
+    known = [one for one in (*newest_first, new) if one is not None]
+    active = [one for one in known if replicas(one) > 0]
+    if len(active) == 1:
+        return active[0]
+    if active or not known:
+        return None
+    return new if new is not None else newest_first[0]
+
+
+def _is_saturated(deployment: MachineDeployment, machine_set: MachineSet) -> bool:
+    """Whether the set alone serves the MachineDeployment, as both of them see it."""
+    desired = deployment.spec.replicas or 0
+    wanted = _number(machine_set, DESIRED_REPLICAS_ANNOTATION)
+    return replicas(machine_set) == wanted == available(machine_set) == desired
+
+
+def _number(machine_set: MachineSet, annotation: str) -> int | None:
+    try:
+        return int(machine_set.metadata.annotations[annotation])
+    except (KeyError, ValueError):
+        return None
+
+
+def _changed(machine_sets: Sequence[MachineSet], sizes: dict[str, int]) -> dict[str, int]:
+    names = {one.metadata.name: replicas(one) for one in machine_sets}
+    return {name: size for name, size in sizes.items() if names[name] != size}

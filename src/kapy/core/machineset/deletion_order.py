@@ -1,0 +1,71 @@
+"""Which Machines go first when a MachineSet shrinks (`spec.deletion.order`). Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from kapy.api.machine import Machine
+from kapy.api.machines import is_updating_in_place
+from kapy.api.times import moment
+from kapy.api.well_known import DELETE_MACHINE_ANNOTATION
+from kapy.conditions import is_false
+from kapy.kube.errors import KapyError
+
+DELETING = 100.0
+ASKED_FOR = 80.0
+UPDATING = 75.0
+UNHEALTHY = 50.0
+ANY = 20.0
+KEPT = 0.0
+
+TEN_DAYS = 864000.0  # seconds
+
+
+class UnknownOrder(KapyError):
+    """`spec.deletion.order` names none of Random, Newest and Oldest."""
+
+
+def deletion_order(machines: Sequence[Machine], order: str, now: datetime) -> list[Machine]:
+    """The Machines from the first to go to the last; names break ties. order: Random (also ""),
+    Newest or Oldest. Raises UnknownOrder."""
+    if order not in ("", "Random", "Newest", "Oldest"):
+        raise UnknownOrder(
+            f"Unsupported deletion order {order}. Must be one of 'Random', 'Newest', or 'Oldest'"
+        )
+    return sorted(machines, key=lambda one: (-priority(one, order, now), one.metadata.name))
+
+
+def priority(machine: Machine, order: str, now: datetime) -> float:
+    """From 0 (never) to 100 (at once): Machines already deleting must count first, or more would
+    be deleted while they go; then those that a person chose, those that are being updated (so
+    that no update is finished in vain), and the unhealthy ones."""
+    if machine.deleting:
+        return DELETING
+    if DELETE_MACHINE_ANNOTATION in machine.metadata.annotations:
+        return ASKED_FOR
+    if is_updating_in_place(machine):
+        return UPDATING
+    if not is_healthy(machine):
+        return UNHEALTHY
+    if order == "Oldest":
+        return _age_rank(machine, now)
+    if order == "Newest":
+        return UNHEALTHY - _age_rank(machine, now)
+    return ANY
+
+
+def is_healthy(machine: Machine) -> bool:
+    """Whether nothing is known against the Machine; what is unknown is not held against it."""
+    return machine.status.node_ref is not None and not (
+        is_false(machine, "NodeHealthy") or is_false(machine, "HealthCheckSucceeded")
+    )
+
+
+def _age_rank(machine: Machine, now: datetime) -> float:
+    """Age mapped onto 0 … 50, rising ever more slowly."""
+    if machine.metadata.creation_timestamp is None:
+        return KEPT
+    age = (now - moment(machine.metadata.creation_timestamp)).total_seconds()
+    return KEPT if age < 0 else UNHEALTHY * (1.0 - math.exp(-age / TEN_DAYS))
