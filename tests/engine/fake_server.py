@@ -24,9 +24,13 @@ def widget(name: str, namespace: str = "default", **more: Any) -> Document:
 
 
 class FakeServer:
-    """Widgets by key. `faults` are asked first; `requests` notes what came, as "VERB path"."""
+    """Widgets (or another plural) by key.
 
-    def __init__(self) -> None:
+    `faults` are asked first; `requests` notes what came, as "VERB path".
+    """
+
+    def __init__(self, plural: str = "widgets") -> None:
+        self.plural = plural
         self.objects: dict[tuple[str, str], Document] = {}
         self.version = 10
         self.oldest = 0
@@ -46,7 +50,7 @@ class FakeServer:
     async def __call__(self, request: Request) -> Reply:
         watching = request.query.get("watch") == "true"
         verb = "WATCH" if watching else request.method
-        if not watching and request.method == "GET" and request.path.endswith("/widgets"):
+        if not watching and request.method == "GET" and request.path.endswith(f"/{self.plural}"):
             verb = "LIST"
         self.requests.append(f"{verb} {request.path}")
         await asyncio.sleep(0)
@@ -68,7 +72,7 @@ class FakeServer:
 
     def put(self, document: Document) -> Document:
         """Store a document as a write of somebody else."""
-        key = (document["metadata"]["namespace"], document["metadata"]["name"])
+        key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
         old = self.objects.get(key)
         if old is None:
             self._uids += 1
@@ -146,11 +150,12 @@ class FakeServer:
         if request.method == "POST":
             return self.put(body)
         parts = request.path.split("/")
-        where = parts.index("widgets")
-        key = (parts[where - 1], parts[where + 1])
+        where = parts.index(self.plural)
+        namespaced = parts[where - 2] == "namespaces"
+        key = (parts[where - 1] if namespaced else "", parts[where + 1])
         old = self.objects.get(key)
         if old is None:
-            raise NotFound(f'widgets.example.com "{key[1]}" not found')
+            raise NotFound(f'{self.plural} "{key[1]}" not found')
         if request.method == "GET":
             return old
         if request.method == "DELETE":

@@ -3,39 +3,54 @@
 A connection is made as soon as the cluster's kubeconfig Secret (`<cluster>-kubeconfig`) is there
 and its control plane answers; both are watched or probed with back-off. Losing or getting a
 connection wakes the controllers that asked to know.
+
+A cluster that is idle costs no task besides one for each collection that somebody watches there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import base64
+import binascii
+import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from kapy.client.client import Client
-from kapy.engine.cache import Informer
+from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
+from kapy.client.kubeconfig import KubeconfigError, parse
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import KapyError, Unauthorized, Unreachable
 from kapy.kube.http import Transport
-from kapy.kube.names import Resource
+from kapy.kube.names import SECRETS, Resource
+from kapy.remote.link import Link, Suspicious
+
+log = logging.getLogger(__name__)
+
+CLUSTER_NAME: Final = "cluster.x-k8s.io/cluster-name"
+PROBE_EVERY: Final = timedelta(seconds=10)
+PROBE_TIMEOUT: Final = 5.0
+FAILURES: Final = 5
+CONCURRENCY: Final = 100  # most of a connect's time is waiting for an answer
 
 
-class NotConnected(KapyError):
+class NotConnected(NotYet):
     """There is no connection to the workload cluster (yet, or any more); the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
-    """What a dialler needs: server URL, CA, client certificate and key, all PEM (bytes)."""
-
-    server: str
-    certificate_authority: bytes
-    client_certificate: bytes
-    client_key: bytes
-
-
 Dial = Callable[[Kubeconfig], Transport]
-"""How a workload cluster is reached. The in-memory provider answers in process for its own."""
+"""How a workload cluster is reached. The in-memory provider answers in process for its own.
+
+Raises Unreachable when it knows that nobody is there. A transport whose `over_network` is true is
+probed; one that has `aclose` is closed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +63,246 @@ class Health:
     because: str = ""
 
 
-class Connections:
-    """One connection per Cluster, shared by every controller of this program."""
+@dataclass(frozen=True, slots=True)
+class OfCluster:
+    """A mapper of changes in one workload cluster; equal ones count as one for a controller."""
 
-    def __init__(self, runtime: Runtime, *, dial: Dial) -> None: ...
+    cluster: Key
+    keys: Callable[[Key, Change], Iterable[Key]]
+
+    def __call__(self, change: Change) -> Iterable[Key]:
+        return self.keys(self.cluster, change)
+
+
+def kubeconfig_secret(cluster: Key) -> Key:
+    """The Secret that holds a cluster's kubeconfig, in its key `value`."""
+    return Key(cluster.namespace, f"{cluster.name}-kubeconfig")
+
+
+class Connections:
+    """One connection per Cluster, shared by every controller of this program.
+
+    secrets: the Secrets that carry the cluster-name label, for whoever reads them too.
+    """
+
+    def __init__(self, runtime: Runtime, *, dial: Dial) -> None:
+        self.secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_NAME)
+        self.controller = Controller("clustercache", self._reconcile, concurrency=CONCURRENCY)
+        self.controller.random = runtime.random
+        self.controller.watch(self.secrets, _cluster_of)
+        self._runtime = runtime
+        self._dial = dial
+        self._links: dict[Key, Link] = {}
+        self._handlers: list[Callable[[Key], None]] = []
+        self._group: asyncio.TaskGroup | None = None
 
     def client(self, cluster: Key) -> Client:
         """A client of the workload cluster. Raises NotConnected."""
-        raise NotImplementedError
+        link = self._links.get(cluster)
+        if link is None or link.client is None:
+            raise NotConnected(f"no connection to cluster {cluster}: {self._because(link)}")
+        return link.client
 
     def health(self, cluster: Key) -> Health:
         """The state of the connection, for conditions."""
-        raise NotImplementedError
+        link = self._links.get(cluster)
+        if link is None:
+            return Health(connected=False, because=self._because(None))
+        connected = link.client is not None
+        last_success = link.last_success
+        if connected and not link.over_network and not link.failures:
+            # Nothing can be lost on the way: it is as good as probed right now.
+            last_success = self._runtime.clock()
+        return Health(connected, last_success, link.failures, link.because)
 
     def informer(self, cluster: Key, resource: Resource, *, labels: str = "") -> Informer[Document]:
         """A synced informer on the workload cluster. Raises NotConnected until it has its list."""
-        raise NotImplementedError
+        self.client(cluster)
+        assert self._group is not None
+        watched = self._links[cluster].follow(
+            resource, labels, self._group, self._runtime.random, lambda: self._tell(cluster)
+        )
+        if not watched.store.is_synced:
+            raise NotConnected(f"the {resource.plural} of cluster {cluster} are not read yet")
+        return watched.informer
+
+    def watch(
+        self,
+        controller: Controller,
+        cluster: Key,
+        resource: Resource,
+        keys: Callable[[Key, Change], Iterable[Key]],
+        *,
+        labels: str = "",
+    ) -> Informer[Document]:
+        """The informer, whose changes enqueue `keys(cluster, change)` at the controller.
+
+        Call it in every reconcile: it does nothing when that is so already, and connects anew
+        what a lost connection took away. Raises NotConnected as `informer` does.
+        """
+        informer = self.informer(cluster, resource, labels=labels)
+        controller.watch(informer, OfCluster(cluster, keys))
+        return informer
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
-        """Call `handler(cluster)` whenever a connection or one of its informers comes or goes."""
-        raise NotImplementedError
+        """Call `handler(cluster)` whenever a connection or one of its informers comes or goes.
+
+        Also when a connection begins to fail its probes, or passes them again.
+        """
+        self._handlers.append(handler)
+        return lambda: self._handlers.remove(handler)
+
+    def poke(self, cluster: Key) -> None:
+        """Try (or probe) now: somebody knows that the cluster may have changed."""
+        link = self._links.get(cluster)
+        if link is not None:
+            link.suspected = link.client is not None
+            link.backoff.reset()
+        self.controller.enqueue(cluster)
 
     async def run(self) -> None:
         """Connect, probe, reconnect; until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                await self.secrets.synced()
+                await self.controller.run()
+        finally:
+            self._group = None
+            for link in self._links.values():
+                await link.close("this program is stopping")
+
+    async def _reconcile(self, cluster: Key) -> Result:
+        value = self._kubeconfig(cluster)
+        link = self._links.get(cluster)
+        if value is None:
+            if link is not None:
+                del self._links[cluster]
+                await self._disconnect(link, "its kubeconfig Secret is gone")
+            return DONE
+        if link is None:
+            link = self._links[cluster] = Link(cluster, self._runtime.random)
+        if link.value != value:
+            link.value = value
+            link.backoff.reset()
+            await self._disconnect(link, "its kubeconfig changed")
+        if link.client is None:
+            return await self._connect(link)
+        return await self._probe(link)
+
+    async def _connect(self, link: Link) -> Result:
+        try:
+            kubeconfig = parse(_decoded(link.value), f"the kubeconfig of cluster {link.cluster}")
+        except KubeconfigError as error:
+            link.failed(str(error))
+            log.warning("%s", error)
+            return DONE  # a change of the Secret brings us back
+        transport: Suspicious | None = None
+        try:
+            transport = Suspicious(self._dial(kubeconfig), lambda: self._suspect(link))
+            client = Client(
+                transport,
+                field_manager=self._runtime.client.field_manager,
+                observe=link.observe,
+            )
+            await _contact(client)
+            link.transport, link.client = transport, client
+        except KapyError as error:
+            link.failed(str(error))
+            # A timer, because nobody tells when a server that we cannot reach comes up; those who
+            # know call `poke`.
+            after = timedelta(seconds=link.backoff.next(error))
+            return requeue(after=after, because=f"cannot connect: {error}")
+        finally:
+            if transport is not None and link.client is None:
+                await transport.aclose()
+        link.succeeded(self._runtime.clock())
+        log.info("connected to cluster %s", link.cluster)
+        self._tell(link.cluster)
+        return self._until_probe(link)
+
+    async def _probe(self, link: Link) -> Result:
+        if not (link.over_network or link.suspected):
+            return DONE
+        assert link.client is not None
+        try:
+            await _contact(link.client)
+        except KapyError as error:
+            return await self._probe_failed(link, error)
+        recovered = link.failures > 0
+        link.succeeded(self._runtime.clock())
+        if recovered:
+            self._tell(link.cluster)
+        return self._until_probe(link)
+
+    async def _probe_failed(self, link: Link, error: KapyError) -> Result:
+        link.failed(str(error))
+        # Credentials that are refused will not be accepted later: new ones are in the Secret soon.
+        if link.failures >= FAILURES or isinstance(error, Unauthorized):
+            await self._disconnect(link, f"its API server does not answer: {error}")
+            link.backoff.reset()
+        elif link.failures == 1:
+            self._tell(link.cluster)
+        after = timedelta(seconds=link.backoff.next(error))
+        if link.client is not None and link.over_network:
+            after = PROBE_EVERY
+        return requeue(after=after, because=f"its API server does not answer: {error}")
+
+    def _until_probe(self, link: Link) -> Result:
+        if not link.over_network:
+            return DONE
+        # A timer, because a peer that vanished from the network sends no event.
+        return requeue(after=PROBE_EVERY, because="next health probe")
+
+    async def _disconnect(self, link: Link, because: str) -> None:
+        was_connected = link.client is not None
+        await link.close(because)
+        if was_connected:
+            log.info("disconnected from cluster %s: %s", link.cluster, because)
+            self._tell(link.cluster)
+
+    def _suspect(self, link: Link) -> None:
+        if link.client is not None and not link.suspected:
+            link.suspected = True
+            self.controller.enqueue(link.cluster)
+
+    def _kubeconfig(self, cluster: Key) -> str | None:
+        secret = self.secrets.raw(kubeconfig_secret(cluster))
+        if secret is None or not any(_cluster_of(Change(None, secret))):
+            return None
+        value = (secret.get("data") or {}).get("value")
+        return str(value) if value else None
+
+    def _because(self, link: Link | None) -> str:
+        return "there is no kubeconfig Secret" if link is None else link.because
+
+    def _tell(self, cluster: Key) -> None:
+        for handler in tuple(self._handlers):
+            try:
+                handler(cluster)
+            except Exception:
+                log.exception("a handler failed on the connection of cluster %s", cluster)
+
+
+def _cluster_of(change: Change) -> Iterable[Key]:
+    """The cluster whose kubeconfig a Secret is, if it is one."""
+    metadata = change.document["metadata"]
+    name = (metadata.get("labels") or {}).get(CLUSTER_NAME)
+    if name and metadata["name"] == f"{name}-kubeconfig":
+        yield Key(metadata["namespace"], name)
+
+
+def _decoded(value: str) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise KubeconfigError("the kubeconfig Secret's value is not base64") from None
+
+
+async def _contact(client: Client) -> None:
+    """Any answer that only a working API server gives, to somebody whom it knows."""
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT):
+            await client.raw("GET", "/version")
+    except TimeoutError:
+        raise Unreachable(f"no answer within {PROBE_TIMEOUT:g} seconds") from None

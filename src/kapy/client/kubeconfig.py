@@ -1,0 +1,198 @@
+"""Kubeconfig files and Secrets: what they say of how to reach a server, and writing contexts.
+
+A kubeconfig is a document (`clientcmd.Config` of client-go). `access` answers what a client needs
+of it, with files that it names read; `with_context` and `without_context` are pure changes of it;
+`load` merges files as kubectl does and `write` keeps what is written from other eyes.
+
+* KubeconfigError   unreadable, incomplete, or asks for what cannot be done; one sentence for people
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.yaml import YamlError, load
+
+
+class KubeconfigError(KapyError):
+    """The kubeconfig cannot be used; the message says why and never shows what is secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """How to reach one server as one user. Certificates and keys are PEM, b"" where not given.
+
+    token: a bearer token. insecure: do not verify the server's certificate. tls_server_name: the
+    name that it must be of, where that is not the URL's host. namespace: the context's default.
+    """
+
+    server: str
+    certificate_authority: bytes = b""
+    client_certificate: bytes = field(default=b"", repr=False)
+    client_key: bytes = field(default=b"", repr=False)
+    token: str = field(default="", repr=False)
+    insecure: bool = False
+    tls_server_name: str = ""
+    namespace: str = ""
+
+
+def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:
+    """The access that a kubeconfig text gives in a context ("" is its current one)."""
+    return access(document_of(text, source), source=source, context=context)
+
+
+def document_of(text: str | bytes, source: str = "kubeconfig") -> Document:
+    """The kubeconfig document of a text; an empty text is an empty document."""
+    try:
+        found = load(text, source)
+    except YamlError as error:
+        raise KubeconfigError(f"{error}") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or found.get("kind", "Config") != "Config":
+        raise KubeconfigError(f"{source}: is not a kubeconfig (kind: Config)")
+    return found
+
+
+def access(
+    document: Document, *, source: str = "kubeconfig", context: str = "", folder: Path | None = None
+) -> Kubeconfig:
+    """The access that a document gives in a context ("" is its current one).
+
+    folder: what relative file names are relative to; None refuses files (a Secret's kubeconfig
+    must not make a controller read files).
+    """
+    name = context or document.get("current-context") or ""
+    if not name:
+        raise KubeconfigError(f"{source}: no context is given and none is current")
+    chosen = _named(document, "contexts", name, source)
+    cluster = _named(document, "clusters", str(chosen.get("cluster", "")), source)
+    user: Document = {}
+    if chosen.get("user"):
+        user = _named(document, "users", str(chosen["user"]), source)
+    for asked in ("exec", "auth-provider", "username"):
+        if user.get(asked):
+            raise KubeconfigError(f"{source}: credentials of the form {asked!r} are not supported")
+    server = cluster.get("server")
+    if not isinstance(server, str) or not server.startswith(("https://", "http://")):
+        raise KubeconfigError(f"{source}: context {name!r} has no server URL")
+    files = _Files(source, folder)
+    return Kubeconfig(
+        server=server.rstrip("/"),
+        certificate_authority=files.bytes_of(cluster, "certificate-authority"),
+        client_certificate=files.bytes_of(user, "client-certificate"),
+        client_key=files.bytes_of(user, "client-key"),
+        token=str(user.get("token") or "") or files.text_of(user, "tokenFile"),
+        insecure=cluster.get("insecure-skip-tls-verify") is True,
+        tls_server_name=str(cluster.get("tls-server-name") or ""),
+        namespace=str(chosen.get("namespace") or ""),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    source: str
+    folder: Path | None
+
+    def bytes_of(self, entry: Mapping[str, Any], name: str) -> bytes:
+        """A PEM given in place (`<name>-data`, base64) or by file name."""
+        data = entry.get(f"{name}-data")
+        if data:
+            try:
+                return base64.b64decode(str(data), validate=True)
+            except (binascii.Error, ValueError):
+                raise KubeconfigError(f"{self.source}: {name}-data is not base64") from None
+        return self._read(entry, name)
+
+    def text_of(self, entry: Mapping[str, Any], name: str) -> str:
+        """The text of a file, "" when none is named."""
+        return self._read(entry, name).decode("utf-8", "replace").strip()
+
+    def _read(self, entry: Mapping[str, Any], name: str) -> bytes:
+        path = entry.get(name)
+        if not path:
+            return b""
+        if self.folder is None:
+            raise KubeconfigError(f"{self.source}: {name} names a file; only {name}-data can be")
+        try:
+            return (self.folder / str(path)).read_bytes()
+        except OSError as error:
+            reason = error.strerror or error
+            raise KubeconfigError(f"{self.source}: {name}: cannot read {path}: {reason}") from None
+
+
+def merged(documents: Sequence[Document]) -> Document:
+    """Several kubeconfigs as one, as kubectl merges them: whoever names something first wins."""
+    result: Document = {"apiVersion": "v1", "kind": "Config"}
+    for part in ("clusters", "contexts", "users"):
+        entries: dict[str, Document] = {}
+        for document in documents:
+            for entry in document.get(part) or []:
+                entries.setdefault(entry.get("name", ""), entry)
+        result[part] = list(entries.values())
+    currents = (document.get("current-context") for document in documents)
+    result["current-context"] = next((one for one in currents if one), "")
+    return result
+
+
+def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
+    """`document` with cluster, user and context `name` (replaced where they are), made current."""
+    cluster: Document = {"server": to.server}
+    if to.certificate_authority:
+        cluster["certificate-authority-data"] = _encoded(to.certificate_authority)
+    if to.insecure:
+        cluster["insecure-skip-tls-verify"] = True
+    if to.tls_server_name:
+        cluster["tls-server-name"] = to.tls_server_name
+    user: Document = {}
+    if to.client_certificate:
+        user["client-certificate-data"] = _encoded(to.client_certificate)
+        user["client-key-data"] = _encoded(to.client_key)
+    if to.token:
+        user["token"] = to.token
+    context = {"cluster": name, "user": name}
+    if to.namespace:
+        context["namespace"] = to.namespace
+    changed = {"apiVersion": "v1", "kind": "Config", **document}
+    for part, inner, entry in (
+        ("clusters", "cluster", cluster),
+        ("contexts", "context", context),
+        ("users", "user", user),
+    ):
+        changed[part] = [*_others(document, part, name), {"name": name, inner: entry}]
+    changed["current-context"] = name
+    return changed
+
+
+def without_context(document: Document, name: str) -> Document:
+    """`document` without cluster, user and context `name`; no context is current if it was."""
+    changed = {"apiVersion": "v1", "kind": "Config", **document}
+    for part in ("clusters", "contexts", "users"):
+        changed[part] = _others(document, part, name)
+    if changed.get("current-context") == name:
+        changed["current-context"] = ""
+    return changed
+
+
+def _others(document: Document, part: str, name: str) -> list[Document]:
+    return [entry for entry in document.get(part) or [] if entry.get("name") != name]
+
+
+def _encoded(pem: bytes) -> str:
+    return base64.b64encode(pem).decode("ascii")
+
+
+def _named(document: Document, part: str, name: str, source: str) -> Document:
+    inner = part[:-1]
+    for entry in document.get(part) or []:
+        if isinstance(entry, dict) and entry.get("name") == name:
+            found = entry.get(inner)
+            return found if isinstance(found, dict) else {}
+    raise KubeconfigError(f"{source}: there is no {inner} {name!r}")

@@ -1,0 +1,158 @@
+"""One connection to one workload cluster: its client, what is watched there, how it fares."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from random import Random
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.client.stream import Event
+from kapy.engine.cache import Informer
+from kapy.engine.reflector import Backoff, Reflector
+from kapy.engine.store import Store
+from kapy.kube import Document, Key
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request, Transport
+from kapy.kube.names import Resource
+from kapy.kube.selectors import parse_labels
+
+FIRST_RETRY: Final = 0.2
+LONGEST_RETRY: Final = 30.0
+
+
+class Suspicious:
+    """A transport that says so when nobody answers, before any probe would notice."""
+
+    __slots__ = ("_suspect", "over_network", "transport")
+
+    def __init__(self, transport: Transport, suspect: Callable[[], None]) -> None:
+        self.transport = transport
+        self.over_network = bool(getattr(transport, "over_network", False))
+        self._suspect = suspect
+
+    async def __call__(self, request: Request) -> Reply:
+        try:
+            return await self.transport(request)
+        except Unreachable:
+            self._suspect()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the transport, if it is one that can be."""
+        close = getattr(self.transport, "aclose", None)
+        if close is not None:
+            await close()
+
+
+class Watched:
+    """One collection of a workload cluster, and the task that follows it."""
+
+    __slots__ = ("_synced", "informer", "store", "task")
+
+    def __init__(self, resource: Resource, labels: str, synced: Callable[[], None]) -> None:
+        self.store = Store(parse_labels(labels) if labels else None)
+        self.informer: Informer[Document] = Informer(resource, self.store)
+        self.task: asyncio.Task[None] | None = None
+        self._synced = synced
+
+    def replace(self, items: Sequence[Document], version: str) -> None:
+        """Take in a whole list; the first one is news to those who wait for it."""
+        first = not self.store.is_synced
+        self.store.replace(items, version)
+        if first:
+            self._synced()
+
+    def take(self, event: Event) -> None:
+        """Take in one watch event."""
+        self.store.take(event)
+
+
+class Link:
+    """What is known about the way to one cluster.
+
+    value: the kubeconfig that it was made with, as the Secret holds it. client: None while there
+    is no connection, for the reason `because`. failures: since the last success. suspected: a
+    request found nobody, and the next probe has to say whether that is so.
+    """
+
+    __slots__ = (
+        "backoff",
+        "because",
+        "client",
+        "cluster",
+        "failures",
+        "informers",
+        "last_success",
+        "suspected",
+        "transport",
+        "value",
+    )
+
+    def __init__(self, cluster: Key, random: Random) -> None:
+        self.cluster = cluster
+        self.value = ""
+        self.client: Client | None = None
+        self.transport: Suspicious | None = None
+        self.informers: dict[tuple[Resource, str], Watched] = {}
+        self.failures = 0
+        self.last_success: datetime | None = None
+        self.because = "no connection was tried yet"
+        self.suspected = False
+        self.backoff = Backoff(random, first=FIRST_RETRY, longest=LONGEST_RETRY)
+
+    @property
+    def over_network(self) -> bool:
+        """Whether only a probe can tell that the other side went away."""
+        return self.transport is not None and self.transport.over_network
+
+    def observe(self, resource: Resource, document: Document) -> None:
+        """Take in what a write of ours to this cluster returned."""
+        for (watched, _), entry in self.informers.items():
+            if watched == resource:
+                entry.store.observe(document)
+
+    def follow(
+        self,
+        resource: Resource,
+        labels: str,
+        group: asyncio.TaskGroup,
+        random: Random,
+        synced: Callable[[], None],
+    ) -> Watched:
+        """The collection, watched from now on if it was not yet."""
+        found = self.informers.get((resource, labels))
+        if found is None:
+            assert self.client is not None
+            found = self.informers[(resource, labels)] = Watched(resource, labels, synced)
+            reflector = Reflector(self.client, resource, found, random, labels=labels)
+            name = f"{self.cluster} {resource.plural}"
+            found.task = group.create_task(reflector.run(), name=name)
+        return found
+
+    def succeeded(self, at: datetime) -> None:
+        """The cluster answered."""
+        self.failures = 0
+        self.last_success = at
+        self.because = ""
+        self.suspected = False
+        self.backoff.reset()
+
+    def failed(self, because: str) -> None:
+        """The cluster did not answer (as it should)."""
+        self.failures += 1
+        self.because = because
+
+    async def close(self, because: str) -> None:
+        """End the connection and all that is watched through it."""
+        transport, self.transport, self.client = self.transport, None, None
+        self.because = because
+        self.suspected = False
+        for watched in self.informers.values():
+            if watched.task is not None:
+                watched.task.cancel()
+        self.informers.clear()
+        if transport is not None:
+            await transport.aclose()
