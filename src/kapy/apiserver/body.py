@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import msgspec
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.go_json import duplicate_fields, syntax_error
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, TooLarge, UnsupportedMediaType
+from kapy.kube.errors import BadRequest, Invalid, TooLarge, UnsupportedMediaType
+from kapy.kube.field_errors import invalid
 from kapy.kube.names import split_api_version
 
 LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have, as on kube-apiserver."""
+
+JSON, YAML = "application/json", "application/yaml"
+_SHOWN = 30
+_STRUCT = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -30,8 +38,12 @@ def media_type(ask: Ask) -> str:
     return ask.request.headers.get("content-type", "").partition(";")[0].strip()
 
 
+class NotJson(ValueError):
+    """The body is no JSON (or YAML); the message is that of Go's decoder."""
+
+
 def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
-    """The body as JSON data, private to this request. Raises BadRequest, TooLarge.
+    """The body as JSON data, private to this request. Raises NotJson, TooLarge.
 
     duplicates: collects the paths of fields that stand in the body twice.
     """
@@ -42,12 +54,17 @@ def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
         return copied(raw)
     if len(raw) > LIMIT:
         raise TooLarge(f"Request entity too large: limit is {LIMIT}")
+    return parsed(raw, duplicates)
+
+
+def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
+    """JSON data from bytes. Raises NotJson."""
     try:
         value = _decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = _lenient(raw)
     if duplicates is not None and len(_encode(value)) != len(raw.strip()):
-        duplicates.extend(_duplicates(raw))
+        duplicates.extend(duplicate_fields(raw))
     return value
 
 
@@ -56,144 +73,124 @@ def _lenient(raw: bytes) -> Any:
     try:
         return json.loads(raw.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
-        raise BadRequest(complaint(raw)) from None
+        raise NotJson(syntax_error(raw)) from None
 
 
-def _duplicates(raw: bytes) -> list[str]:
-    found: list[str] = []
+def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
+    """JSON data from YAML (or JSON). Raises NotJson."""
+    from kapy.kube import yaml
 
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
-        for key, value in items:
-            if key in seen:
-                seen.setdefault("\0", []).append(key)
-            seen[key] = value
-        return seen
-
-    def walk(node: Any, path: str) -> None:
-        if isinstance(node, dict):
-            for key in dict.fromkeys(node.get("\0", ())):
-                found.append(f"{path}.{key}" if path else key)
-            for key, value in node.items():
-                if key != "\0":
-                    walk(value, f"{path}.{key}" if path else key)
-        elif isinstance(node, list):
-            for index, value in enumerate(node):
-                walk(value, f"{path}[{index}]")
-
-    walk(json.loads(raw, object_pairs_hook=pairs), "")
-    return found
-
-
-def complaint(raw: bytes) -> str:
-    """What Go says about bytes that are no JSON."""
-    return f"couldn't get version/kind; json parse error: {syntax_error(raw)}"
-
-
-_CONTEXTS = {
-    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
-    "Expecting ':' delimiter": "after object key",
-    "Expecting value": "looking for beginning of value",
-    "Extra data": "after top-level value",
-    "Illegal trailing comma before end of object": "looking for beginning of object key string",
-}
-
-
-def syntax_error(raw: bytes) -> str:
-    """The sentence of Go's encoding/json about the first wrong character."""
-    text = raw.decode("utf-8", "replace")
     try:
-        json.loads(text)
-    except RecursionError:
-        return "exceeded max depth"
-    except json.JSONDecodeError as error:
-        position = error.pos
-        while position < len(text) and text[position] in " \t\r\n":
-            position += 1
-        if position >= len(text) or "Unterminated" in error.msg:
-            return "unexpected end of JSON input"
-        where = _CONTEXTS.get(error.msg, "looking for beginning of value")
-        if error.msg == "Expecting ',' delimiter":
-            where = _after(text, position)
-        if where == "looking for beginning of value" and (word := _literal(text, position)):
-            return word
-        return f"invalid character {_quoted(text[position])} {where}"
-    return "unexpected end of JSON input"
+        return yaml.load(raw, duplicates=duplicates)
+    except yaml.YamlError as error:
+        raise NotJson(str(error)) from None
 
 
-def _literal(text: str, position: int) -> str:
-    for word in ("true", "false", "null"):
-        found = re.match(r"[a-z]+", text[position:])
-        if found and found[0] != word and found[0][0] == word[0]:
-            for index, letter in enumerate(word):
-                got = text[position + index : position + index + 1]
-                if got != letter:
-                    return (
-                        f"invalid character {_quoted(got)} in literal {word} "
-                        f"(expecting {_quoted(letter)})"
-                    )
-    return ""
-
-
-def _after(text: str, position: int) -> str:
-    depth = 0
-    for character in reversed(text[:position]):
-        if character in "}]":
-            depth += 1
-        elif character in "{[":
-            if depth == 0:
-                return "after object key:value pair" if character == "{" else "after array element"
-            depth -= 1
-    return "after top-level value"
-
-
-def _quoted(character: str) -> str:
-    if character == "'":
-        return "'\\''"
-    return f"'{character}'"
-
-
-def check_kind(ask: Ask, document: Any) -> Document:
-    """The body as an object of the kind that the path names. Raises BadRequest."""
-    resource = ask.kind.resource
-    if document is None:
-        raise BadRequest("EOF")
-    if not isinstance(document, dict):
-        what = _go_type(document)
-        raise BadRequest(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f"{what} into Go value of type struct {{ APIVersion string "
-            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+def read_object(ask: Ask, duplicates: list[str] | None = None) -> Document:
+    """The body as an object of the kind that the path names. Raises BadRequest, Invalid."""
+    media = media_type(ask)
+    if media not in ("", JSON, YAML):
+        raise UnsupportedMediaType(
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf"
         )
+    try:
+        raw = ask.request.body
+        if media == YAML and isinstance(raw, bytes):
+            document = from_yaml(raw, duplicates)
+        else:
+            document = read(ask, duplicates)
+    except NotJson as error:
+        raise _unrecognized(ask, f"couldn't get version/kind; json parse error: {error}") from None
+    return _checked(ask, document)
+
+
+def _unrecognized(ask: Ask, why: str) -> BadRequest:
+    return BadRequest(
+        "the object provided is unrecognized "
+        f"(must be of type {ask.kind.resource.kind}): {why} ({_summary(ask)})"
+    )
+
+
+def _text(ask: Ask) -> bytes:
+    raw = ask.request.body
+    if isinstance(raw, bytes):
+        return raw
+    return b"" if raw is None else _encode(raw)
+
+
+def _summary(ask: Ask) -> str:
+    """The beginning of a body, as it stands or (when it is no object) in hex."""
+    raw = _text(ask)
+    if not raw:
+        return "<empty>"
+    head = raw[:_SHOWN]
+    text = head.decode("utf-8", "replace") if raw[:1] == b"{" else head.hex()
+    return f"{text} ..." if len(raw) > _SHOWN else text
+
+
+def _checked(ask: Ask, document: Any) -> Document:
+    """The object, if it is of the kind that the path names."""
+    if not isinstance(document, dict):
+        why = (
+            f"json: cannot unmarshal {go_type(document)} into Go value of type {_STRUCT}"
+            if document is not None
+            else "unexpected end of JSON input"
+        )
+        raise _unrecognized(ask, f"couldn't get version/kind; json parse error: {why}")
+    resource = ask.kind.resource
     version, kind = document.get("apiVersion"), document.get("kind")
     if version == resource.api_version and kind == resource.kind:
         return document
-    return _adopted(ask, document)
+    if ask.kind.custom:
+        return _custom(ask, document)
+    return _built_in(ask, document)
 
 
-def _adopted(ask: Ask, document: Document) -> Document:
-    """Kubernetes' own kinds take a body without apiVersion and kind; any other is refused."""
+def _custom(ask: Ask, document: Document) -> Document:
     resource = ask.kind.resource
-    version, kind = document.get("apiVersion", ""), document.get("kind", "")
-    version = version or resource.api_version
-    if kind == "" and ask.kind.custom and "kind" not in document:
-        raise BadRequest(f"Object 'Kind' is missing in '{_compact(document)}'")
-    kind = kind or resource.kind
-    if (version, kind) != (resource.api_version, resource.kind):
-        group, number = split_api_version(version)
-        where = f"{group}/{number}" if group else number
+    kind, version = document.get("kind"), document.get("apiVersion") or resource.api_version
+    if not kind:
+        text = _text(ask).decode("utf-8", "replace")
+        raise _unrecognized(ask, f"Object 'Kind' is missing in '{text}'")
+    if version != resource.api_version:
         raise BadRequest(
-            f"the API version in the data ({where}) does not match the expected API version "
+            f"the API version in the data ({version}) does not match the expected API version "
             f"({resource.api_version})"
         )
-    return {**document, "apiVersion": version, "kind": kind}
+    if kind != resource.kind:
+        name = (document.get("metadata") or {}).get("name", "")
+        error = invalid("kind", kind, f"must be {resource.kind}")
+        raise Invalid.of(str(kind), resource.group, name, [error])
+    return {**document, "apiVersion": version}
 
 
-def _compact(document: Any) -> str:
-    return _encode(document).decode()
+def _built_in(ask: Ask, document: Document) -> Document:
+    """Kubernetes' own kinds may come without apiVersion and kind."""
+    from kapy.apiserver.resources.structs import struct_of
+
+    resource = ask.kind.resource
+    kind = document.get("kind") or resource.kind
+    version = document.get("apiVersion") or resource.api_version
+    if (version, kind) == (resource.api_version, resource.kind):
+        return {**document, "apiVersion": version, "kind": kind}
+    group, number = split_api_version(version)
+    known = struct_of(group, number, kind) is not None
+    if known and group == resource.group:
+        package = resource.group.partition(".")[0] or "core"
+        why = f"converting ({number}.{kind}) to ({package}.{resource.kind}): unknown conversion"
+    elif known:
+        raise BadRequest(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({resource.api_version})"
+        )
+    else:
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+    raise BadRequest(f'{kind} in version "{number}" cannot be handled as a {resource.kind}: {why}')
 
 
-def _go_type(value: Any) -> str:
+def go_type(value: Any) -> str:
+    """What Go calls a JSON value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -201,9 +198,8 @@ def _go_type(value: Any) -> str:
     return {str: "string", list: "array", dict: "object"}.get(type(value), "null")
 
 
-def refuse_media_type(found: str, accepted: list[str]) -> UnsupportedMediaType:
+def refuse_media_type(accepted: list[str]) -> UnsupportedMediaType:
     """The body's media type is none that the verb understands."""
-    del found
     return UnsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: "
         + ", ".join(accepted)

@@ -37,6 +37,31 @@ class StorageFailure(ApiError):
     reason = "InternalError"
 
 
+def resource_version_set() -> ApiError:
+    """A create of an object that seems to come from a server (500 without a reason, as there)."""
+    message = "resourceVersion should not be set on objects to be created"
+    status: Document = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "code": 500,
+    }
+    return StorageFailure(message, status=status)
+
+
+def name_missing() -> ApiError:
+    """A write of one object at the path of a collection."""
+    return BadRequest("name must be provided")
+
+
+def method_unknown() -> ApiError:
+    """A method that a path of Kubernetes' own does not have."""
+    message = "the server does not allow this method on the requested resource"
+    return MethodNotAllowed(message, details={})
+
+
 def details(kind: Kind, name: str = "") -> Document:
     """`status.details` that name a resource (and an object)."""
     found: Document = {"name": name} if name else {}

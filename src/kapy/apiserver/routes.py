@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kapy.apiserver.refusals import PageNotFound, no_such_resource
+from kapy.apiserver.refusals import PageNotFound, no_such_resource, not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 
@@ -59,6 +59,8 @@ def _route(registry: Registry, group: str, version: str, rest: list[str]) -> Rou
     elif namespace:
         return None
     if subresource and subresource not in kind.subresources:
+        if kind.custom:
+            raise not_found(kind, name)
         return None
     return Route(kind, namespace, name, subresource)
 

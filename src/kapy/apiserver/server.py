@@ -21,7 +21,7 @@ from kapy.apiserver.admission import Admission, Review
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.authorization import Attributes, Authorizer, superusers_only
 from kapy.apiserver.plane import Convert, Plane
-from kapy.apiserver.refusals import PageNotFound, method_not_allowed
+from kapy.apiserver.refusals import PageNotFound, method_not_allowed, method_unknown, name_missing
 from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
@@ -122,6 +122,8 @@ class Server:
         action = _VERBS.get(verb)
         if action is None or (not route.subresource and verb not in route.kind.verbs):
             raise method_not_allowed(route.kind, verb if action else "")
+        if not route.name and verb in ("update", "patch"):
+            raise name_missing() if route.kind.custom else method_unknown()
         reply = await action(self.plane, ask)
         if ask.warnings:
             reply.headers = {**reply.headers, "warning": _warnings(ask.warnings)}

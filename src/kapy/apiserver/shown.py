@@ -32,7 +32,7 @@ def accepted(headers: Mapping[str, str]) -> Accept:
         return PLAIN
     for clause in header.split(","):
         kind, *parameters = (part.strip() for part in clause.split(";"))
-        if kind not in ("application/json", "*/*", "application/*"):
+        if kind not in ("application/json", "application/yaml", "*/*", "application/*"):
             continue
         values = dict(one.partition("=")[::2] for one in parameters)
         form = values.get("as", "")
@@ -42,8 +42,8 @@ def accepted(headers: Mapping[str, str]) -> Accept:
         if form in _FORMS and known:
             return Accept(form, values["v"])  # type: ignore[arg-type]
     raise NotAcceptable(
-        "only the following media types are accepted: application/json, "
-        "application/json;stream=watch"
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from kapy.apiserver.resources.structs import decoder
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 
@@ -48,15 +49,16 @@ def compiled(schema: Document) -> Structural:
 
 
 class ObjectSchema:
-    """An object of a kind of Kubernetes' own.
+    """An object of a kind of Kubernetes' own, whose struct is `struct` ("" when not known).
 
     The field tracker is made when it is first needed, from `types`: the merge types of every
     served version by apiVersion.
     """
 
-    __slots__ = ("_make_types", "_tracker")
+    __slots__ = ("_make_types", "_tracker", "struct")
 
-    def __init__(self, make_types: Callable[[], Mapping[str, Types]]) -> None:
+    def __init__(self, make_types: Callable[[], Mapping[str, Types]], struct: str = "") -> None:
+        self.struct = struct
         self._make_types = make_types
         self._tracker: Tracker | None = None
 
@@ -75,10 +77,13 @@ class ObjectSchema:
     def decoded(self, document: Document, unknown: list[str]) -> Document:
         """The object pruned and with defaults; paths of unknown fields are added to `unknown`.
 
-        `document` is private to the caller and may be changed or returned.
+        `document` is private to the caller and may be changed or returned. Raises Misfit when a
+        field has the wrong type.
         """
-        del unknown
-        return document
+        if not self.struct:
+            return document
+        decoded: Document = decoder(self.struct)(document, None, unknown)
+        return decoded
 
     def errors(self, document: Document, old: Document | None) -> list[FieldError]:
         """What breaks the schema (what `old` already broke may be let through)."""
@@ -103,6 +108,11 @@ class CustomSchema(ObjectSchema):
         self._preserve = preserve
 
     def decoded(self, document: Document, unknown: list[str]) -> Document:
+        if document.get("metadata") is not None:
+            misplaced: list[str] = []
+            metadata = _metadata(document["metadata"], None, misplaced)
+            unknown.extend(f"metadata.{path}" for path in misplaced)
+            document = {**document, "metadata": metadata}
         document = self._structural.default(document)
         if self._preserve:
             return document
@@ -112,3 +122,6 @@ class CustomSchema(ObjectSchema):
 
     def errors(self, document: Document, old: Document | None) -> list[FieldError]:
         return self._structural.validate(document, old)
+
+
+_metadata = decoder("meta.v1.ObjectMeta")

@@ -142,10 +142,25 @@ async def _send(send: Send, scope: Scope, reply: Reply) -> None:
     body = reply.body
     if isinstance(body, bytes):
         content, kind = body, reply.headers.get("content-type", "application/octet-stream").encode()
+    elif _wants_yaml(scope):
+        content, kind = _yaml(body), b"application/yaml"
     else:
-        content, kind = _encode(body), _JSON
+        content, kind = _encode(body), reply.headers.get("content-type", "").encode() or _JSON
     await send(_start(reply.status, kind, reply.headers, len(content)))
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+    await send(
+        {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content}
+    )
+
+
+def _wants_yaml(scope: Scope) -> bool:
+    accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return bool(accept.startswith(b"application/yaml"))
+
+
+def _yaml(document: Any) -> bytes:
+    from kapy.kube import yaml
+
+    return yaml.dump(document).encode()
 
 
 def _start(

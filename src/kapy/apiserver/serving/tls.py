@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def server_context(certificate: bytes, key: bytes, client_ca: bytes | None = None) -> ssl.SSLContext:
+def server_context(
+    certificate: bytes, key: bytes, client_ca: bytes | None = None
+) -> ssl.SSLContext:
     """A server's context: TLS 1.2 or later; client certificates of `client_ca` are accepted.
 
     A client may also come without a certificate (and show a token, or be anonymous).

@@ -35,7 +35,10 @@ class Options(NamedTuple):
 
 def options_of(ask: Ask) -> Options:
     """What the request says about the deletion. Raises BadRequest or Invalid."""
-    content: Any = body.read(ask)
+    try:
+        content: Any = body.read(ask)
+    except body.NotJson as error:
+        raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from None
     query = ask.request.query
     if content is None:
         content = {

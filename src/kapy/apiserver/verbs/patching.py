@@ -26,9 +26,9 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
     dry_run = ask.dry_run("PatchOptions")
     media = body.media_type(ask) or MERGE_PATCH
     checks = field_validation(ask)
-    content = body.read(ask, checks.duplicates)
     if media not in _accepted(ask):
-        raise body.refuse_media_type(media, _accepted(ask))
+        raise body.refuse_media_type(_accepted(ask))
+    content = body.read(ask, checks.duplicates)
 
     def change(live: Document | None) -> Document:
         assert live is not None
@@ -41,7 +41,7 @@ def _accepted(ask: Ask) -> list[str]:
     kinds = [JSON_PATCH, MERGE_PATCH]
     if not ask.kind.custom:
         kinds.append(STRATEGIC_MERGE_PATCH)
-    return [*kinds, APPLY_PATCH, "application/apply-patch+cbor"]
+    return [*kinds, APPLY_PATCH]
 
 
 def _patched(live: Document, content: Any, media: str) -> Document:

@@ -14,8 +14,10 @@ from kapy.apiserver.refusals import (
     conflict,
     invalid_object,
     not_found,
+    resource_version_set,
 )
 from kapy.apiserver.resources.schemas import Write
+from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.shown import shown
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.namespaces import check_namespace
@@ -46,14 +48,20 @@ async def create(plane: Plane, ask: Ask) -> Reply:
 def decoded(ask: Ask) -> Document:
     """The body as an object of the kind, pruned and with defaults. Raises BadRequest."""
     checks = field_validation(ask)
-    document = body.check_kind(ask, body.read(ask, checks.duplicates))
+    document = body.read_object(ask, checks.duplicates)
     return typed(ask, document, checks)
 
 
 def typed(ask: Ask, document: Document, checks: Validation) -> Document:
     """The object pruned and with defaults; unknown fields are warned about, or refused."""
     unknown: list[str] = []
-    document = ask.kind.schema.decoded(document, unknown)
+    try:
+        document = ask.kind.schema.decoded(document, unknown)
+    except Misfit as error:
+        kind, version = ask.kind.resource.kind, ask.kind.resource.version
+        raise BadRequest(
+            f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
+        ) from None
     checks.report(ask, unknown)
     return document
 
@@ -83,9 +91,7 @@ async def _insert(
     check_namespace(plane, ask, document)
     version = document["metadata"].get("resourceVersion")
     if version and version != "0":
-        from kapy.apiserver.refusals import StorageFailure
-
-        raise StorageFailure("resourceVersion should not be set on objects to be created")
+        raise resource_version_set()
     document = {**document, "metadata": {**document["metadata"]}}
     if kind.strategy.status:
         document.pop("status", None)

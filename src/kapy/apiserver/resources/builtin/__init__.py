@@ -8,6 +8,7 @@ from kapy.apiserver.resources.builtin.strategies import strategy_of
 from kapy.apiserver.resources.builtin.table import ROWS, Row
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.schemas import ObjectSchema, Types
+from kapy.apiserver.resources.structs import struct_of
 from kapy.kube.names import Resource
 
 
@@ -27,7 +28,10 @@ def _kind(row: Row) -> Kind:
         table=storage.group_resource,
         storage=storage,
         strategy=strategy_of(row),
-        schema=ObjectSchema(partial(_types, resource)),
+        schema=ObjectSchema(
+            partial(_types, resource),
+            struct_of(resource.group, resource.version, resource.kind) or "",
+        ),
         singular=row.kind.lower(),
         list_kind=f"{row.kind}List",
         short_names=row.short,

@@ -22,6 +22,8 @@ class NamespaceStrategy(BuiltIn):
     """Namespaces: a finalizer of their own, a phase, a label with their name."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
+        if "." in name:
+            return ["must not contain dots"]
         return dns_label_errors(masked(name) if prefix else name)
 
     def prepare_create(self, document: Document) -> None:

@@ -1,0 +1,101 @@
+"""What Go's encoding/json says about bytes that are no JSON, and fields that stand there twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_KEY = "looking for beginning of object key string"
+_VALUE = "looking for beginning of value"
+_CONTEXTS = {
+    "Expecting property name enclosed in double quotes": _KEY,
+    "Expecting ':' delimiter": "after object key",
+    "Expecting value": _VALUE,
+    "Extra data": "after top-level value",
+    "Illegal trailing comma before end of object": _KEY,
+}
+
+
+def syntax_error(raw: bytes) -> str:
+    """The sentence about the first wrong character."""
+    text = raw.decode("utf-8", "replace")
+    try:
+        json.loads(text)
+    except RecursionError:
+        return "exceeded max depth"
+    except json.JSONDecodeError as error:
+        position = _skipped(text, error.pos)
+        if position >= len(text) or "Unterminated" in error.msg:
+            return "unexpected end of JSON input"
+        where = _CONTEXTS.get(error.msg, _VALUE)
+        if error.msg == "Expecting ',' delimiter":
+            where = _after(text, position)
+        return (_literal(text, position) if where == _VALUE else "") or (
+            f"invalid character {_quoted(text[position])} {where}"
+        )
+    return "unexpected end of JSON input"
+
+
+def _skipped(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def _literal(text: str, position: int) -> str:
+    """The complaint about a word that begins like true, false or null."""
+    for word in ("true", "false", "null"):
+        found = re.match(r"[a-z]+", text[position:])
+        if found is None or found[0] == word or found[0][0] != word[0]:
+            continue
+        for index, letter in enumerate(word):
+            got = text[position + index : position + index + 1]
+            if got != letter:
+                return (
+                    f"invalid character {_quoted(got)} in literal {word} "
+                    f"(expecting {_quoted(letter)})"
+                )
+    return ""
+
+
+def _after(text: str, position: int) -> str:
+    depth = 0
+    for character in reversed(text[:position]):
+        if character in "}]":
+            depth += 1
+        elif character in "{[":
+            if depth == 0:
+                return "after object key:value pair" if character == "{" else "after array element"
+            depth -= 1
+    return "after top-level value"
+
+
+def _quoted(character: str) -> str:
+    return "'\\''" if character == "'" else f"'{character}'"
+
+
+def duplicate_fields(raw: bytes) -> list[str]:
+    """The paths of fields that stand twice in one object, in order."""
+    return list(_repeated(json.loads(raw, object_pairs_hook=_Pairs), ""))
+
+
+class _Pairs(dict[str, Any]):
+    """An object that remembers which keys came again."""
+
+    def __init__(self, items: list[tuple[str, Any]]) -> None:
+        super().__init__(items)
+        seen: set[str] = set()
+        self.again = dict.fromkeys(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+
+
+def _repeated(node: Any, path: str) -> Iterator[str]:
+    if isinstance(node, _Pairs):
+        for key in node.again:
+            yield f"{path}.{key}" if path else key
+        for key, value in node.items():
+            yield from _repeated(value, f"{path}.{key}" if path else key)
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _repeated(value, f"{path}[{index}]")

@@ -1,0 +1,362 @@
+"""Kubernetes' own types: an object decoded and encoded again, exactly as Go's structs do it.
+
+`structs.json` holds the facts (field, type, omitempty …) of every struct. Decoding checks types,
+drops what is unknown, drops empty optional values and adds the zero values of the others, so that
+what is stored equals what kube-apiserver stores.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from kapy.kube import Document, quantity
+from kapy.kube.errors import KapyError
+
+Path: TypeAlias = "tuple[Any, str | int] | None"
+Decode: TypeAlias = Callable[[Any, Path, list[str]], Any]
+
+
+class Misfit(KapyError):
+    """A value of the wrong type; the message is that of Go's decoder."""
+
+    def __init__(self, value: str, wanted: str) -> None:
+        super().__init__()
+        self._value = value
+        self._wanted = wanted
+        self._struct = ""
+        self._fields: list[str] = []
+
+    def inside(self, struct: str, field: str) -> None:
+        """Note the field that the value is in, from the innermost outwards."""
+        self._struct = self._struct or struct
+        self._fields.insert(0, field)
+
+    def __str__(self) -> str:
+        where = f"{self._struct}.{'.'.join(self._fields)}" if self._struct else ""
+        field = f"Go struct field {where}" if where else "Go value"
+        return f"json: cannot unmarshal {self._value} into {field} of type {self._wanted}"
+
+
+class Malformed(Misfit):
+    """A string that cannot be what it should be (a time, a quantity, base64)."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", "")
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def spelled(path: Path) -> str:
+    """A path as messages show it: `spec.containers[0].name`."""
+    if path is None:
+        return ""
+    before = spelled(path[0])
+    if isinstance(path[1], int):
+        return f"{before}[{path[1]}]"
+    return f"{before}.{path[1]}" if before else path[1]
+
+
+def described(value: Any) -> str:
+    """What Go calls a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, float):
+        return f"number {value:g}" if value != int(value) else f"number {value}"
+    if isinstance(value, int):
+        return "number"
+    return {str: "string", list: "array", dict: "object"}.get(type(value), "null")
+
+
+class Field(NamedTuple):
+    """One field: how it is decoded, and what becomes of an empty or an absent one."""
+
+    decode: Decode
+    drop_empty: bool
+    zero: Callable[[], Any] | None
+
+
+@cache
+def facts() -> Document:
+    """The data file: `kinds` (struct by "group/version/kind") and `structs`."""
+    file = resources.files("kapy.apiserver.resources.builtin") / "structs.json"
+    data: Document = msgspec.json.decode(file.read_bytes())
+    return data
+
+
+def struct_of(group: str, version: str, kind: str) -> str | None:
+    """The name of the struct of a kind, None when it is not known."""
+    name: str | None = facts()["kinds"].get(f"{group}/{version}/{kind}")
+    return name
+
+
+def _go_name(kind: str, named: str) -> str:
+    if named and not kind.startswith(("[]", "{}")):
+        return named
+    if kind.startswith("[]"):
+        return f"[]{_go_name(kind[2:], named)}"
+    if kind.startswith("{}"):
+        return f"map[string]{_go_name(kind[2:], named)}"
+    if kind == "bytes":
+        return "[]uint8"
+    if "." in kind:
+        _, version, name = kind.rsplit(".", 2)
+        return f"{version}.{name}"
+    return {"time": "v1.Time", "quantity": "resource.Quantity"}.get(kind, kind)
+
+
+@cache
+def decoder(kind: str, named: str = "") -> Decode:
+    """The decoder of a type as `structs.json` spells it. named: Go's name of the leaf type."""
+    if kind.startswith("[]"):
+        return _list(decoder(kind[2:], named), _go_name(kind, named))
+    if kind.startswith("{}"):
+        return _map(decoder(kind[2:], named), _go_name(kind, named))
+    if kind in _LEAVES:
+        return _LEAVES[kind](named or _go_name(kind, ""))
+    return _struct(kind)
+
+
+def _struct(name: str) -> Decode:
+    short = name.rsplit(".", 1)[1]
+    wanted = _go_name(name, "")
+    fields: dict[str, Field] = {}
+    zeros: list[tuple[str, Callable[[], Any]]] = []
+
+    def compile_fields() -> None:
+        for key, fact in facts()["structs"][name].items():
+            field = _field(fact)
+            fields[key] = field
+            if field.zero is not None:
+                zeros.append((key, field.zero))
+
+    def decode(value: Any, path: Path, unknown: list[str]) -> Any:
+        if not fields:
+            compile_fields()
+        if not isinstance(value, dict):
+            raise Misfit(described(value), wanted)
+        out: dict[str, Any] = {}
+        for key, item in value.items():
+            field = fields.get(key)
+            if field is None:
+                unknown.append(spelled((path, key)))
+                continue
+            if item is None:
+                continue
+            try:
+                decoded = field.decode(item, (path, key), unknown)
+            except Misfit as error:
+                error.inside(short, key)
+                raise
+            if decoded or not field.drop_empty:
+                out[key] = decoded
+        for key, zero in zeros:
+            if key not in out:
+                out[key] = zero()
+        return out
+
+    return decode
+
+
+def _field(fact: Document) -> Field:
+    kind, flags = fact["t"], fact.get("f", "")
+    decode = decoder(kind, fact.get("g", ""))
+    is_struct = "." in kind and not kind.startswith(("[]", "{}"))
+    if "p" in flags:
+        return Field(decode, drop_empty=False, zero=None if "o" in flags else _nothing)
+    if "z" in flags:
+        return Field(decode, drop_empty=True, zero=None)
+    if is_struct:
+        return Field(decode, drop_empty=False, zero=lambda: decode({}, None, []))
+    if "o" in flags and kind not in ("time", "microtime", "quantity", "intstr"):
+        return Field(decode, drop_empty=True, zero=None)
+    return Field(decode, drop_empty=False, zero=_ZEROS.get(kind, _nothing))
+
+
+def _nothing() -> None:
+    return None
+
+
+_ZEROS: dict[str, Callable[[], Any]] = {
+    "string": str,
+    "int": int,
+    "int32": int,
+    "int64": int,
+    "float64": int,
+    "bool": bool,
+    "quantity": lambda: "0",
+    "intstr": int,
+}
+
+
+def _list(element: Decode, wanted: str) -> Decode:
+    def decode(value: Any, path: Path, unknown: list[str]) -> Any:
+        if not isinstance(value, list):
+            raise Misfit(described(value), wanted)
+        return [
+            element(item, (path, index), unknown) if item is not None else _null(element)
+            for index, item in enumerate(value)
+        ]
+
+    return decode
+
+
+def _null(element: Decode) -> Any:
+    try:
+        return element({}, None, [])
+    except Misfit:
+        return ""
+
+
+def _map(element: Decode, wanted: str) -> Decode:
+    def decode(value: Any, path: Path, unknown: list[str]) -> Any:
+        if not isinstance(value, dict):
+            raise Misfit(described(value), wanted)
+        return {
+            key: element(item, (path, key), unknown) if item is not None else _null(element)
+            for key, item in value.items()
+        }
+
+    return decode
+
+
+def _exact(kind: type, wanted: str) -> Decode:
+    def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if type(value) is not kind:
+            raise Misfit(described(value), wanted)
+        return value
+
+    return decode
+
+
+def _integer(bits: int) -> Callable[[str], Decode]:
+    limit = 1 << (bits - 1)
+
+    def make(wanted: str) -> Decode:
+        def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+            if type(value) is not int:
+                raise Misfit(described(value), wanted)
+            if not -limit <= value < limit:
+                raise Misfit(f"number {value}", wanted)
+            return value
+
+        return decode
+
+    return make
+
+
+def _float(wanted: str) -> Decode:
+    def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if type(value) not in (int, float):
+            raise Misfit(described(value), wanted)
+        return value
+
+    return decode
+
+
+def _anything(_wanted: str) -> Decode:
+    return lambda value, _path, _unknown: value
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def _time(fraction: bool) -> Callable[[str], Decode]:  # noqa: FBT001
+    layout = "2006-01-02T15:04:05.000000Z07:00" if fraction else "2006-01-02T15:04:05Z07:00"
+
+    def make(wanted: str) -> Decode:
+        def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+            if not isinstance(value, str):
+                raise Misfit(described(value), wanted)
+            if not _TIME.fullmatch(value):
+                raise Malformed(
+                    f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
+                )
+            return _utc(value, fraction=fraction)
+
+        return decode
+
+    return make
+
+
+def _utc(value: str, *, fraction: bool) -> str:
+    if not fraction and len(value) == 20:
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    moment = datetime.fromtimestamp(moment.timestamp(), tz=UTC) if moment.utcoffset() else moment
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if fraction else "%Y-%m-%dT%H:%M:%SZ")
+
+
+def _quantity(wanted: str) -> Decode:
+    del wanted
+
+    def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise Malformed(
+                "unable to parse quantity's suffix"
+                if isinstance(value, str)
+                else f"json: cannot unmarshal {described(value)} into Go value of type string"
+            )
+        try:
+            return quantity.canonical(value)
+        except quantity.InvalidQuantity as error:
+            raise Malformed(str(error)) from None
+
+    return decode
+
+
+def _bytes(wanted: str) -> Decode:
+    def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if not isinstance(value, str):
+            raise Misfit(described(value), wanted)
+        try:
+            base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            found = re.search(r"[^A-Za-z0-9+/]", value)
+            at = found.start() if found else len(value) - len(value) % 4
+            raise Malformed(f"illegal base64 data at input byte {at}") from None
+        return value
+
+    return decode
+
+
+def _int_or_string(wanted: str) -> Decode:
+    del wanted
+
+    def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if type(value) not in (int, str):
+            raise Malformed(
+                f"json: cannot unmarshal {described(value)} into Go value of type int32"
+            )
+        return value
+
+    return decode
+
+
+_LEAVES: dict[str, Callable[[str], Decode]] = {
+    "string": lambda wanted: _exact(str, wanted),
+    "bool": lambda wanted: _exact(bool, wanted),
+    "int": _integer(64),
+    "int32": _integer(32),
+    "int64": _integer(64),
+    "float64": _float,
+    "any": _anything,
+    "time": _time(False),  # noqa: FBT003
+    "microtime": _time(True),  # noqa: FBT003
+    "quantity": _quantity,
+    "bytes": _bytes,
+    "intstr": _int_or_string,
+}
