@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError
+from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.schema.defaulting import complete, defaulted
+from kapy.kube.schema.embedded import embedded_errors
+from kapy.kube.schema.node import ABSENT, Node, RuleChecker, Rules, compiled
+from kapy.kube.schema.pruning import Pruning
+from kapy.kube.schema.validation import check_rules, duplicates, validate
 
-Rules: TypeAlias = Callable[[str, Any, Any], list[FieldError]]
-"""Checks the `x-kubernetes-validations` of one schema node: (path, value, old value or None)."""
+__all__ = ["RuleChecker", "Rules", "Structural"]
 
-
-class RuleChecker(Protocol):
-    """Compiles the `x-kubernetes-validations` of a schema node: the seam to a CEL engine."""
-
-    def __call__(self, schema: Document) -> Rules | None:
-        """The check for a node whose schema document is `schema`, None when it has no rules."""
-        ...
+_META: Final = ("apiVersion", "kind", "metadata")
+_BLOCKING: Final = frozenset(
+    (
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    )
+)
+_NOT_CHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 
 
 class Structural:
-    """What a schema says about documents, as functions that were built once."""
+    """What a schema says about documents, as a tree that was built once."""
+
+    def __init__(self, node: Node, *, embeds: bool) -> None:
+        self._node = node
+        self._embeds = embeds
+        self._below = {name: one for name, one in node.properties.items() if name not in _META}
 
     @classmethod
     def compile(cls, schema: Document, *, rules: RuleChecker | None = None) -> Structural:
@@ -29,18 +44,78 @@ class Structural:
 
         rules: compiles CEL rules; without it they are not checked.
         """
-        raise NotImplementedError
+        node = compiled(schema, rules)
+        node.embedded = True
+        complete(node)
+        return cls(node, embeds=_embeds(schema))
 
-    def default(self, document: Document) -> Document:
-        """The document with defaults filled in and nulls dropped where they may not stand."""
-        raise NotImplementedError
+    def default(self, document: Document, settled: Document | None = None) -> Document:
+        """The document with defaults filled in and nulls dropped where they may not stand.
 
-    def prune(self, document: Document) -> tuple[Document, list[str]]:
+        settled: an earlier result of this schema; what the document shares with it is not looked
+        at again.
+        """
+        result: Document = defaulted(self._node, document, ABSENT if settled is None else settled)
+        return result
+
+    def prune(
+        self, document: Document, settled: Document | None = None
+    ) -> tuple[Document, list[str]]:
         """The document without what the schema does not know, and the paths of what was dropped
-        (`spec.foo`, `spec.items[0].bar`, sorted)."""
-        raise NotImplementedError
+        (`spec.foo`, `spec.items[0].bar`, sorted; those in metadata of embedded objects last).
+
+        The document's own `metadata` is left alone. settled: as for `default`.
+        """
+        pruning = Pruning()
+        known = {} if settled is None else settled
+        metadata = document.get("metadata")
+        result: Document = pruning.pruned(self._node, {**document, "metadata": None}, "", known)
+        if len(result) == len(document) and all(
+            result[name] is document[name] for name in result if name != "metadata"
+        ):
+            return document, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
+        if "metadata" in document:
+            result["metadata"] = metadata
+        else:
+            del result["metadata"]
+        return result, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
 
     def validate(self, new: Document, old: Document | None = None) -> list[FieldError]:
         """What is wrong with `new`; with `old`, what was wrong already and did not change is
         forgiven (ratcheting)."""
-        raise NotImplementedError
+        errors: list[FieldError] = []
+        before: Any = ABSENT if old is None else old
+        validate(self._node, new, before, "", errors)
+        if self._embeds:
+            for name, node in self._below.items():
+                embedded_errors(node, new.get(name), name, errors)
+        if self._node.has_list_keys:
+            errors += self._duplicates(new, old)
+        if self._node.has_rules:
+            if any(error.type in _BLOCKING for error in errors):
+                errors.append(invalid("<nil>", None, _NOT_CHECKED))
+            else:
+                check_rules(self._node, new, before, "", errors)
+        return errors
+
+    def _duplicates(self, new: Document, old: Document | None) -> list[FieldError]:
+        """Of a list's items; forgiven when the object had some before."""
+        found: list[FieldError] = []
+        for name, node in self._below.items():
+            inner = new.get(name)
+            if node.has_list_keys and (old is None or inner is not old.get(name)):
+                duplicates(node, inner, name, found)
+        if not found or old is None:
+            return found
+        before: list[FieldError] = []
+        duplicates(self._node, old, "", before)
+        return [] if before else found
+
+
+def _embeds(schema: Any) -> bool:
+    """Whether an embedded object may be anywhere below."""
+    if isinstance(schema, dict):
+        return bool(schema.get("x-kubernetes-embedded-resource")) or any(
+            _embeds(one) for one in schema.values() if isinstance(one, (dict, list))
+        )
+    return isinstance(schema, list) and any(map(_embeds, schema))

@@ -1,0 +1,80 @@
+"""Filling in defaults, and dropping nulls where they may not stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.kube import Document
+from kapy.kube.schema.node import ABSENT, Node
+
+_META = frozenset(("apiVersion", "kind", "metadata"))
+
+
+def complete(node: Node) -> None:
+    """Work out once what each default becomes when the defaults within it are filled in."""
+    for child in (*node.properties.values(), node.additional, node.items):
+        if child is not None:
+            complete(child)
+    if node.default is not ABSENT:
+        node.default = defaulted(node, node.default)
+    node.defaults = {
+        name: child.default
+        for name, child in node.properties.items()
+        if child.default is not ABSENT and child.default is not None
+    }
+
+
+def defaulted(node: Node, value: Any, settled: Any = ABSENT) -> Any:
+    """The value with defaults; `settled` itself when the value is that (it has them already)."""
+    if value is settled:
+        return value
+    if isinstance(value, dict):
+        return _defaulted_object(node, value, settled)
+    if isinstance(value, list) and node.items is not None:
+        return _defaulted_list(node.items, value, settled)
+    return value
+
+
+def _defaulted_object(node: Node, value: Document, settled: Any) -> Document:
+    known = settled if isinstance(settled, dict) else {}
+    changed: Document = {}
+    for name, inner in value.items():
+        if inner is not None and not isinstance(inner, (dict, list)):
+            continue
+        child = node.child(name)
+        if child is None or (node.embedded and name in _META):
+            continue
+        if inner is None:
+            if not child.nullable:
+                changed[name] = child.default
+            continue
+        new = defaulted(child, inner, known.get(name, ABSENT))
+        if new is not inner:
+            changed[name] = new
+    if node.defaults and not node.defaults.keys() <= value.keys():
+        changed |= {name: one for name, one in node.defaults.items() if name not in value}
+    if not changed:
+        return value
+    merged = {**value, **changed}
+    gone = [name for name, one in changed.items() if one is ABSENT or one is None]
+    for name in gone:
+        del merged[name]
+    return merged
+
+
+def _defaulted_list(node: Node, value: list[Any], settled: Any) -> list[Any]:
+    known = settled if isinstance(settled, list) else []
+    result: list[Any] | None = None
+    for index, inner in enumerate(value):
+        if inner is None:
+            if node.nullable or node.default is ABSENT:
+                continue
+            new = node.default
+        elif isinstance(inner, (dict, list)):
+            new = defaulted(node, inner, known[index] if index < len(known) else ABSENT)
+        else:
+            continue
+        if new is not inner:
+            result = value.copy() if result is None else result
+            result[index] = new
+    return value if result is None else result

@@ -1,0 +1,48 @@
+"""Objects within objects (`x-kubernetes-embedded-resource`): they need apiVersion and kind."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.schema.node import Node
+
+
+def embedded_errors(node: Node, value: Any, path: str, errors: list[FieldError]) -> None:
+    """Add what is wrong with the embedded objects of a value."""
+    if isinstance(value, dict):
+        if node.embedded:
+            _validate(value, path, errors)
+        for name, inner in value.items():
+            child = node.child(name)
+            if child is not None and isinstance(inner, (dict, list)):
+                embedded_errors(child, inner, f"{path}.{name}" if path else name, errors)
+    elif isinstance(value, list) and node.items is not None:
+        for index, item in enumerate(value):
+            embedded_errors(node.items, item, f"{path}[{index}]", errors)
+
+
+def _validate(value: Document, path: str, errors: list[FieldError]) -> None:
+    for name in ("apiVersion", "kind"):
+        field = f"{path}.{name}"
+        found = value.get(name)
+        if name not in value:
+            errors.append(required(field, "must not be empty"))
+        elif not isinstance(found, str):
+            errors.append(invalid(field, found, "must be a string"))
+        elif not found:
+            errors.append(invalid(field, found, "must not be empty"))
+        elif name == "apiVersion" and found.count("/") > 1:
+            errors.append(invalid(field, found, f"unexpected GroupVersion string: {found}"))
+        elif name == "kind" and not re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", found.lower()):
+            errors.append(invalid(field, found, _KIND))
+
+
+_KIND = (
+    "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case "
+    "alphanumeric characters or '-', start with an alphabetic character, and end with an "
+    "alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
+)

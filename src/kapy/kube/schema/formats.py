@@ -1,0 +1,140 @@
+"""The string formats that kube-apiserver knows (`k8s.io/kube-openapi` strfmt)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+from collections.abc import Callable
+from datetime import date
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from kapy.kube import duration
+
+Format: TypeAlias = Callable[[str], bool]
+
+
+def format_of(name: str) -> Format | None:
+    """The check of a format, or None when it is not known."""
+    return _FORMATS.get(name.replace("-", ""))
+
+
+def _pattern(text: str, flags: int = 0) -> Format:
+    compiled = re.compile(text, re.ASCII | flags)
+    return lambda value: compiled.fullmatch(value) is not None
+
+
+_DATE_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+)
+
+
+def _is_date(value: str) -> bool:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+        return False
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_date_time(value: str) -> bool:
+    found = _DATE_TIME.fullmatch(value)
+    if not found or not _is_date(found[1]):
+        return False
+    hour, minute, second = int(found[2]), int(found[3]), int(found[4])
+    return hour < 24 and minute < 60 and second < 61
+
+
+def _is_byte(value: str) -> bool:
+    try:
+        base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _parsed_by(parse: Callable[[str], object]) -> Format:
+    def check(value: str) -> bool:
+        try:
+            parse(value)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+def _cidr(value: str) -> None:
+    if "/" not in value or not re.fullmatch(r"\d+", value.rpartition("/")[2], re.ASCII):
+        raise ValueError
+    ipaddress.ip_interface(value)
+
+
+def _is_uri(value: str) -> bool:
+    """An absolute URI or an absolute path."""
+    if re.search(r"[\x00-\x20\x7f]", value):
+        return False
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return value.startswith("/") or bool(parts.scheme)
+
+
+_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_HOSTNAME = _pattern(rf"{_LABEL}(?:\.{_LABEL})*\.?")
+_WORDS = re.compile(
+    r"(?:\d+\s*(?:ns|us|ms|s|m|h|d|w|nanoseconds?|nanos?|microseconds?|micros?|milliseconds?|"
+    r"millis?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\s*)+",
+    re.ASCII,
+)
+
+
+def _is_duration(value: str) -> bool:
+    return _parsed_by(duration.parse)(value) or _WORDS.fullmatch(value) is not None
+
+
+def _uuid(version: str = "") -> Format:
+    middle = f"{version}[0-9a-f]{{3}}" if version else "[0-9a-f]{4}"
+    return _pattern(rf"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{middle}-?[0-9a-f]{{4}}-?[0-9a-f]{{12}}", re.I)
+
+
+_FORMATS: Final[dict[str, Format]] = {
+    "bsonobjectid": _pattern("[0-9a-fA-F]{24}"),
+    "uri": _is_uri,
+    "email": _pattern(r"[^@\s<>]+@[^@\s<>]+"),
+    "hostname": lambda value: len(value) <= 255 and _HOSTNAME(value),
+    "ipv4": _parsed_by(ipaddress.IPv4Address),
+    "ipv6": _parsed_by(ipaddress.IPv6Address),
+    "cidr": _parsed_by(_cidr),
+    "mac": _pattern(
+        r"(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2})"
+        r"|(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\2){6}[0-9a-f]{2})"
+        r"|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}",
+        re.I,
+    ),
+    "uuid": _uuid(),
+    "uuid3": _uuid("3"),
+    "uuid4": _uuid("4"),
+    "uuid5": _uuid("5"),
+    "isbn10": _pattern(r"(?:[0-9][- ]?){9}[0-9X]"),
+    "isbn13": _pattern(r"(?:[0-9][- ]?){12}[0-9]"),
+    "isbn": _pattern(r"(?:[0-9][- ]?){9}[0-9X]|(?:[0-9][- ]?){12}[0-9]"),
+    "creditcard": _pattern(r"(?:[0-9][- ]?){12,18}[0-9]"),
+    "ssn": _pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
+    "hexcolor": _pattern(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
+    "rgbcolor": _pattern(r"rgb\(\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\)"),
+    "byte": _is_byte,
+    "password": lambda _: True,
+    "date": _is_date,
+    "duration": _is_duration,
+    "datetime": _is_date_time,
+    "k8sshortname": lambda value: bool(re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", value)),
+    "k8slongname": lambda value: bool(
+        re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", value)
+    ),
+}

@@ -1,0 +1,212 @@
+"""One node of a structural schema, read once from its document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError
+from kapy.kube.schema.formats import Format, format_of
+from kapy.kube.schema.patterns import Pattern
+
+Rules: TypeAlias = Callable[[str, Any, Any], list[FieldError]]
+"""Checks the `x-kubernetes-validations` of one schema node: (path, value, old value or None)."""
+
+
+class RuleChecker(Protocol):
+    """Compiles the `x-kubernetes-validations` of a schema node: the seam to a CEL engine."""
+
+    def __call__(self, schema: Document) -> Rules | None:
+        """The check for a node whose schema document is `schema`, None when it has no rules."""
+        ...
+
+
+class _Absent:
+    """Stands for no value at all, which is not null."""
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(slots=True, eq=False)
+class Limits:
+    """The numbers and words that bound a value; None is no bound."""
+
+    enum: list[Any] | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+    pattern: Pattern | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Junctors:
+    """Schemas that a value must fit beside its own."""
+
+    all_of: list[Node] = field(default_factory=list)
+    any_of: list[Node] = field(default_factory=list)
+    one_of: list[Node] = field(default_factory=list)
+    none_of: Node | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """types: JSON types that a value may have, () any. defaults: completed defaults of
+    properties. list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick
+    test whether a scalar is good, None when it takes more than that."""
+
+    types: tuple[str, ...]
+    format: str
+    nullable: bool
+    properties: Mapping[str, Node]
+    additional: Node | None
+    open: bool
+    items: Node | None
+    required: tuple[str, ...]
+    preserve: bool
+    embedded: bool
+    list_keys: tuple[str, ...] | None
+    key_defaults: Mapping[str, Any]
+    limits: Limits
+    check_format: Format | None
+    junctors: Junctors | None
+    rules: Rules | None
+    default: Any
+    defaults: dict[str, Any] = field(default_factory=dict)
+    has_rules: bool = False
+    has_list_keys: bool = False
+    plain: Callable[[Any], bool] | None = None
+
+    def child(self, name: str) -> Node | None:
+        """What a member of an object must fit; None when nothing is said about it."""
+        found = self.properties.get(name)
+        return found if found is not None else self.additional
+
+
+def compiled(schema: Document, rules: RuleChecker | None) -> Node:
+    """The node of a schema document."""
+    properties = {
+        name: compiled(one, rules) for name, one in (schema.get("properties") or {}).items()
+    }
+    more = schema.get("additionalProperties")
+    items = schema.get("items")
+    types = _types(schema)
+    node = Node(
+        types=types,
+        format=schema.get("format") or "",
+        nullable=bool(schema.get("nullable")),
+        properties=properties,
+        additional=compiled(more, rules) if isinstance(more, dict) else None,
+        open=more is True,
+        items=compiled(items, rules) if isinstance(items, dict) else None,
+        required=tuple(schema.get("required") or ()),
+        preserve=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
+        embedded=bool(schema.get("x-kubernetes-embedded-resource")),
+        list_keys=_list_keys(schema),
+        key_defaults=_key_defaults(schema),
+        limits=_limits(schema),
+        check_format=format_of(schema.get("format") or ""),
+        junctors=_junctors(schema, rules),
+        rules=rules(schema) if rules and schema.get("x-kubernetes-validations") else None,
+        default=schema.get("default", ABSENT),
+    )
+    children = [*properties.values(), *(one for one in (node.additional, node.items) if one)]
+    node.has_rules = node.rules is not None or any(one.has_rules for one in children)
+    keyed = node.list_keys is not None
+    node.has_list_keys = keyed or any(one.has_list_keys for one in children)
+    node.plain = _plain(node)
+    return node
+
+
+def _types(schema: Document) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string"):
+        return ("integer", "string")
+    kind = schema.get("type")
+    return (kind,) if kind else ()
+
+
+def _list_keys(schema: Document) -> tuple[str, ...] | None:
+    match schema.get("x-kubernetes-list-type"):
+        case "set":
+            return ()
+        case "map":
+            return tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    return None
+
+
+def _key_defaults(schema: Document) -> dict[str, Any]:
+    members = (schema.get("items") or {}).get("properties") or {}
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    return {key: members[key]["default"] for key in keys if "default" in members.get(key, {})}
+
+
+def _limits(schema: Document) -> Limits:
+    pattern = schema.get("pattern")
+    return Limits(
+        enum=schema.get("enum"),
+        minimum=schema.get("minimum"),
+        maximum=schema.get("maximum"),
+        exclusive_minimum=bool(schema.get("exclusiveMinimum")),
+        exclusive_maximum=bool(schema.get("exclusiveMaximum")),
+        multiple_of=schema.get("multipleOf"),
+        min_length=schema.get("minLength"),
+        max_length=schema.get("maxLength"),
+        min_items=schema.get("minItems"),
+        max_items=schema.get("maxItems"),
+        min_properties=schema.get("minProperties"),
+        max_properties=schema.get("maxProperties"),
+        pattern=Pattern(pattern) if pattern else None,
+    )
+
+
+def _junctors(schema: Document, rules: RuleChecker | None) -> Junctors | None:
+    names = ("allOf", "anyOf", "oneOf")
+    if not any(schema.get(name) for name in (*names, "not")):
+        return None
+    all_of, any_of, one_of = (
+        [compiled(s, rules) for s in schema.get(name) or ()] for name in names
+    )
+    refused = schema.get("not")
+    return Junctors(all_of, any_of, one_of, compiled(refused, rules) if refused else None)
+
+
+_PYTHON: Final[dict[str, type]] = {"string": str, "boolean": bool}
+
+
+def _plain(node: Node) -> Callable[[Any], bool] | None:
+    """Of a scalar whose only bounds are its type, length, enum and pattern: one quick test."""
+    limits = node.limits
+    if node.junctors or node.rules or node.check_format or len(node.types) != 1:
+        return None
+    kind = _PYTHON.get(node.types[0])
+    if kind is None:
+        return None
+    if limits.enum is not None:
+        return _among(limits.enum) if kind is str and limits.pattern is None else None
+    if limits.pattern is not None or limits.min_length or limits.max_length is not None:
+        return _bounded(limits) if kind is str else None
+    return lambda value: type(value) is kind
+
+
+def _among(words: list[Any]) -> Callable[[Any], bool]:
+    known = frozenset(word for word in words if isinstance(word, str))
+    return lambda value: type(value) is str and value in known
+
+
+def _bounded(limits: Limits) -> Callable[[Any], bool]:
+    least = limits.min_length or 0
+    most = limits.max_length if limits.max_length is not None else 1 << 60
+    if limits.pattern is None:
+        return lambda value: type(value) is str and least <= len(value) <= most
+    matches = limits.pattern.matches
+    return lambda value: type(value) is str and least <= len(value) <= most and matches(value)

@@ -1,0 +1,97 @@
+"""Dropping what a schema does not know."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.schema.node import ABSENT, Node
+
+_META: Final = frozenset(("apiVersion", "kind", "metadata"))
+_OBJECT_META: Final = frozenset(
+    (
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
+    )
+)
+
+
+class Pruning:
+    """One pass over one document. unknown: paths of what was dropped; metadata: those that were
+    dropped from the metadata of embedded objects."""
+
+    __slots__ = ("metadata", "unknown")
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self.metadata: list[str] = []
+
+    def pruned(self, node: Node | None, value: Any, path: str, settled: Any = ABSENT) -> Any:
+        """The value without what is not known; itself when nothing goes."""
+        if value is settled:
+            return value
+        if isinstance(value, dict):
+            return self._object(node, value, path, settled)
+        if isinstance(value, list):
+            return self._list(node, value, path, settled)
+        return value
+
+    def _object(self, node: Node | None, value: Document, path: str, settled: Any) -> Document:
+        known = settled if isinstance(settled, dict) else {}
+        result: Document | None = None
+        for name, inner in value.items():
+            child = node.child(name) if node is not None else None
+            if node is not None and node.embedded and name in _META:
+                new = self._meta(inner, f"{path}{name}") if name == "metadata" else inner
+            elif child is None:
+                if node is not None and (node.preserve or node.open):
+                    continue
+                self.unknown.append(path + name)
+                new = ABSENT
+            elif isinstance(inner, (dict, list)):
+                new = self.pruned(child, inner, f"{path}{name}.", known.get(name, ABSENT))
+            else:
+                continue
+            if new is not inner:
+                result = dict(value) if result is None else result
+                if new is ABSENT:
+                    del result[name]
+                else:
+                    result[name] = new
+        return value if result is None else result
+
+    def _list(self, node: Node | None, value: list[Any], path: str, settled: Any) -> list[Any]:
+        known = settled if isinstance(settled, list) else []
+        items = node.items if node is not None else None
+        if items is None and node is not None and node.preserve:
+            return value
+        result: list[Any] | None = None
+        for index, inner in enumerate(value):
+            if not isinstance(inner, (dict, list)):
+                continue
+            before = known[index] if index < len(known) else ABSENT
+            new = self.pruned(items, inner, f"{path[:-1]}[{index}].", before)
+            if new is not inner:
+                result = value.copy() if result is None else result
+                result[index] = new
+        return value if result is None else result
+
+    def _meta(self, value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            return value
+        self.metadata += [f"{path}.{name}" for name in value if name not in _OBJECT_META]
+        result = {name: inner for name, inner in value.items() if name in _OBJECT_META}
+        return value if len(result) == len(value) else result

@@ -1,0 +1,314 @@
+"""Checking a value against a schema, in the words of kube-apiserver (`k8s.io/kube-openapi`).
+
+With an old value, whatever did not change is not looked at: its errors would be forgiven anyway
+(ratcheting). Items of a list that is a map are compared by their keys, those of other lists never.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, duplicate, invalid, required
+from kapy.kube.patch.merge_patch import same
+from kapy.kube.schema.node import ABSENT, Junctors, Node
+
+Errors: TypeAlias = list[FieldError]
+
+_TYPE_INVALID: Final = "FieldValueTypeInvalid"
+_NAMES: Final[dict[type, str]] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+
+
+def validate(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
+    """Add to `errors` what is wrong with `value`. old: what it was, or ABSENT."""
+    if old is not ABSENT and _unchanged(value, old):
+        return
+    if value is None:
+        _validate_null(node, path, errors)
+        return
+    _validate_type(node, value, path, errors)
+    if node.junctors is not None:
+        _validate_junctors(node.junctors, value, old, path, errors)
+    check = _CHECKS.get(type(value))
+    if check is not None:
+        check(node, value, old, path, errors)
+    if node.limits.enum is not None:
+        _validate_enum(node.limits.enum, value, path, errors)
+
+
+def _unchanged(value: Any, old: Any) -> bool:
+    return value is old or (bool(value == old) and same(value, old))
+
+
+def _validate_null(node: Node, path: str, errors: Errors) -> None:
+    if node.types and not node.nullable:
+        errors.append(_type_error(path, ",".join(node.types), "null"))
+    if node.limits.enum is not None and not node.nullable:
+        _validate_enum(node.limits.enum, None, path, errors)
+
+
+def _type_error(path: str, expected: str, got: str) -> FieldError:
+    text = f'{path or "."} in body must be of type {expected}: "{got}"'
+    return FieldError(_TYPE_INVALID, path or "<nil>", text, got)
+
+
+_NUMBERS: Final = ("number", "integer")
+
+
+def _validate_type(node: Node, value: Any, path: str, errors: Errors) -> None:
+    types = node.types
+    if not types:
+        return
+    kind = _NAMES[type(value)]
+    if kind in types:
+        return
+    if kind in _NUMBERS:
+        if kind == "integer" and "number" in types:
+            return
+        if kind == "number" and "integer" in types and value.is_integer():
+            return
+    if node.format and kind not in ("string", "array"):
+        native = {"integer": "int64", "number": "float64"}.get(kind, "")
+        if native != node.format:
+            errors.append(_type_error(path, node.format, native))
+            return
+    if node.format and kind == "array" and not set(types) & set(_NUMBERS):
+        return
+    errors.append(_type_error(path, ",".join(types), kind))
+
+
+def _validate_enum(enum: list[Any], value: Any, path: str, errors: Errors) -> None:
+    if any(same(value, one) for one in enum):
+        return
+    words = ", ".join(_quoted(one) for one in enum)
+    detail = f"supported values: {words}"
+    errors.append(FieldError("FieldValueNotSupported", path, detail, value))
+
+
+def _quoted(value: Any) -> str:
+    text = value if isinstance(value, str) else _json(value)
+    return _json(text)
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _validate_string(node: Node, value: str, _: Any, path: str, errors: Errors) -> None:
+    limits = node.limits
+    if limits.max_length is not None and len(value) > limits.max_length:
+        detail = f"may not be more than {limits.max_length} bytes"
+        errors.append(FieldError("FieldValueTooLong", path, detail))
+    elif limits.min_length is not None and len(value) < limits.min_length:
+        errors.append(_bound(path, value, f"be at least {limits.min_length} chars long"))
+    elif limits.pattern is not None and not limits.pattern.matches(value):
+        unusable = limits.pattern.error
+        more = f", but pattern is invalid: {unusable}" if unusable else ""
+        errors.append(_bound(path, value, f"match '{limits.pattern.text}'{more}"))
+    if node.check_format is not None and not node.check_format(value):
+        errors.append(_type_error(path, node.format, value))
+
+
+def _bound(path: str, value: Any, should: str) -> FieldError:
+    return invalid(path, value, f"{path} in body should {should}")
+
+
+def _validate_number(node: Node, value: float, _: Any, path: str, errors: Errors) -> None:
+    limits = node.limits
+    if node.types[:1] == ("integer",) and len(node.types) == 1:
+        _validate_range(node.format, value, path, errors)
+    if limits.multiple_of is not None and not _is_multiple(value, limits.multiple_of):
+        errors.append(_bound(path, value, f"be a multiple of {_number(limits.multiple_of)}"))
+    if limits.maximum is not None:
+        exclusive = limits.exclusive_maximum
+        if value > limits.maximum or (exclusive and value == limits.maximum):
+            should = "be less than" if exclusive else "be less than or equal to"
+            errors.append(_bound(path, value, f"{should} {_number(limits.maximum)}"))
+    if limits.minimum is not None:
+        exclusive = limits.exclusive_minimum
+        if value < limits.minimum or (exclusive and value == limits.minimum):
+            should = "be greater than" if exclusive else "be greater than or equal to"
+            errors.append(_bound(path, value, f"{should} {_number(limits.minimum)}"))
+
+
+def _validate_range(form: str, value: float, path: str, errors: Errors) -> None:
+    bits = 31 if form == "int32" else 63
+    if math.isfinite(value) and value == int(value) and -(1 << bits) <= value < (1 << bits):
+        return
+    shown = f"with format {form}" if form else "(default format)"
+    text = f"Checked value must be of type integer {shown} in {path}"
+    errors.append(invalid("<nil>", "", text))
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if isinstance(value, int) and float(factor).is_integer():
+        return value % int(factor) == 0
+    quotient = value / factor
+    return math.isclose(quotient, round(quotient), rel_tol=0, abs_tol=1e-9)
+
+
+def _number(value: float) -> str:
+    """A bound as Go prints a float64."""
+    if float(value).is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(float(value))
+    return text.replace("e-0", "e-0") if "e" in text else text
+
+
+def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Errors) -> None:
+    limits, items = node.limits, node.items
+    if items is not None:
+        before = _by_key(node, old) if node.list_keys and isinstance(old, list) else {}
+        plain = items.plain
+        for index, item in enumerate(value):
+            if plain is not None and plain(item):
+                continue
+            was = before.get(_key(node, item), ABSENT) if before else ABSENT
+            validate(items, item, was, f"{path}[{index}]", errors)
+    if limits.min_items is not None and len(value) < limits.min_items:
+        errors.append(_bound(path, len(value), f"have at least {limits.min_items} items"))
+    if limits.max_items is not None and len(value) > limits.max_items:
+        errors.append(_too_many(path, len(value), limits.max_items))
+
+
+def _too_many(path: str, actual: int, most: int) -> FieldError:
+    return FieldError("FieldValueTooMany", path, f"must have at most {most} items", actual)
+
+
+def _key(node: Node, item: Any) -> str:
+    keys = {
+        key: item[key] if key in item else node.key_defaults[key]
+        for key in node.list_keys or ()
+        if isinstance(item, dict) and (key in item or key in node.key_defaults)
+    }
+    return _json(keys)
+
+
+def _by_key(node: Node, items: list[Any]) -> dict[str, Any]:
+    return {_key(node, item): item for item in items}
+
+
+def _validate_object(node: Node, value: Document, old: Any, path: str, errors: Errors) -> None:
+    limits = node.limits
+    if limits.min_properties is not None and len(value) < limits.min_properties:
+        text = f"have at least {limits.min_properties} properties"
+        errors.append(_bound(path, len(value), text))
+    if limits.max_properties is not None and len(value) > limits.max_properties:
+        errors.append(_too_many(path, len(value), limits.max_properties))
+    before = old if isinstance(old, dict) else {}
+    prefix = f"{path}." if path else ""
+    properties, additional = node.properties, node.additional
+    for name, inner in value.items():
+        child = properties.get(name) or additional
+        if child is None or (child.plain is not None and child.plain(inner)):
+            continue
+        was = before.get(name, ABSENT)
+        if was is inner:
+            continue
+        validate(child, inner, was, prefix + name, errors)
+    for name in node.required:
+        if name not in value:
+            errors.append(required(prefix + name))
+
+
+_CHECKS: Final[dict[type, Callable[[Node, Any, Any, str, Errors], None]]] = {
+    str: _validate_string,
+    int: _validate_number,
+    float: _validate_number,
+    list: _validate_list,
+    dict: _validate_object,
+}
+
+
+def _validate_junctors(junctors: Junctors, value: Any, old: Any, path: str, errors: Errors) -> None:
+    def results(nodes: list[Node]) -> Iterator[Errors]:
+        for node in nodes:
+            found: Errors = []
+            validate(node, value, old, path, found)
+            yield found
+
+    if junctors.any_of:
+        failures = list(results(junctors.any_of))
+        if all(failures):
+            errors.append(_composite(path, "must validate at least one schema (anyOf)"))
+            errors += failures[0]
+    if junctors.one_of:
+        failures = list(results(junctors.one_of))
+        valid = sum(not one for one in failures)
+        if valid != 1:
+            found = f"Found {valid} valid alternatives" if valid else "Found none valid"
+            text = f"must validate one and only one schema (oneOf). {found}"
+            errors.append(_composite(path, text))
+            errors += [] if valid else failures[0]
+    if junctors.all_of:
+        failures = list(results(junctors.all_of))
+        if any(failures):
+            more = ". None validated" if all(failures) else ""
+            errors.append(_composite(path, f"must validate all the schemas (allOf){more}"))
+            errors += [error for one in failures for error in one]
+    if junctors.none_of is not None and not next(results([junctors.none_of])):
+        errors.append(_composite(path, "must not validate the schema (not)"))
+
+
+def _composite(path: str, text: str) -> FieldError:
+    return invalid("<nil>", "", f"{_json(path)} {text}")
+
+
+def duplicates(node: Node, value: Any, path: str, errors: Errors) -> None:
+    """Add an error for each item that stands twice in a list that is a set or a map."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            child = node.child(name)
+            if child is not None and child.has_list_keys:
+                duplicates(child, inner, f"{path}.{name}" if path else name, errors)
+    elif isinstance(value, list):
+        if node.list_keys is not None:
+            _repeated(node, value, path, errors)
+        if node.items is not None and node.items.has_list_keys:
+            for index, item in enumerate(value):
+                duplicates(node.items, item, f"{path}[{index}]", errors)
+
+
+def _repeated(node: Node, value: list[Any], path: str, errors: Errors) -> None:
+    seen: dict[str, int] = {}
+    for index, item in enumerate(value):
+        key = _key(node, item) if node.list_keys else _json(item)
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] == 2:
+            shown = _key_values(node, item) if node.list_keys else item
+            errors.append(duplicate(f"{path}[{index}]", shown))
+
+
+def _key_values(node: Node, item: Any) -> Any:
+    return {key: item[key] for key in node.list_keys or () if key in item}
+
+
+def check_rules(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
+    """Run the rules of every node that has some; old values are found as `validate` finds them."""
+    if not node.has_rules or value is None:
+        return
+    if node.rules is not None:
+        errors += node.rules(path, value, None if old is ABSENT else old)
+    if isinstance(value, dict):
+        before = old if isinstance(old, dict) else {}
+        for name, inner in value.items():
+            if (child := node.child(name)) is not None:
+                was = before.get(name, ABSENT)
+                check_rules(child, inner, was, f"{path}.{name}" if path else name, errors)
+    elif isinstance(value, list) and node.items is not None:
+        known = _by_key(node, old) if node.list_keys and isinstance(old, list) else {}
+        for index, item in enumerate(value):
+            was = known.get(_key(node, item), ABSENT) if known else ABSENT
+            check_rules(node.items, item, was, f"{path}[{index}]", errors)
