@@ -9,9 +9,9 @@ from typing import Any
 from kapy.api.machine import Machine, MachineTemplateSpec
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
 from kapy.api.template_changes import Difference, difference
 from kapy.api.times import moment, stamp
-from kapy.api.well_known import ACKNOWLEDGED_MOVE_ANNOTATION
 from kapy.core.machinedeployment.fenceposts import (
     BadStrategy,
     fenceposts,
@@ -100,7 +100,7 @@ def acknowledged_by(sets: Iterable[Record], name: str) -> frozenset[str]:
     for one in sets:
         if one["metadata"]["name"] == name:
             annotations = one["metadata"].get("annotations") or {}
-            names = annotations.get(ACKNOWLEDGED_MOVE_ANNOTATION, "")
+            names = annotations.get(Annotation.ACKNOWLEDGED_MOVE, "")
             return frozenset(filter(None, names.split(",")))
     return frozenset()
 

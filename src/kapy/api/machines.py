@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from kapy.api.machine import Machine
-from kapy.api.well_known import (
-    CONTROL_PLANE_LABEL,
-    PENDING_HOOKS_ANNOTATION,
-    UPDATE_IN_PROGRESS_ANNOTATION,
-)
+from kapy.api.names import Annotation, Label
 
+PENDING_HOOKS = "runtime.cluster.x-k8s.io/pending-hooks"
 UPDATE_MACHINE_HOOK = "UpdateMachine"
 
 
 def is_control_plane(machine: Machine) -> bool:
     """Whether the Machine hosts the control plane (it has the label, whatever its value)."""
-    return CONTROL_PLANE_LABEL in machine.metadata.labels
+    return Label.CONTROL_PLANE in machine.metadata.labels
 
 
 def is_updating_in_place(machine: Machine) -> bool:
     """Whether the Machine is being changed without being replaced."""
     annotations = machine.metadata.annotations
-    if UPDATE_IN_PROGRESS_ANNOTATION in annotations:
+    if Annotation.UPDATE_IN_PROGRESS in annotations:
         return True
-    return UPDATE_MACHINE_HOOK in annotations.get(PENDING_HOOKS_ANNOTATION, "").split(",")
+    return UPDATE_MACHINE_HOOK in annotations.get(PENDING_HOOKS, "").split(",")

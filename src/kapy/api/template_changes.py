@@ -14,8 +14,8 @@ from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import MachineSpec, MachineTemplateSpec
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
 from kapy.api.times import moment
-from kapy.api.well_known import REVISION_ANNOTATION
 from kapy.kube.meta import Object
 
 AFTER_EXPIRED: Final = "MachineDeployment spec.rolloutAfter expired"
@@ -91,7 +91,7 @@ def _reference(
 
 def revision_of(owned: Object) -> int:
     """The revision of a MachineDeployment or MachineSet; 0 when it has none. Raises ValueError."""
-    text = owned.metadata.annotations.get(REVISION_ANNOTATION)
+    text = owned.metadata.annotations.get(Annotation.REVISION)
     return 0 if text is None else int(text)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 
+from kapy.api.names import Label
 from kapy.api.times import moment
 from kapy.kube import Document, Key
 
-DRAIN_LABEL = "cluster.x-k8s.io/drain"
 MIRROR_POD = "kubernetes.io/config.mirror"
 BUDGET_REFUSAL = "annot evict pod as it would violate the pod's disruption budget."
 
@@ -81,7 +81,7 @@ def verdict(
             return Verdict.SKIP
     if _of_daemon_set(pod, daemon_sets) or MIRROR_POD in (metadata.get("annotations") or {}):
         return Verdict.SKIP
-    wanted = (metadata.get("labels") or {}).get(DRAIN_LABEL, "").lower()
+    wanted = (metadata.get("labels") or {}).get(Label.DRAIN, "").lower()
     if wanted == "skip":
         return Verdict.SKIP
     if wanted.replace("-", "", 1) == "waitcompleted":

@@ -9,24 +9,18 @@ labels are there: workloads must not be scheduled by labels that are still missi
 from __future__ import annotations
 
 from kapy.api.machine import Machine
+from kapy.api.names import Annotation, Label
 from kapy.kube import Document
 from kapy.kube.meta import controller_of
 from kapy.kube.patch.merge_patch import difference
 
-CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
-CLUSTER_NAMESPACE = "cluster.x-k8s.io/cluster-namespace"
-MACHINE = "cluster.x-k8s.io/machine"
-OWNER_KIND = "cluster.x-k8s.io/owner-kind"
-OWNER_NAME = "cluster.x-k8s.io/owner-name"
-ALWAYS = (CLUSTER_NAME, CLUSTER_NAMESPACE, MACHINE, OWNER_KIND, OWNER_NAME)
-
-LABELS_FROM_MACHINE = "cluster.x-k8s.io/labels-from-machine"
-ANNOTATIONS_FROM_MACHINE = "cluster.x-k8s.io/annotations-from-machine"
-INTERRUPTIBLE = "cluster.x-k8s.io/interruptible"
-
-NODE_ROLE = "node-role.kubernetes.io"
-NODE_RESTRICTION = "node-restriction.kubernetes.io"
-MANAGED_NODE = "node.cluster.x-k8s.io"
+ALWAYS = (
+    Annotation.CLUSTER_NAME,
+    Annotation.CLUSTER_NAMESPACE,
+    Annotation.MACHINE,
+    Annotation.OWNER_KIND,
+    Annotation.OWNER_NAME,
+)
 
 UNINITIALIZED: Document = {"key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule"}
 OUTDATED: Document = {
@@ -47,16 +41,16 @@ def node_patch(
     before = node["metadata"]
     labels = managed_labels(machine.metadata.labels)
     if interruptible:
-        labels[INTERRUPTIBLE] = ""
+        labels[Label.INTERRUPTIBLE] = ""
     annotations = managed_annotations(machine)
     was_labels = dict(before.get("labels") or {})
     was_annotations = dict(before.get("annotations") or {})
-    now_labels = _replaced(was_labels, _listed(was_annotations, LABELS_FROM_MACHINE), labels)
-    previous = {*_listed(was_annotations, ANNOTATIONS_FROM_MACHINE), *ALWAYS}
+    now_labels = _replaced(was_labels, _listed(was_annotations, Annotation.LABELS_FROM_MACHINE), labels)
+    previous = {*_listed(was_annotations, Annotation.ANNOTATIONS_FROM_MACHINE), *ALWAYS}
     now_annotations = _replaced(was_annotations, previous, annotations)
-    now_annotations[LABELS_FROM_MACHINE] = ",".join(sorted(labels))
+    now_annotations[Annotation.LABELS_FROM_MACHINE] = ",".join(sorted(labels))
     own = sorted(name for name in annotations if name not in ALWAYS)
-    now_annotations[ANNOTATIONS_FROM_MACHINE] = ",".join(own)
+    now_annotations[Annotation.ANNOTATIONS_FROM_MACHINE] = ",".join(own)
 
     metadata = difference(
         {"labels": was_labels, "annotations": was_annotations},
@@ -77,24 +71,24 @@ def managed_labels(labels: dict[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in labels.items()
-        if name.partition("/")[0] == NODE_ROLE
-        or _within(name, NODE_RESTRICTION)
-        or _within(name, MANAGED_NODE)
+        if name.partition("/")[0] == Label.NODE_ROLE_PREFIX
+        or _within(name, Label.NODE_RESTRICTION_DOMAIN)
+        or _within(name, Label.MANAGED_NODE_DOMAIN)
     }
 
 
 def managed_annotations(machine: Machine) -> dict[str, str]:
     """The annotations that a Machine's Node gets: who it belongs to, and those of one domain."""
     annotations = {
-        CLUSTER_NAME: machine.spec.cluster_name,
-        CLUSTER_NAMESPACE: machine.metadata.namespace,
-        MACHINE: machine.metadata.name,
+        Annotation.CLUSTER_NAME: machine.spec.cluster_name,
+        Annotation.CLUSTER_NAMESPACE: machine.metadata.namespace,
+        Annotation.MACHINE: machine.metadata.name,
     }
     owner = controller_of(machine)
     if owner is not None:
-        annotations |= {OWNER_KIND: owner.kind, OWNER_NAME: owner.name}
+        annotations |= {Annotation.OWNER_KIND: owner.kind, Annotation.OWNER_NAME: owner.name}
     own = machine.metadata.annotations.items()
-    return annotations | {name: value for name, value in own if _within(name, MANAGED_NODE)}
+    return annotations | {name: value for name, value in own if _within(name, Label.MANAGED_NODE_DOMAIN)}
 
 
 def _within(name: str, domain: str) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kapy.conditions.wording import shortened
-
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 

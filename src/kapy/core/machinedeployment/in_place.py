@@ -9,12 +9,7 @@ from __future__ import annotations
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.machines import is_updating_in_place
-from kapy.api.well_known import (
-    ACKNOWLEDGED_MOVE_ANNOTATION,
-    MOVE_MACHINES_TO_ANNOTATION,
-    PENDING_ACKNOWLEDGE_MOVE_ANNOTATION,
-    RECEIVE_MACHINES_FROM_ANNOTATION,
-)
+from kapy.api.names import Annotation
 from kapy.core.machinedeployment.fenceposts import max_surge
 from kapy.core.machinedeployment.rollout import (
     Rollout,
@@ -34,7 +29,7 @@ def acknowledge_moves(rollout: Rollout) -> None:
         machine.metadata.name
         for machine in rollout.machines
         if _belongs_to(machine, rollout.new)
-        and PENDING_ACKNOWLEDGE_MOVE_ANNOTATION in machine.metadata.annotations
+        and Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations
     )
     fresh = [name for name in moved if name not in rollout.acknowledged]
     if fresh:
@@ -43,7 +38,7 @@ def acknowledge_moves(rollout: Rollout) -> None:
             rollout.new, f"acknowledge Machines {','.join(moved)} moved from an old MachineSet"
         )
     if moved:
-        rollout.new.metadata.annotations[ACKNOWLEDGED_MOVE_ANNOTATION] = ",".join(moved)
+        rollout.new.metadata.annotations[Annotation.ACKNOWLEDGED_MOVE] = ",".join(moved)
 
 
 def prefer_in_place(rollout: Rollout) -> None:
@@ -57,9 +52,9 @@ def prefer_in_place(rollout: Rollout) -> None:
     new = rollout.new
     for old in movers:
         rollout.note(old, f"should scale down by moving Machines to MachineSet {new.metadata.name}")
-        old.metadata.annotations[MOVE_MACHINES_TO_ANNOTATION] = new.metadata.name
+        old.metadata.annotations[Annotation.MOVE_MACHINES_TO_MACHINE_SET] = new.metadata.name
     names = sorted(old.metadata.name for old in movers)
-    new.metadata.annotations[RECEIVE_MACHINES_FROM_ANNOTATION] = ",".join(names)
+    new.metadata.annotations[Annotation.RECEIVE_MACHINES_FROM_MACHINE_SETS] = ",".join(names)
     _surge_less(rollout)
 
 

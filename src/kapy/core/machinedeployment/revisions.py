@@ -8,6 +8,7 @@ from datetime import datetime
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
 from kapy.api.template_changes import (
     AFTER_EXPIRED,
     Difference,
@@ -17,7 +18,6 @@ from kapy.api.template_changes import (
     rollout_after_expired,
 )
 from kapy.api.times import moment
-from kapy.api.well_known import REVISION_ANNOTATION, REVISION_HISTORY_ANNOTATION
 
 NONE_EXIST = "no MachineSets exist for the MachineDeployment"
 
@@ -105,22 +105,22 @@ def revision_annotations(
     revision = str(newest_revision(old) + 1)
     annotations: dict[str, str] = {}
     if new is not None:
-        current = new.metadata.annotations.get(REVISION_ANNOTATION)
-        history = new.metadata.annotations.get(REVISION_HISTORY_ANNOTATION)
+        current = new.metadata.annotations.get(Annotation.REVISION)
+        history = new.metadata.annotations.get(Annotation.REVISION_HISTORY)
         if current is not None and int(revision) < int(current):
             revision = current
         if history is not None:
-            annotations[REVISION_HISTORY_ANNOTATION] = history
+            annotations[Annotation.REVISION_HISTORY] = history
         if current is not None and current != revision:
-            annotations[REVISION_HISTORY_ANNOTATION] = (
+            annotations[Annotation.REVISION_HISTORY] = (
                 f"{history},{current}" if history else current
             )
-    annotations[REVISION_ANNOTATION] = revision
+    annotations[Annotation.REVISION] = revision
     return annotations, revision
 
 
 def kept_revision_annotations(old: MachineSet) -> dict[str, str]:
     """The revision and history of an old set, which stay as they are."""
-    names = (REVISION_ANNOTATION, REVISION_HISTORY_ANNOTATION)
+    names = (Annotation.REVISION, Annotation.REVISION_HISTORY)
     annotations = old.metadata.annotations
     return {name: annotations[name] for name in names if name in annotations}

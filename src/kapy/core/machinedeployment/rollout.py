@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
 from kapy.api.template_changes import Difference
-from kapy.api.well_known import REVISION_ANNOTATION
 from kapy.core.machinedeployment.fenceposts import (
     ON_DELETE,
     ROLLING_UPDATE,
@@ -100,7 +100,7 @@ def number_new(rollout: Rollout, current: MachineSet | None, old: Sequence[Machi
     """Give the new set (`current`, as it is now) the highest revision; returns that."""
     annotations, revision = revision_annotations(current, old)
     rollout.new.metadata.annotations.update(annotations)
-    if current is not None and current.metadata.annotations.get(REVISION_ANNOTATION) != revision:
+    if current is not None and current.metadata.annotations.get(Annotation.REVISION) != revision:
         rollout.note(rollout.new, "this is now the current MachineSet")
     return revision
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
 from kapy.api.template_changes import made
-from kapy.api.well_known import DESIRED_REPLICAS_ANNOTATION, MAX_REPLICAS_ANNOTATION
 from kapy.core.machinedeployment.fenceposts import is_rolling, max_surge
 from kapy.core.machinedeployment.rollout import available, replicas
 
@@ -69,7 +69,7 @@ def _fraction(machine_set: MachineSet, deployment: MachineDeployment) -> int:
     desired, size = deployment.spec.replicas or 0, replicas(machine_set)
     if desired == 0:
         return -size
-    whole = _number(machine_set, MAX_REPLICAS_ANNOTATION)
+    whole = _number(machine_set, Annotation.MAX_REPLICAS)
     if whole is None:
         whole = deployment.status.replicas or 0
     return _rounded(size * (desired + max_surge(deployment)), whole) - size
@@ -98,7 +98,7 @@ def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> 
 def _is_saturated(deployment: MachineDeployment, machine_set: MachineSet) -> bool:
     """Whether the set alone serves the MachineDeployment, as both of them see it."""
     desired = deployment.spec.replicas or 0
-    wanted = _number(machine_set, DESIRED_REPLICAS_ANNOTATION)
+    wanted = _number(machine_set, Annotation.DESIRED_REPLICAS)
     return replicas(machine_set) == wanted == available(machine_set) == desired
 
 

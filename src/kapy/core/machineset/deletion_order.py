@@ -8,9 +8,9 @@ from datetime import datetime
 
 from kapy.api.machine import Machine
 from kapy.api.machines import is_updating_in_place
+from kapy.api.names import Annotation, ConditionType
 from kapy.api.times import moment
-from kapy.api.well_known import DELETE_MACHINE_ANNOTATION
-from kapy.conditions import is_false
+from kapy.conditions.lookup import is_false
 from kapy.kube.errors import KapyError
 
 DELETING = 100.0
@@ -43,7 +43,7 @@ def priority(machine: Machine, order: str, now: datetime) -> float:
     that no update is finished in vain), and the unhealthy ones."""
     if machine.deleting:
         return DELETING
-    if DELETE_MACHINE_ANNOTATION in machine.metadata.annotations:
+    if Annotation.DELETE_MACHINE in machine.metadata.annotations:
         return ASKED_FOR
     if is_updating_in_place(machine):
         return UPDATING
@@ -59,7 +59,8 @@ def priority(machine: Machine, order: str, now: datetime) -> float:
 def is_healthy(machine: Machine) -> bool:
     """Whether nothing is known against the Machine; what is unknown is not held against it."""
     return machine.status.node_ref is not None and not (
-        is_false(machine, "NodeHealthy") or is_false(machine, "HealthCheckSucceeded")
+        is_false(machine.status.conditions, ConditionType.NODE_HEALTHY)
+        or is_false(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED)
     )
 
 
