@@ -26,7 +26,7 @@ from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
 from kapy.apiserver.store.store import Store
-from kapy.apiserver.verbs import deletion, patching, reading, watching, writing
+from kapy.apiserver.verbs import creation, deletion, patching, reading, revision, scaling, watching
 from kapy.kube.errors import ApiError, ServerError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
 
@@ -46,8 +46,8 @@ _VERBS: dict[str, Verb] = {
     "get": reading.get,
     "list": reading.list_,
     "watch": watching.watch,
-    "create": writing.create,
-    "update": writing.update,
+    "create": creation.create,
+    "update": revision.update,
     "patch": patching.patch,
     "delete": deletion.delete,
     "deletecollection": deletion.delete_collection,
@@ -119,8 +119,8 @@ class Server:
         verb = _verb(request, route)
         self._authorize(Attributes.of_resource(user, verb, route))
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
-        action = _VERBS.get(verb)
-        if action is None or (not route.subresource and verb not in route.kind.verbs):
+        action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
+        if action is None or not _served(route, verb):
             raise method_not_allowed(route.kind, verb if action else "")
         if not route.name and verb in ("update", "patch"):
             raise name_missing() if route.kind.custom else method_unknown()
@@ -146,6 +146,12 @@ class Server:
     def close(self) -> None:
         """Flush and close the store; ends all watches."""
         self.plane.store.close()
+
+
+def _served(route: Route, verb: str) -> bool:
+    if route.subresource:
+        return verb in ("get", "update", "patch")
+    return verb in route.kind.verbs
 
 
 def _verb(request: Request, route: Route) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from kapy.apiserver.resources.kind import Column, Kind
-from kapy.apiserver.resources.schemas import CustomSchema, Types, compiled
+from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.strategy import Strategy
 from kapy.kube import Document
+from kapy.kube.apply import Types
 from kapy.kube.names import Resource
+from kapy.kube.schema import Structural
 
 
 class CustomStrategy(Strategy):
@@ -56,7 +58,7 @@ def _kinds(definition: Document) -> Iterator[Kind]:
         if not version.get("served"):
             continue
         parts = version.get("subresources") or {}
-        structural = compiled(_schema(version))
+        structural = Structural.compile(_schema(version))
         yield Kind(
             resource=Resource(spec["group"], version["name"], plural, kind, namespaced),
             table=f"{plural}.{spec['group']}",

@@ -6,46 +6,9 @@ from collections.abc import Callable, Mapping
 
 from kapy.apiserver.resources.structs import decoder
 from kapy.kube import Document
+from kapy.kube.apply import Tracker, Types
 from kapy.kube.field_errors import FieldError
-
-try:
-    from kapy.kube.apply import Tracker, Types, Write
-except ImportError:
-
-    class Write:  # type: ignore[no-redef]
-        def __init__(self, *_: object) -> None: ...
-
-    class Types:  # type: ignore[no-redef]
-        @classmethod
-        def of_schema(cls, _: object) -> None: ...
-        @classmethod
-        def built_in(cls, *_: object) -> None: ...
-
-    Tracker = None  # type: ignore[misc,assignment]
 from kapy.kube.schema import Structural
-
-
-class PlainTracker:
-    def track(self, live: Document | None, new: Document, write: Write) -> Document:
-        return new
-
-
-class PlainStructural:
-    def default(self, document: Document) -> Document:
-        return document
-
-    def prune(self, document: Document) -> tuple[Document, list[str]]:
-        return document, []
-
-    def validate(self, new: Document, old: Document | None = None) -> list[FieldError]:
-        return []
-
-
-def compiled(schema: Document) -> Structural:
-    try:
-        return Structural.compile(schema)
-    except NotImplementedError:
-        return PlainStructural()  # type: ignore[return-value]
 
 
 class ObjectSchema:
@@ -66,12 +29,7 @@ class ObjectSchema:
     def tracker(self) -> Tracker:
         """Ownership of fields, over all versions of the kind."""
         if self._tracker is None:
-            try:
-                tracker = Tracker(self._make_types())
-                tracker.track(None, {"metadata": {}}, Write("a", "v1", "x"))
-                self._tracker = tracker
-            except Exception:
-                self._tracker = PlainTracker()  # type: ignore[assignment]
+            self._tracker = Tracker(self._make_types())
         return self._tracker
 
     def decoded(self, document: Document, unknown: list[str]) -> Document:

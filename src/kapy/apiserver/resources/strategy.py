@@ -1,8 +1,8 @@
 """What is special about writing a resource.
 
-A Strategy is stateless and shared by all servers. The order in which the writers
-(kapy.apiserver.verbs) call it is kube-apiserver's: `prepare_*` on the decoded object, admission's
-defaulting, `validate*`, admission's validation, the store.
+A Strategy is stateless and shared by all servers. The writers (kapy.apiserver.verbs)
+call it in kube-apiserver's order: `default` on the decoded object, admission's
+defaulting, `prepare_*`, `validate`, admission's validation, the store.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ class Strategy:
         if prefix:
             name = masked(name)
         return dns_subdomain_errors(name)
+
+    def default(self, document: Document) -> None:
+        """Fill in what depends on the object alone, when it is decoded; the writer owns it."""
 
     def prepare_create(self, document: Document) -> None:
         """Fill in what only the server knows; `document` is private to this write."""

@@ -12,8 +12,8 @@ from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_opti
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.store.table import Table
+from kapy.apiserver.verbs.checks import review
 from kapy.apiserver.verbs.reading import list_
-from kapy.apiserver.verbs.writing import _review
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict
 from kapy.kube.field_errors import FieldError, invalid
@@ -113,8 +113,8 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
     if document is None:
         raise not_found(ask.kind, ask.name)
     for plugin in plane.plugins(ask.kind, ""):
-        review = _review(ask, "DELETE", None, document, dry_run=options.dry_run)
-        ask.warnings.extend(await plugin.validate(review))
+        asked = review(ask, "DELETE", None, document, dry_run=options.dry_run)
+        ask.warnings.extend(await plugin.validate(asked))
     document = table.latest(ask.namespace, ask.name)
     if document is None:
         raise not_found(ask.kind, ask.name)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.refusals import invalid_options
 from kapy.kube.errors import BadRequest
-from kapy.kube.field_errors import FieldError
+from kapy.kube.field_errors import FieldError, invalid
 
+_MANAGER_LIMIT = 128
 _LEVELS = ("Ignore", "Strict", "Warn")
 
 
@@ -37,14 +38,29 @@ class Validation:
         ask.warnings.extend(sentences)
 
 
-def field_validation(ask: Ask) -> Validation:
+def field_validation(ask: Ask, options: str) -> Validation:
     """What the request asks for (`fieldValidation`, default Warn). Raises Invalid."""
     level = ask.request.query.get("fieldValidation") or "Warn"
     if level not in _LEVELS:
-        options = "CreateOptions" if ask.verb == "create" else "UpdateOptions"
         supported = ", ".join(f'"{one}"' for one in ("", *_LEVELS))
         error = FieldError(
             "FieldValueNotSupported", "fieldValidation", f"supported values: {supported}", level
         )
         raise invalid_options(options, [error])
     return Validation(level, None if level == "Ignore" else [])
+
+
+def check_manager(ask: Ask, options: str) -> None:
+    """A field manager has a printable name of at most 128 bytes. Raises Invalid."""
+    name = ask.request.query.get("fieldManager", "")
+    errors: list[FieldError] = []
+    if len(name) > _MANAGER_LIMIT:
+        errors.append(
+            FieldError(
+                "FieldValueTooLong", "fieldManager", f"may not be more than {_MANAGER_LIMIT} bytes"
+            )
+        )
+    if not name.isprintable():
+        errors.append(invalid("fieldManager", name, "should only contain printable characters"))
+    if errors:
+        raise invalid_options(options, errors)

@@ -7,8 +7,9 @@ from functools import partial
 from kapy.apiserver.resources.builtin.strategies import strategy_of
 from kapy.apiserver.resources.builtin.table import ROWS, Row
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.resources.schemas import ObjectSchema, Types
+from kapy.apiserver.resources.schemas import ObjectSchema
 from kapy.apiserver.resources.structs import struct_of
+from kapy.kube.apply import Types
 from kapy.kube.names import Resource
 
 

@@ -26,42 +26,34 @@ class NamespaceStrategy(BuiltIn):
             return ["must not contain dots"]
         return dns_label_errors(masked(name) if prefix else name)
 
+    def default(self, document: Document) -> None:
+        metadata = document["metadata"]
+        if metadata.get("name"):
+            labels = metadata.get("labels") or {}
+            metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata["name"]}
+
     def prepare_create(self, document: Document) -> None:
-        spec = document.setdefault("spec", {})
-        if "kubernetes" not in spec.setdefault("finalizers", []):
-            spec["finalizers"].append("kubernetes")
+        spec = document.get("spec") or {}
+        finalizers = spec.get("finalizers") or []
+        if "kubernetes" not in finalizers:
+            finalizers = [*finalizers, "kubernetes"]
+        document["spec"] = {**spec, "finalizers": finalizers}
         document["status"] = {"phase": "Active"}
-        _label(document)
 
     def prepare_update(self, document: Document, old: Document) -> None:
         document["spec"] = old.get("spec", {})
-        _label(document)
-
-
-def _label(document: Document) -> None:
-    metadata = document["metadata"]
-    labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
-    metadata["labels"] = labels
 
 
 class SecretStrategy(BuiltIn):
     """Secrets: a type, and stringData that becomes data."""
 
-    def prepare_create(self, document: Document) -> None:
-        _secret_data(document)
-
-    def prepare_update(self, document: Document, old: Document) -> None:
-        _secret_data(document)
+    def default(self, document: Document) -> None:
         if not document.get("type"):
-            document["type"] = old.get("type", "Opaque")
-
-
-def _secret_data(document: Document) -> None:
-    document.setdefault("type", "Opaque")
-    plain = document.pop("stringData", None)
-    if plain:
-        coded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
-        document["data"] = {**(document.get("data") or {}), **coded}
+            document["type"] = "Opaque"
+        plain = document.pop("stringData", None)
+        if plain:
+            coded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+            document["data"] = {**(document.get("data") or {}), **coded}
 
 
 _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {

@@ -1,0 +1,119 @@
+"""What every write passes: typing, ownership of fields, admission, validation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kapy.apiserver import metadata
+from kapy.apiserver.admission import Review
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import invalid_object
+from kapy.apiserver.resources.structs import Misfit
+from kapy.apiserver.verbs.options import Validation
+from kapy.kube import Document
+from kapy.kube.apply import Write
+from kapy.kube.errors import BadRequest
+from kapy.kube.field_errors import FieldError
+
+Operation = Literal["CREATE", "UPDATE", "DELETE"]
+
+_BUT_STATUS: Document = {"f:metadata": {}, "f:spec": {}}
+_STATUS: Document = {"f:status": {}}
+
+
+def typed(ask: Ask, document: Document, checks: Validation) -> Document:
+    """The object pruned and with defaults; unknown fields are warned about, or refused."""
+    unknown: list[str] = []
+    try:
+        document = ask.kind.schema.decoded(document, unknown)
+    except Misfit as error:
+        kind, version = ask.kind.resource.kind, ask.kind.resource.version
+        raise BadRequest(
+            f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
+        ) from None
+    checks.report(ask, unknown)
+    if document.get("metadata") is None:
+        document = {**document, "metadata": {}}
+    ask.kind.strategy.default(document)
+    return document
+
+
+def write_of(plane: Plane, ask: Ask) -> Write:
+    """The write as ownership of fields sees it."""
+    reset = None
+    if ask.subresource == "status":
+        reset = _BUT_STATUS
+    elif ask.kind.strategy.status and not ask.subresource:
+        reset = _STATUS
+    return Write(
+        ask.manager,
+        ask.kind.resource.api_version,
+        metadata.stamp(plane.clock()),
+        ask.subresource,
+        reset,
+    )
+
+
+def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Document:
+    """`new` with managedFields that say what this request changed."""
+    return ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
+
+
+async def admitted(
+    plane: Plane,
+    ask: Ask,
+    operation: Operation,
+    new: Document,
+    old: Document | None,
+    *,
+    dry_run: bool,
+) -> Document:
+    """The object after admission filled in its defaults."""
+    for plugin in plane.plugins(ask.kind, ask.subresource):
+        new = await plugin.default(review(ask, operation, new, old, dry_run=dry_run))
+    return new
+
+
+async def validated(
+    plane: Plane,
+    ask: Ask,
+    operation: Operation,
+    new: Document,
+    old: Document | None,
+    *,
+    dry_run: bool,
+) -> None:
+    """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …"""
+    kind = ask.kind
+    errors: list[FieldError] = metadata.errors(new, kind)
+    if old is not None:
+        errors += metadata.change_errors(new, old)
+    errors += kind.schema.errors(new, old)
+    errors += kind.strategy.validate(new, old)
+    if errors:
+        raise invalid_object(kind, new["metadata"].get("name", ""), errors)
+    ask.warnings.extend(kind.strategy.warnings(new))
+    for plugin in plane.plugins(kind, ask.subresource):
+        ask.warnings.extend(
+            await plugin.validate(review(ask, operation, new, old, dry_run=dry_run))
+        )
+
+
+def review(
+    ask: Ask, operation: Operation, new: Document | None, old: Document | None, *, dry_run: bool
+) -> Review:
+    """The write as admission sees it."""
+    name = ask.name or ((new or {}).get("metadata") or {}).get("name", "")
+    return Review(
+        operation=operation,
+        resource=ask.kind.resource,
+        subresource=ask.subresource,
+        namespace=ask.namespace,
+        name=name,
+        new=new,
+        old=old,
+        user=ask.user,
+        dry_run=dry_run,
+        options={},
+    )

@@ -1,0 +1,103 @@
+"""create: from a body to a new object."""
+
+from __future__ import annotations
+
+from kapy.apiserver import body, metadata
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import already_exists, resource_version_set
+from kapy.apiserver.shown import shown
+from kapy.apiserver.store.table import Table
+from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated
+from kapy.apiserver.verbs.namespaces import check_namespace
+from kapy.apiserver.verbs.options import check_manager, field_validation
+from kapy.kube import Document
+from kapy.kube.errors import BadRequest
+from kapy.kube.http import Reply
+
+_NAME_ATTEMPTS = 8
+
+
+async def create(plane: Plane, ask: Ask) -> Reply:
+    """Store a new object."""
+    dry_run = ask.dry_run("CreateOptions")
+    check_manager(ask, "CreateOptions")
+    checks = field_validation(ask, "CreateOptions")
+    document = typed(ask, body.read_object(ask, checks.duplicates), checks)
+    settle_namespace(ask, document)
+    _settle_name(plane, ask, document)
+    return await insert(
+        plane, ask, tracked(plane, ask, None, document), dry_run=dry_run, applied=False
+    )
+
+
+def settle_namespace(ask: Ask, document: Document) -> None:
+    """The namespace of the body is that of the path. Raises BadRequest."""
+    meta = document["metadata"]
+    if not ask.kind.namespaced:
+        meta.pop("namespace", None)
+        return
+    found = meta.get("namespace", "")
+    if found and found != ask.namespace:
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    if ask.namespace:
+        meta["namespace"] = ask.namespace
+
+
+def _settle_name(plane: Plane, ask: Ask, document: Document) -> None:
+    """Give an object with a generateName a name that is free."""
+    meta = document["metadata"]
+    if meta.get("name") or not meta.get("generateName"):
+        return
+    table = plane.table(ask.kind)
+    for _ in range(_NAME_ATTEMPTS):
+        meta["name"] = metadata.generated_name(meta["generateName"], plane.rng)
+        if table.latest(ask.namespace, meta["name"]) is None:
+            return
+
+
+async def insert(
+    plane: Plane, ask: Ask, document: Document, *, dry_run: bool, applied: bool
+) -> Reply:
+    """Check and store a new object, whose managedFields are there already.
+
+    applied: it comes from server-side apply, whose path names it.
+    """
+    kind, table = ask.kind, plane.table(ask.kind)
+    check_namespace(plane, ask, document)
+    version = document["metadata"].get("resourceVersion")
+    if version and version != "0" and not applied:
+        raise resource_version_set()
+    document = {**document, "metadata": {**document["metadata"]}}
+    metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
+    document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    if kind.strategy.status:
+        document = {key: value for key, value in document.items() if key != "status"}
+    kind.strategy.prepare_create(document)
+    await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    name = document["metadata"]["name"]
+    if table.latest(document["metadata"].get("namespace", ""), name) is not None:
+        raise already_exists(kind, name)
+    stored = await stored_form(plane, ask, document)
+    if not dry_run:
+        stored = await keep(plane, table, stored)
+    return await shown(plane, ask, stored, 201)
+
+
+async def keep(plane: Plane, table: Table, document: Document) -> Document:
+    """Store an object; returns when it is safe."""
+    meta = document["metadata"]
+    kept = plane.store.put(table, meta.get("namespace", ""), meta["name"], document)
+    await plane.store.committed()
+    return kept
+
+
+async def stored_form(plane: Plane, ask: Ask, document: Document) -> Document:
+    """The object in the version that is stored."""
+    kind = ask.kind
+    if kind.storage is kind.resource or kind.storage == kind.resource:
+        return document
+    (document,) = await plane.converted((document,), kind.resource, kind.storage)
+    return {**document, "metadata": {**document["metadata"]}}

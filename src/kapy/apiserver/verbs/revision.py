@@ -1,0 +1,201 @@
+"""update, and what update and patch share: read, change, check, store, again on a conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kapy.apiserver import body, metadata
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import conflict, not_found
+from kapy.apiserver.shown import shown
+from kapy.apiserver.store.table import Table
+from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated
+from kapy.apiserver.verbs.creation import settle_namespace, stored_form
+from kapy.apiserver.verbs.options import check_manager, field_validation
+from kapy.kube import Document
+from kapy.kube.errors import BadRequest, Conflict, Invalid
+from kapy.kube.field_errors import invalid
+from kapy.kube.http import Reply
+
+Change = Callable[[Document], Document]
+"""The wanted object (in the request's version) computed from the live one; pure."""
+
+ATTEMPTS = 5
+
+
+async def update(plane: Plane, ask: Ask) -> Reply:
+    """Replace an object (or what a subresource is of it)."""
+    dry_run = ask.dry_run("UpdateOptions")
+    check_manager(ask, "UpdateOptions")
+    checks = field_validation(ask, "UpdateOptions")
+    document = typed(ask, body.read_object(ask, checks.duplicates), checks)
+    _check_name(ask, document)
+    settle_namespace(ask, document)
+    return await revise(
+        plane,
+        ask,
+        lambda _live: document,
+        dry_run=dry_run,
+        strict=not ask.kind.strategy.unconditional,
+    )
+
+
+def _check_name(ask: Ask, document: Document) -> None:
+    name = document["metadata"].get("name", "")
+    if not name:
+        raise BadRequest(
+            f"the name of the object ({ask.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != ask.name:
+        raise BadRequest(
+            f"the name of the object ({name}) does not match the name on the URL ({ask.name})"
+        )
+
+
+async def revise(
+    plane: Plane,
+    ask: Ask,
+    change: Change,
+    *,
+    dry_run: bool,
+    strict: bool = False,
+    applied: bool = False,
+) -> Reply:
+    """Change the object that the path names.
+
+    strict: a resourceVersion is needed. applied: `change` brought managedFields up to date itself.
+    """
+    table = plane.table(ask.kind)
+    for _ in range(ATTEMPTS):
+        stored = table.latest(ask.namespace, ask.name)
+        if stored is None:
+            raise not_found(ask.kind, ask.name)
+        live = await requested_form(plane, ask, stored)
+        wanted = change(live)
+        check_preconditions(ask, live, wanted, strict=strict)
+        document = await _revised(plane, ask, live, wanted, dry_run=dry_run, applied=applied)
+        if table.latest(ask.namespace, ask.name) is not stored:
+            if wanted["metadata"].get("resourceVersion") and strict:
+                raise conflict(ask.kind, ask.name)
+            continue
+        if document is live:
+            return await shown(plane, ask, stored)
+        document = await stored_form(plane, ask, document)
+        if not dry_run:
+            await _replace(plane, ask, table, document)
+        return await shown(plane, ask, document)
+    raise conflict(ask.kind, ask.name)
+
+
+async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
+    """A stored object in the version of the request."""
+    kind = ask.kind
+    if kind.storage is kind.resource or kind.storage == kind.resource:
+        return stored
+    (document,) = await plane.converted((stored,), kind.storage, kind.resource)
+    return document
+
+
+def check_preconditions(ask: Ask, live: Document, wanted: Document, *, strict: bool) -> None:
+    """Refuse to change another object than the writer saw. Raises Conflict, Invalid."""
+    meta, before = wanted["metadata"], live["metadata"]
+    uid = meta.get("uid")
+    if uid and uid != before["uid"]:
+        raise _wrong_uid(ask, uid, before["uid"])
+    version = meta.get("resourceVersion")
+    if strict and version in (None, "", "0"):
+        error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        resource = ask.kind.resource
+        raise Invalid.of(resource.plural, resource.group, ask.name, [error])
+    if version and version != "0" and version != before["resourceVersion"]:
+        if not version.isdigit():
+            why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
+            error = invalid("metadata.resourceVersion", version, why)
+            raise Invalid.of(ask.kind.resource.kind, ask.kind.resource.group, ask.name, [error])
+        raise conflict(ask.kind, ask.name)
+
+
+def _wrong_uid(ask: Ask, wanted: str, found: str) -> Conflict:
+    kind = ask.kind
+    group = kind.resource.group if kind.custom else ""
+    parts = ("/registry", group, kind.resource.plural, ask.namespace, ask.name)
+    where = "/".join(part for part in parts if part)
+    return conflict(
+        kind,
+        ask.name,
+        f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
+        f"UID in object meta: {found}",
+    )
+
+
+async def _revised(
+    plane: Plane, ask: Ask, live: Document, wanted: Document, *, dry_run: bool, applied: bool
+) -> Document:
+    """The object as it would be stored; `live` itself when nothing changed."""
+    if wanted is live:
+        return live
+    kind = ask.kind
+    document = {**wanted, "metadata": {**wanted["metadata"]}}
+    metadata.carried(document, live)
+    if not applied:
+        document = tracked(plane, ask, live, document)
+        if document is live:
+            return live
+    document = _combined(ask, live, document)
+    if not ask.subresource:
+        kind.strategy.prepare_update(document, live)
+    _count_generation(ask, document, live)
+    document = await admitted(plane, ask, "UPDATE", document, live, dry_run=dry_run)
+    await validated(plane, ask, "UPDATE", document, live, dry_run=dry_run)
+    return live if document == live else document
+
+
+def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
+    """What the endpoint lets through of the wanted object."""
+    if ask.subresource == "status":
+        meta = {**live["metadata"]}
+        _take(meta, wanted["metadata"], "managedFields")
+        document = {**live, "metadata": meta}
+        _take(document, wanted, "status")
+        return document
+    document = {**wanted, "metadata": {**wanted["metadata"]}}
+    document["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+    if ask.kind.strategy.status:
+        _take(document, live, "status")
+    return document
+
+
+def _take(document: Document, other: Document, field: str) -> None:
+    """Make a field of a document what it is in the other one."""
+    if field in other:
+        document[field] = other[field]
+    else:
+        document.pop(field, None)
+
+
+def _count_generation(ask: Ask, document: Document, live: Document) -> None:
+    if not ask.kind.strategy.generation or ask.subresource == "status":
+        return
+    ignored = ("metadata", "status") if ask.kind.strategy.status else ("metadata",)
+    if _without(document, ignored) != _without(live, ignored):
+        document["metadata"]["generation"] = live["metadata"].get("generation", 0) + 1
+
+
+def _without(document: Document, ignored: Sequence[str]) -> Document:
+    return {key: value for key, value in document.items() if key not in ignored}
+
+
+async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> None:
+    """Store a changed object; one that only finalizers held, and that lost the last, goes."""
+    meta = document["metadata"]
+    plane.store.put(table, ask.namespace, ask.name, document)
+    if meta.get("deletionTimestamp") and not meta.get("finalizers") and _released(ask, document):
+        plane.store.delete(table, ask.namespace, ask.name, document)
+    await plane.store.committed()
+
+
+def _released(ask: Ask, document: Document) -> bool:
+    return ask.kind.table != "namespaces" or not (document.get("spec") or {}).get("finalizers")

@@ -1,0 +1,151 @@
+"""The scale subresource: an autoscaling/v1 Scale that is read from and written to an object."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from kapy.apiserver import body
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import StorageFailure, not_found
+from kapy.apiserver.verbs.options import field_validation
+from kapy.apiserver.verbs.patching import read_patch
+from kapy.apiserver.verbs.revision import revise
+from kapy.kube import Document
+from kapy.kube.errors import BadRequest, Invalid
+from kapy.kube.field_errors import invalid
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Reply
+from kapy.kube.patch import json_patch, merge_patch
+from kapy.kube.selectors import selector_of
+
+_BUILT_IN: Document = {
+    "specReplicasPath": ".spec.replicas",
+    "statusReplicasPath": ".status.replicas",
+}
+
+
+def scale_of(ask: Ask, document: Document) -> Document:
+    """The Scale of an object. Raises an error when it says no number of replicas."""
+    meta = document["metadata"]
+    paths = ask.kind.scale or _BUILT_IN
+    replicas = _at(document, paths["specReplicasPath"])
+    if replicas is None:
+        why = f'the spec replicas field "{paths["specReplicasPath"]}" does not exist'
+        raise StorageFailure(
+            f"Internal error occurred: {why}", details={"causes": [{"message": why}]}
+        )
+    status: Document = {"replicas": _at(document, paths["statusReplicasPath"]) or 0}
+    selector = _selector(ask, document)
+    if selector:
+        status["selector"] = selector
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+def _selector(ask: Ask, document: Document) -> str:
+    if ask.kind.scale is None:
+        selector = (document.get("spec") or {}).get("selector")
+        return str(selector_of(selector)) if selector else ""
+    path = ask.kind.scale.get("labelSelectorPath")
+    return str(_at(document, path) or "") if path else ""
+
+
+def _at(document: Document, path: str) -> Any:
+    value: Any = document
+    for part in path.lstrip(".").split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _with(document: Document, path: str, value: Any) -> Document:
+    """The document with another value at a path; everything else is shared."""
+    head, _, rest = path.lstrip(".").partition(".")
+    if not rest:
+        return {**document, head: value}
+    return {**document, head: _with(document.get(head) or {}, rest, value)}
+
+
+async def get(plane: Plane, ask: Ask) -> Reply:
+    """The Scale of an object."""
+    document = plane.table(ask.kind).get(ask.namespace, ask.name)
+    if document is None:
+        raise not_found(ask.kind, ask.name)
+    return Reply(200, scale_of(ask, document))
+
+
+async def update(plane: Plane, ask: Ask) -> Reply:
+    """Set the number of replicas."""
+    dry_run = ask.dry_run("UpdateOptions")
+    scale = body.read(ask)
+    if not isinstance(scale, dict):
+        raise BadRequest("the body is no Scale")
+    return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
+
+
+async def patch(plane: Plane, ask: Ask) -> Reply:
+    """Change the number of replicas by a patch of the Scale."""
+    media = body.media_type(ask) or MERGE_PATCH
+    accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH]
+    if media not in accepted:
+        raise body.refuse_media_type(accepted)
+    dry_run = ask.dry_run("PatchOptions")
+    content = read_patch(ask, field_validation(ask, "PatchOptions"))
+
+    def change(live: Document) -> Document:
+        if media == JSON_PATCH:
+            scale = json_patch.apply(live, content)
+        else:
+            scale = merge_patch.apply(live, content)
+        if not isinstance(scale, dict):
+            raise BadRequest("the patch does not give an object")
+        return scale
+
+    return await _revise(plane, ask, change, dry_run=dry_run)
+
+
+async def _revise(
+    plane: Plane, ask: Ask, change: Callable[[Document], Document], *, dry_run: bool
+) -> Reply:
+    paths = ask.kind.scale or _BUILT_IN
+
+    def scaled(live: Document) -> Document:
+        scale = change(_lenient_scale(ask, live))
+        replicas = (scale.get("spec") or {}).get("replicas") or 0
+        _check(scale, replicas)
+        wanted = _with(live, paths["specReplicasPath"], replicas)
+        version = (scale.get("metadata") or {}).get("resourceVersion")
+        meta = {**wanted["metadata"]}
+        if version:
+            meta["resourceVersion"] = version
+        return {**wanted, "metadata": meta}
+
+    reply = await revise(plane, ask, scaled, dry_run=dry_run)
+    document: Any = reply.body
+    return Reply(reply.status, scale_of(ask, document))
+
+
+def _lenient_scale(ask: Ask, live: Document) -> Document:
+    paths = ask.kind.scale or _BUILT_IN
+    if _at(live, paths["specReplicasPath"]) is None:
+        live = _with(live, paths["specReplicasPath"], 0)
+    return scale_of(ask, live)
+
+
+def _check(scale: Document, replicas: Any) -> None:
+    if type(replicas) is not int:
+        why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
+        raise Invalid.of("", "", "", [invalid("patch", scale, why)])
+
+
+VERBS: dict[str, Callable[[Plane, Ask], Awaitable[Reply]]] = {
+    "get": get,
+    "update": update,
+    "patch": patch,
+}
