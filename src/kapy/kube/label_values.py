@@ -1,0 +1,22 @@
+"""Names as values of labels: as they are, or as a hash when a label cannot hold them."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from typing import Final
+
+from kapy.kube.qualified_names import label_value_errors
+
+_FNV_OFFSET: Final = 0x811C9DC5
+_FNV_PRIME: Final = 0x01000193
+
+
+def label_value(name: str) -> str:
+    """The name, or `hash_…_z` (FNV-1a, upstream's form) when it is no valid label value."""
+    if not label_value_errors(name):
+        return name
+    number = _FNV_OFFSET
+    for byte in name.encode():
+        number = (number ^ byte) * _FNV_PRIME & 0xFFFFFFFF
+    text = urlsafe_b64encode(number.to_bytes(4, "big")).decode().rstrip("=")
+    return f"hash_{text}_z"
