@@ -4,7 +4,7 @@ Everything here is pure. An API server compiles one `Types` per served version, 
 versions of a kind in a `Tracker`, and calls it once per write:
 
     tracker = Tracker({"x.dev/v1": Types.of_schema(schema)})         # CRD
-    tracker = Tracker({"v1": Types.built_in("", "v1", "ConfigMap")})  # core kind
+    tracker = Tracker({"v1": Types.of_struct(structs, "core.v1.ConfigMap")})   # core kind
 
     after = tracker.track(live, new, write)        # create (live None), update, patch
     after = tracker.apply(live, applied, write, force=False)  # server-side apply

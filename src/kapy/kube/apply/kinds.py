@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from kapy.kube import Document
-from kapy.kube.apply.built_in import KINDS
-from kapy.kube.apply.types import NAMED, OBJECT_META, STRIPPED, MapType, type_of_kind
+from kapy.kube.apply.structs import Structs, StructTypes
+from kapy.kube.apply.types import DEDUCED, OBJECT_META, STRIPPED, MapType, Type, type_of_kind
+
+_OBJECT: Final[Mapping[str, Type]] = {
+    "apiVersion": STRIPPED,
+    "kind": STRIPPED,
+    "metadata": OBJECT_META,
+}
 
 
 class Types:
@@ -26,12 +35,12 @@ class Types:
         return cls(type_of_kind(schema), typed=False)
 
     @classmethod
-    def built_in(cls, group: str, version: str, kind: str) -> Types:  # noqa: ARG003
-        """The types of a kind of Kubernetes' own; unknown kinds are deduced from the values."""
-        members = {
-            **KINDS.get((group, kind), {}),
-            "apiVersion": STRIPPED,
-            "kind": STRIPPED,
-            "metadata": OBJECT_META,
-        }
-        return cls(MapType(members, NAMED, named=True), typed=True)
+    def of_struct(cls, structs: Structs, name: str) -> Types:
+        """Of a kind of Kubernetes' own, from the facts about its structs (see `apply.structs`)."""
+        found = StructTypes(structs).struct(name)
+        return cls(MapType({**found.members, **_OBJECT}), typed=True)
+
+    @classmethod
+    def deduced(cls) -> Types:
+        """Of a kind that nothing is known about: maps merge by key, lists are one field."""
+        return cls(MapType(_OBJECT, DEDUCED), typed=True)

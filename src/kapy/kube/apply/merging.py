@@ -211,13 +211,8 @@ def with_named(node: Type, fields: Fields) -> Fields:
         inner = _below(node, key)
         deeper = with_named(inner, below) if below else below
         declared = isinstance(node, MapType) and key[0] == "f" and node.declares(key[2:])
-        named = declared or (_is_named(node) and key[0] == "f")
-        result[key] = member(deeper) if named and deeper else deeper
+        result[key] = member(deeper) if declared and deeper else deeper
     return result
-
-
-def _is_named(node: Type) -> bool:
-    return not isinstance(node, (MapType, ListType, Stripped)) and getattr(node, "named", False)
 
 
 def _below(node: Type, key: str) -> Type:

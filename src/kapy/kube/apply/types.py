@@ -31,20 +31,17 @@ class Stripped:
 
 
 class Deduced:
-    """Whatever the value is. `named`: members of maps count as declared fields."""
+    """Whatever the value is."""
 
-    __slots__ = ("named",)
-
-    def __init__(self, *, named: bool) -> None:
-        self.named = named
+    __slots__ = ()
 
 
 class MapType:
     """A structure or a map. members: the declared fields. element: the type of all others (None:
-    there are none). atomic: one field as a whole. named: undeclared members count as declared.
-    silent: the map itself is never owned, only what is in it (`metadata`)."""
+    there are none). atomic: one field as a whole. silent: the map itself is never owned, only what
+    is in it (`metadata`)."""
 
-    __slots__ = ("atomic", "element", "members", "named", "silent")
+    __slots__ = ("atomic", "element", "members", "silent")
 
     def __init__(
         self,
@@ -52,13 +49,11 @@ class MapType:
         element: Type | None = None,
         *,
         atomic: bool = False,
-        named: bool = False,
         silent: bool = False,
     ) -> None:
         self.members = members
         self.element = element
         self.atomic = atomic
-        self.named = named
         self.silent = silent
 
     def type_of(self, name: str) -> Type:
@@ -66,7 +61,7 @@ class MapType:
         return found if found is not None else self.element or DEDUCED
 
     def declares(self, name: str) -> bool:
-        return self.named or name in self.members
+        return name in self.members
 
 
 class ListType:
@@ -93,16 +88,12 @@ NUMERIC: Final = Scalar("numeric")
 BOOLEAN: Final = Scalar("boolean")
 UNTYPED: Final = Scalar("untyped")
 STRIPPED: Final = Stripped()
-DEDUCED: Final = Deduced(named=False)
-NAMED: Final = Deduced(named=True)
-"""Deduced, for kinds of Kubernetes' own whose structures are not spelled out."""
+DEDUCED: Final = Deduced()
 
 _DEDUCED_MAP: Final = MapType({}, DEDUCED)
-_NAMED_MAP: Final = MapType({}, NAMED, named=True)
 _DEDUCED_LIST: Final = ListType(DEDUCED)
 
 ATOMIC: Final = MapType({}, DEDUCED, atomic=True)
-ATOMIC_LIST: Final = ListType(NAMED)
 STRING_MAP: Final = MapType({}, STRING)
 STRING_SET: Final = ListType(STRING, ())
 
@@ -111,7 +102,7 @@ def settled(node: Type, value: Any) -> Scalar | MapType | ListType | Stripped:
     """The type with deduction done: what `node` is for this value."""
     if isinstance(node, Deduced):
         if isinstance(value, dict):
-            return _NAMED_MAP if node.named else _DEDUCED_MAP
+            return _DEDUCED_MAP
         return _DEDUCED_LIST if isinstance(value, list) else UNTYPED
     return node
 

@@ -29,7 +29,7 @@ def _validate(value: Document, path: str, errors: list[FieldError]) -> None:
         field = f"{path}.{name}"
         found = value.get(name)
         if name not in value:
-            errors.append(required(field, "must not be empty"))
+            errors.append(required(field))
         elif not isinstance(found, str):
             errors.append(invalid(field, found, "must be a string"))
         elif not found:

@@ -8,13 +8,15 @@ from kapy.apiserver.resources.builtin.strategies import strategy_of
 from kapy.apiserver.resources.builtin.table import ROWS, Row
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.schemas import ObjectSchema
-from kapy.apiserver.resources.structs import struct_of
+from kapy.apiserver.resources.structs import facts, struct_of
 from kapy.kube.apply import Types
 from kapy.kube.names import Resource
 
 
 def _types(resource: Resource) -> dict[str, Types]:
-    return {resource.api_version: Types.built_in(resource.group, resource.version, resource.kind)}
+    struct = struct_of(resource.group, resource.version, resource.kind)
+    types = Types.of_struct(facts()["structs"], struct) if struct else Types.deduced()
+    return {resource.api_version: types}
 
 
 def _kind(row: Row) -> Kind:
