@@ -1,0 +1,80 @@
+"""Writing conditions to an object."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from kapy.api.condition import Condition
+from kapy.api.times import moment, stamp
+from kapy.conditions.lookup import get
+from kapy.conditions.order import place
+from kapy.kube.meta import ObjectMeta
+from kapy.kube.names import Resource
+
+
+class HasConditions(Protocol):
+    """A status that holds conditions."""
+
+    conditions: list[Condition]
+
+
+class Conditioned(Protocol):
+    """A typed object whose status holds conditions."""
+
+    @property
+    def RESOURCE(self) -> Resource: ...  # noqa: N802
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+    @property
+    def status(self) -> HasConditions: ...
+
+
+def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool:
+    """Write a condition to an object's status; True if that changed anything.
+
+    The transition time is the condition's own, or `now`, and moves only when the status changes.
+    observedGeneration is the object's generation. `condition` is not kept.
+    """
+    time = _whole_seconds(condition.last_transition_time) or stamp(now)
+    generation = obj.metadata.generation or None
+    conditions = obj.status.conditions
+    present = get(conditions, condition.type)
+    if present is None:
+        added = Condition(
+            type=condition.type,
+            status=condition.status,
+            reason=condition.reason,
+            message=condition.message,
+            last_transition_time=time,
+            observed_generation=generation,
+        )
+        conditions.append(added)
+    elif (
+        present.status == condition.status
+        and present.reason == condition.reason
+        and present.message == condition.message
+        and (present.observed_generation or None) == generation
+    ):
+        return False
+    else:
+        if present.status != condition.status:
+            present.last_transition_time = time
+        present.status = condition.status
+        present.reason = condition.reason
+        present.message = condition.message
+        present.observed_generation = generation
+    conditions.sort(key=place)
+    return True
+
+
+def delete_condition(obj: Conditioned, type_: str) -> None:
+    """Take a condition out of an object's status."""
+    conditions = obj.status.conditions
+    conditions[:] = [one for one in conditions if one.type != type_]
+
+
+def _whole_seconds(time: str) -> str:
+    return stamp(moment(time)) if "." in time else time

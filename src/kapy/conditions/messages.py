@@ -1,0 +1,120 @@
+"""The messages of merged conditions, in upstream's form to the byte."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.conditions.owned import Owned
+from kapy.conditions.priority import Prioritise, Priority
+from kapy.kube.plural import plural
+
+_BULLET: Final = re.compile(r"\*[\t\n\f\r ]")
+
+SHOWN_MESSAGES: Final = 3
+SHOWN_OBJECTS: Final = 3
+
+_OTHERS: Final = {
+    Priority.ISSUE: "with other issues",
+    Priority.UNKNOWN: "with status unknown",
+    Priority.INFO: "with additional info",
+}
+
+
+def summary_line(condition: Condition) -> str:
+    """One condition's part of a summary's message: its message, or else its reason."""
+    said = indented(condition.message) if condition.message else f" {condition.reason}"
+    return f"* {condition.type}:{said}"
+
+
+def indented(message: str) -> str:
+    """A message after a colon: on the same line, or as an indented list when it has lines."""
+    if "\n" not in message and not _BULLET.search(message):
+        return f" {message}"
+    lines = message.split("\n")
+    listed = [_BULLET.search(line) is not None for line in lines]
+    if all(listed):
+        return "".join(f"\n  {line}" for line in lines)
+    return "".join(
+        f"\n    {line}" if bullet else f"\n  * {line}"
+        for line, bullet in zip(lines, listed, strict=True)
+    )
+
+
+def aggregate_message(
+    conditions: Sequence[Owned], priority: Prioritise, *, drop_empty: bool = False
+) -> str:
+    """What many objects say: at most three messages, each with at most three of the objects that
+    say it, and how many objects say something else.
+
+    Messages of control plane Machines go first, then issues before what is unknown, then what
+    most objects say.
+    """
+    digest = _Digest()
+    for one in conditions:
+        if one.condition.message or not drop_empty:
+            digest.add(one, priority(one.condition))
+    lines: list[str] = []
+    left = SHOWN_MESSAGES
+    for kind in sorted(digest.said):
+        ranked = digest.ranked(kind)
+        lines += [digest.line(kind, message) for message in ranked[:left]]
+        lines += digest.others(kind, ranked[left:])
+        left -= min(left, len(ranked))
+    return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class _Digest:
+    """Who says what.
+
+    said: kind → message → names of the objects. The rest is about a message whoever says it.
+    """
+
+    said: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    priorities: dict[str, Priority] = field(default_factory=dict)
+    of_control_plane: set[str] = field(default_factory=set)
+    control_plane: set[str] = field(default_factory=set)
+
+    def add(self, one: Owned, priority: Priority) -> None:
+        message, owner = one.condition.message, one.owner
+        self.said.setdefault(owner.kind, {}).setdefault(message, []).append(owner.name)
+        self.priorities[message] = min(priority, self.priorities.get(message, priority))
+        if owner.control_plane:
+            self.of_control_plane.add(message)
+            self.control_plane.add(owner.name)
+
+    def ranked(self, kind: str) -> list[str]:
+        """The messages of a kind's objects, what matters most first."""
+
+        def rank(message: str) -> tuple[bool, Priority, int, str]:
+            names = said[message]
+            first = message in self.of_control_plane
+            return not first, self.priorities[message], -len(names), ",".join(names)
+
+        said = self.said[kind]
+        return sorted(said, key=rank)
+
+    def line(self, kind: str, message: str) -> str:
+        """A message and the objects that say it, control plane Machines first."""
+        names = sorted(
+            self.said[kind][message], key=lambda name: (name not in self.control_plane, name)
+        )
+        shown, more = names[:SHOWN_OBJECTS], len(names) - SHOWN_OBJECTS
+        who = f"{kind if len(names) == 1 else plural(kind)} {', '.join(shown)}"
+        if more > 0:
+            who += f", ... ({more} more)"
+        return f"* {who}:{indented(message)}"
+
+    def others(self, kind: str, messages: list[str]) -> Iterator[str]:
+        """How many objects say what there is no room for."""
+        counts: Counter[Priority] = Counter()
+        for message in messages:
+            counts[self.priorities[message]] += len(self.said[kind][message])
+        for priority in sorted(counts):
+            count = counts[priority]
+            yield f"And {count} {kind if count == 1 else plural(kind)} {_OTHERS[priority]}"

@@ -1,0 +1,57 @@
+"""A condition of one object shown on another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kapy.api.condition import Condition
+from kapy.conditions.foreign import foreign_conditions
+from kapy.conditions.lookup import NOT_YET_REPORTED, get, unknown
+from kapy.kube import Document
+
+
+class Fallback(NamedTuple):
+    """What the mirror shows when the source does not report the condition."""
+
+    status: str
+    reason: str
+    message: str = ""
+
+
+def mirror(
+    conditions: Iterable[Condition],
+    source: str,
+    *,
+    target: str = "",
+    fallback: Fallback | None = None,
+) -> Condition:
+    """The condition `source` of an object's conditions as condition `target` (or `source`).
+
+    It keeps the time at which the source changed. Without a source and a fallback it is Unknown.
+    """
+    found = get(conditions, source)
+    if found is not None:
+        return Condition(
+            type=target or source,
+            status=found.status,
+            reason=found.reason,
+            message=found.message,
+            last_transition_time=found.last_transition_time,
+        )
+    if fallback is not None:
+        return Condition(
+            type=target or source,
+            status=fallback.status,
+            reason=fallback.reason,
+            message=fallback.message,
+        )
+    message = f"Condition {source} not yet reported"
+    return unknown(target or source, NOT_YET_REPORTED, message)
+
+
+def mirror_foreign(
+    document: Document, source: str, *, target: str = "", fallback: Fallback | None = None
+) -> Condition:
+    """As `mirror`, of an object that a provider owns. Raises UnreadableConditions."""
+    return mirror(foreign_conditions(document), source, target=target, fallback=fallback)

@@ -1,0 +1,30 @@
+"""A condition and whose it is: what merges work on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kapy.api.condition import Condition
+from kapy.api.names import Label
+from kapy.conditions.change import Conditioned
+
+
+class Owner(NamedTuple):
+    """Whose a condition is, as messages name it."""
+
+    kind: str
+    name: str
+    control_plane: bool = False
+
+
+class Owned(NamedTuple):
+    """A condition, and the object that reports it."""
+
+    condition: Condition
+    owner: Owner
+
+
+def owner_of(obj: Conditioned) -> Owner:
+    """How messages name the object; Machines of the control plane are told apart."""
+    kind, metadata = obj.RESOURCE.kind, obj.metadata
+    return Owner(kind, metadata.name, kind == "Machine" and Label.CONTROL_PLANE in metadata.labels)
