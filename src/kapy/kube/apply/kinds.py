@@ -14,10 +14,6 @@ _OBJECT: Final[Mapping[str, Type]] = {
     "kind": STRIPPED,
     "metadata": OBJECT_META,
 }
-    "apiVersion": STRIPPED,
-    "kind": STRIPPED,
-    "metadata": OBJECT_META,
-}
 
 
 class Types:
