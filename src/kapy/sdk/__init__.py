@@ -4,8 +4,10 @@ Two ways to use it: answer the questions of a contract (`InfraMachineProvider`),
 the controller; or write a controller of one's own from the parts of the runtime below.
 """
 
+from kapy import conditions
 from kapy._aio.clock import Clock
 from kapy.client.client import Client, Listed
+from kapy.conditions.paused import is_paused, paused_condition
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.draft import Draft
@@ -29,7 +31,10 @@ __all__ = [
     "Recorder",
     "Result",
     "Runtime",
+    "conditions",
+    "is_paused",
     "own_key",
+    "paused_condition",
     "requeue",
     "run_phases",
 ]
