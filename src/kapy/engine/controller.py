@@ -40,7 +40,7 @@ class Controller:
         self.name = name
         self.concurrency = concurrency
         self.random = Random()
-        self.measures = Measures(self)
+        self.measures = Measures()
         self._reconcile = reconcile
         # Weak: informers of workload clusters come and go.
         self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
@@ -114,7 +114,10 @@ class Controller:
         self._failures[key] = failures + 1
         because = told(error)
         level = logging.DEBUG if is_ordinary(error) else logging.ERROR
-        trace = None if is_ours(error) else error
+        trace = None
+        if not is_ours(error):
+            trace = error
+            self.measures.bugs += 1
         log.log(level, "%s: reconciling %s: %s", self.name, key, because, exc_info=trace)
         if self.queue.done(key):
             return

@@ -7,10 +7,7 @@ families.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from kapy.engine.controller import Controller
+from typing import Final, Literal
 
 Outcome = Literal["success", "error", "requeue", "requeue_after"]
 
@@ -39,12 +36,14 @@ class Histogram:
 
 
 class Measures:
-    """The numbers of one controller and its queue."""
+    """The numbers of one controller and its queue.
 
-    __slots__ = ("adds", "controller", "outcomes", "reconcile", "retries", "waited", "worked")
+    bugs: reconciles that failed with an error that nobody raised on purpose.
+    """
 
-    def __init__(self, controller: Controller) -> None:
-        self.controller = controller
+    __slots__ = ("adds", "bugs", "outcomes", "reconcile", "retries", "waited", "worked")
+
+    def __init__(self) -> None:
         self.outcomes: dict[Outcome, int] = {
             "error": 0,
             "requeue": 0,
@@ -55,6 +54,7 @@ class Measures:
         self.waited = Histogram(QUEUE_BUCKETS)
         self.worked = Histogram(QUEUE_BUCKETS)
         self.adds = 0
+        self.bugs = 0
         self.retries = 0
 
     def added(self, *, retry: bool) -> None:

@@ -66,6 +66,11 @@ class Queue:
             counts[priority] = counts.get(priority, 0) + 1
         return counts
 
+    def running_for(self) -> list[float]:
+        """Seconds that each key that is worked on has taken so far."""
+        now = self._now()
+        return [now - began for began in self.running.values()]
+
     def add(self, key: Key, priority: int = 0, *, retry: bool = False) -> None:
         """Ask for a key; a higher priority than before moves it forward."""
         if self._timers:

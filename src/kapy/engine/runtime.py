@@ -9,9 +9,11 @@ from random import Random
 from kapy._aio.clock import Clock
 from kapy._aio.services import run_together
 from kapy.client.client import Client
+from kapy.client.intercept import Counted
 from kapy.engine.cache import Cache
 from kapy.engine.controller import Controller
 from kapy.engine.events import Journal, Recorder
+from kapy.engine.metrics import Metrics
 from kapy.kube.http import Transport
 
 
@@ -20,7 +22,8 @@ class Runtime:
     """One program's client, cache, events, clock and controllers.
 
     The client writes through the cache: what a controller wrote, it reads back at once.
-    random: where all jitter of this program comes from; a seeded one makes a run repeatable.
+    metrics: what it can be scraped for. random: where all jitter of this program comes from; a
+    seeded one makes a run repeatable.
     """
 
     client: Client
@@ -29,6 +32,7 @@ class Runtime:
     clock: Clock
     controllers: list[Controller] = field(default_factory=list)
     random: Random = field(default_factory=Random)
+    metrics: Metrics = field(default_factory=Metrics)
 
     @classmethod
     def on(
@@ -41,18 +45,21 @@ class Runtime:
     ) -> Runtime:
         """A runtime on one API server."""
         random = random or Random()
+        transport = Counted(transport)
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random)
         client.observe = cache.observe
         # Events are written past the cache: nobody reads them back.
         journal = Journal(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
-        return cls(client=client, cache=cache, events=events, clock=clock, random=random)
+        metrics = Metrics(transport)
+        return cls(client, cache, events, clock, random=random, metrics=metrics)
 
     def add(self, controller: Controller) -> Controller:
         """Run this controller too (before `run`)."""
         controller.random = self.random
         self.controllers.append(controller)
+        self.metrics.measure(controller)
         return controller
 
     async def run(self) -> None:

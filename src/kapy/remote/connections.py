@@ -31,6 +31,7 @@ from kapy.kube.errors import KapyError, Unauthorized, Unreachable
 from kapy.kube.http import Transport
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.link import Link, Suspicious
+from kapy.remote.metrics import LinkMetrics
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +96,8 @@ class Connections:
         self._links: dict[Key, Link] = {}
         self._handlers: list[Callable[[Key], None]] = []
         self._group: asyncio.TaskGroup | None = None
+        runtime.metrics.measure(self.controller)
+        runtime.metrics.add(LinkMetrics(self._links.values))
 
     def client(self, cluster: Key) -> Client:
         """A client of the workload cluster. Raises NotConnected."""
@@ -229,6 +232,7 @@ class Connections:
             await _contact(link.client)
         except KapyError as error:
             return await self._probe_failed(link, error)
+        link.probes_passed += 1
         recovered = link.failures > 0
         link.succeeded(self._runtime.clock())
         if recovered:
@@ -237,6 +241,7 @@ class Connections:
 
     async def _probe_failed(self, link: Link, error: KapyError) -> Result:
         link.failed(str(error))
+        link.probes_failed += 1
         # Credentials that are refused will not be accepted later: new ones are in the Secret soon.
         if link.failures >= FAILURES or isinstance(error, Unauthorized):
             await self._disconnect(link, f"its API server does not answer: {error}")

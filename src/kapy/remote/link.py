@@ -75,7 +75,8 @@ class Link:
 
     value: the kubeconfig that it was made with, as the Secret holds it. client: None while there
     is no connection, for the reason `because`. failures: since the last success. suspected: a
-    request found nobody, and the next probe has to say whether that is so.
+    request found nobody, and the next probe has to say whether that is so. probes_passed and
+    probes_failed: of established connections, ever.
     """
 
     __slots__ = (
@@ -86,6 +87,8 @@ class Link:
         "failures",
         "informers",
         "last_success",
+        "probes_failed",
+        "probes_passed",
         "suspected",
         "transport",
         "value",
@@ -98,6 +101,8 @@ class Link:
         self.transport: Suspicious | None = None
         self.informers: dict[tuple[Resource, str], Watched] = {}
         self.failures = 0
+        self.probes_failed = 0
+        self.probes_passed = 0
         self.last_success: datetime | None = None
         self.because = "no connection was tried yet"
         self.suspected = False

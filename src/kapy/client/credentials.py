@@ -1,0 +1,65 @@
+"""TLS from certificates in memory.
+
+Python's `ssl` loads a client's certificate and key from a file only. Where the system has
+anonymous files in memory (Linux) they go through one, so that a private key never reaches a disk;
+elsewhere through a file that only its owner can read and that is gone at once.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import NamedTemporaryFile
+
+from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
+
+
+def tls_context(access: Kubeconfig) -> ssl.SSLContext | bool:
+    """What a connection to the server is verified with and presents; True for plain HTTP.
+
+    Raises KubeconfigError when a certificate or a key cannot be used.
+    """
+    if access.server.startswith("http://"):
+        return True
+    try:
+        context = _trusting(access)
+        if access.client_certificate:
+            with _file_of(access.client_certificate + b"\n" + access.client_key) as path:
+                context.load_cert_chain(path)
+    except (ssl.SSLError, ValueError):
+        # The error's text says which library call failed and nothing that would help.
+        raise KubeconfigError(
+            f"the certificates for {access.server} cannot be used: a certificate is not PEM, "
+            "or the key does not belong to it"
+        ) from None
+    return context
+
+
+def _trusting(access: Kubeconfig) -> ssl.SSLContext:
+    authority = access.certificate_authority.decode("ascii", "replace") or None
+    context = ssl.create_default_context(cadata=authority)
+    # Python 3.13 rejects CAs that older tools made without a key identifier; Go does not.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.set_alpn_protocols(["http/1.1"])
+    if access.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@contextmanager
+def _file_of(pem: bytes) -> Iterator[str]:
+    if hasattr(os, "memfd_create"):
+        number = os.memfd_create("client", os.MFD_CLOEXEC)
+        try:
+            os.write(number, pem)
+            yield f"/proc/self/fd/{number}"
+        finally:
+            os.close(number)
+        return
+    with NamedTemporaryFile(prefix="kapy-") as file:
+        file.write(pem)
+        file.flush()
+        yield file.name

@@ -1,0 +1,209 @@
+"""The Transport over a network: HTTP/1.1 and TLS with aiohttp, one pool of kept connections.
+
+Answers look as they do in process: JSON comes as a document, a watch as an async iterator of
+event documents. Whatever keeps an answer from coming is `Unreachable`.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from random import Random
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
+from urllib.parse import quote, urlencode
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from kapy import __version__
+from kapy.client.credentials import tls_context
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.lines import Lines
+from kapy.kube import Document
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request
+
+TIMEOUT: Final = 30.0
+CONNECT_TIMEOUT: Final = 10.0
+GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
+_PLAIN: Final = "/:@!$&'()*+,;=~"
+
+
+class Https:
+    """One server as one user; use it from one event loop, and `aclose` it."""
+
+    over_network = True
+
+    def __init__(
+        self, access: Kubeconfig, *, timeout: float = TIMEOUT, random: Random | None = None
+    ) -> None:
+        self._base = access.server
+        self._tls = tls_context(access)
+        self._name = access.tls_server_name or None
+        self._timeout = timeout
+        self._random = random or Random()
+        self._session: aiohttp.ClientSession | None = None
+        headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
+        if access.token:
+            headers["authorization"] = f"Bearer {access.token}"
+        self._headers = headers
+
+    @property
+    def host(self) -> str:
+        """Host and port of the server, as metrics and messages name it."""
+        return self._base.partition("://")[2].partition("/")[0]
+
+    async def __call__(self, request: Request) -> Reply:
+        query = request.query
+        streams = query.get("watch") == "true" or query.get("follow") == "true"
+        timeout = aiohttp.ClientTimeout(self._timeout, sock_connect=CONNECT_TIMEOUT)
+        if streams:
+            query = self._with_end(query)
+            longest = float(query["timeoutSeconds"]) + GRACE
+            timeout = aiohttp.ClientTimeout(longest, sock_connect=CONNECT_TIMEOUT)
+        try:
+            response = await self._opened().request(
+                request.method,
+                self._url(request.path, query),
+                data=_encoded(request.body),
+                headers={**self._headers, **request.headers},
+                timeout=timeout,
+                server_hostname=self._name,
+                allow_redirects=False,
+            )
+            if streams and response.status < 400:
+                return self._stream(response)
+            async with response:
+                body = await response.read()
+        except _NO_ANSWER as error:
+            _no_answer(self.host, error)
+        headers = _lower(response.headers)
+        return Reply(response.status, _decoded(body, headers), headers)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(ssl=self._tls, limit=0, keepalive_timeout=60)
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar()
+            )
+        return self._session
+
+    def _url(self, path: str, query: Mapping[str, str]) -> URL:
+        address = f"{self._base}{quote(path, safe=_PLAIN)}"
+        return URL(f"{address}?{urlencode(query)}" if query else address, encoded=True)
+
+    def _with_end(self, query: Mapping[str, str]) -> Mapping[str, str]:
+        """A watch that ends by itself after 5 to 10 minutes, as client-go's, so that a connection
+        that died unnoticed is not waited on for ever, and not by the whole fleet at once.
+        """
+        if "timeoutSeconds" in query:
+            return query
+        return {**query, "timeoutSeconds": str(self._random.randint(300, 600))}
+
+    def _stream(self, response: aiohttp.ClientResponse) -> Reply:
+        _keep_alive(response)
+        headers = _lower(response.headers)
+        if "json" in headers.get("content-type", ""):
+            return Reply(response.status, EventBody(self.host, response), headers)
+        return Reply(response.status, _chunks(self.host, response), headers)
+
+
+class EventBody:
+    """The body of a watch: one JSON document a line."""
+
+    def __init__(self, host: str, response: aiohttp.ClientResponse) -> None:
+        self._host = host
+        self._response = response
+        self._lines = Lines()
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        lines = self._lines
+        while (line := lines.next()) is None:
+            try:
+                chunk = await self._response.content.readany()
+            except _NO_ANSWER as error:
+                _no_answer(self._host, error)
+            if not chunk:
+                if lines.rest:
+                    raise Unreachable(f"{self._host} ended the watch in the middle of an event")
+                raise StopAsyncIteration
+            lines.feed(chunk)
+        try:
+            event: Document = msgspec.json.decode(line)
+        except msgspec.DecodeError as error:
+            raise Unreachable(f"{self._host} sent an event that is not JSON: {error}") from None
+        return event
+
+    async def aclose(self) -> None:
+        """Close the connection: the server would go on writing to it."""
+        self._response.close()
+
+
+async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in response.content.iter_any():
+            yield chunk
+    except _NO_ANSWER as error:
+        _no_answer(host, error)
+    finally:
+        response.close()
+
+
+_NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+
+
+def _no_answer(host: str, error: BaseException) -> NoReturn:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        reason = f"its certificate is not trusted: {error.certificate_error}"
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        reason = error.os_error.strerror or str(error.os_error)
+    elif isinstance(error, TimeoutError):
+        reason = "no answer in time"
+    else:
+        reason = str(error) or type(error).__name__
+    raise Unreachable(f"cannot reach {host}: {reason}") from error
+
+
+def _encoded(body: Any) -> bytes | None:
+    if body is None or isinstance(body, bytes):
+        return body
+    return msgspec.json.encode(body)
+
+
+def _decoded(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
+    if "json" in headers.get("content-type", ""):
+        with suppress(msgspec.DecodeError):
+            found = msgspec.json.decode(body)
+            if isinstance(found, dict):
+                return found
+    return body
+
+
+def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType({name.lower(): value for name, value in headers.items()})
+
+
+def _keep_alive(response: aiohttp.ClientResponse) -> None:
+    """Let the kernel find out that the other side of a silent watch is gone (after a minute)."""
+    connection = response.connection
+    transport = connection.transport if connection is not None else None
+    peer: socket.socket | None = transport.get_extra_info("socket") if transport else None
+    if peer is None or peer.family == getattr(socket, "AF_UNIX", None):
+        return
+    with suppress(OSError, AttributeError):
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)

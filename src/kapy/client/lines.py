@@ -1,0 +1,35 @@
+"""Cutting a stream of bytes into lines of any length."""
+
+from __future__ import annotations
+
+from collections import deque
+
+
+class Lines:
+    """Feed chunks, take lines. A long line that comes in many chunks is searched only once."""
+
+    __slots__ = ("_lines", "_rest")
+
+    def __init__(self) -> None:
+        self._lines: deque[bytes] = deque()
+        self._rest: list[bytes] = []
+
+    @property
+    def rest(self) -> bool:
+        """Whether a line has begun that has not ended."""
+        return bool(self._rest)
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in the next bytes."""
+        *whole, last = chunk.split(b"\n")
+        for part in whole:
+            line = b"".join((*self._rest, part)) if self._rest else part
+            self._rest.clear()
+            if line:
+                self._lines.append(line)
+        if last:
+            self._rest.append(last)
+
+    def next(self) -> bytes | None:
+        """The next whole line that is not empty, None until more is fed."""
+        return self._lines.popleft() if self._lines else None

@@ -1,0 +1,234 @@
+"""Prometheus metrics with controller-runtime's, client-go's and Cluster API's names.
+
+Nothing is kept here: a scrape reads the plain numbers that controllers, queues and transports
+count anyway. prometheus-client is imported when somebody first asks for the registry.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from kapy.client.intercept import NO_ANSWER, Counted
+from kapy.engine.controller import Controller
+from kapy.engine.measures import Histogram
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+_BY_CONTROLLER = ["controller"]
+_BY_QUEUE = ["controller", "name"]
+
+
+class Collector(Protocol):
+    """Something that tells families of metrics when asked."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The families with their samples."""
+        ...
+
+
+Rows: TypeAlias = Iterable[tuple[list[str], float]]
+
+
+class Metrics:
+    """What one program can be scraped for."""
+
+    def __init__(self, requests: Counted | None = None) -> None:
+        self._controllers: list[Controller] = []
+        self._requests = [] if requests is None else [requests]
+        self._others: list[Collector] = []
+        self._registry: CollectorRegistry | None = None
+
+    def measure(self, controller: Controller) -> None:
+        """Show this controller and its queue."""
+        self._controllers.append(controller)
+
+    def count(self, requests: Counted) -> None:
+        """Show the requests of one more transport."""
+        self._requests.append(requests)
+
+    def add(self, collector: Collector) -> None:
+        """Show what another collector tells."""
+        self._others.append(collector)
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """The registry of this program alone."""
+        if self._registry is None:
+            from prometheus_client import CollectorRegistry
+
+            self._registry = CollectorRegistry()
+            self._registry.register(self)
+        return self._registry
+
+    def text(self) -> bytes:
+        """Everything in Prometheus' text format."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry)
+
+    def describe(self) -> Iterable[Metric]:
+        """No names in advance: registering must not collect."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """The families, as they are now."""
+        yield from self._reconciles()
+        yield from self._queues()
+        yield counter(
+            "rest_client_requests_total",
+            "Requests by status code, method and host.",
+            ["code", "host", "method"],
+            _requests(self._requests),
+        )
+        for collector in self._others:
+            yield from collector.collect()
+
+    def _reconciles(self) -> Iterator[Metric]:
+        controllers = self._controllers
+
+        def outcomes() -> Iterator[tuple[list[str], float]]:
+            for one in controllers:
+                for outcome, count in one.measures.outcomes.items():
+                    yield [one.name, outcome], count
+
+        def rows(value: Callable[[Controller], float]) -> Iterator[tuple[list[str], float]]:
+            return (([one.name], value(one)) for one in controllers)
+
+        for prefix in ("controller_runtime", "capi"):
+            yield counter(
+                f"{prefix}_reconcile_total",
+                "Reconciliations by result.",
+                [*_BY_CONTROLLER, "result"],
+                outcomes(),
+            )
+            yield histogram(
+                f"{prefix}_reconcile_time_seconds",
+                "Seconds that a reconciliation took.",
+                _BY_CONTROLLER,
+                (([one.name], one.measures.reconcile) for one in controllers),
+            )
+        yield counter(
+            "controller_runtime_reconcile_errors_total",
+            "Reconciliations that failed.",
+            _BY_CONTROLLER,
+            rows(lambda one: one.measures.outcomes["error"]),
+        )
+        yield counter(
+            "controller_runtime_reconcile_panics_total",
+            "Reconciliations that failed for a reason nobody foresaw: bugs.",
+            _BY_CONTROLLER,
+            rows(lambda one: one.measures.bugs),
+        )
+        yield gauge(
+            "controller_runtime_active_workers",
+            "Workers that are reconciling.",
+            _BY_CONTROLLER,
+            rows(lambda one: len(one.queue.running)),
+        )
+        yield gauge(
+            "controller_runtime_max_concurrent_reconciles",
+            "Workers that there are.",
+            _BY_CONTROLLER,
+            rows(lambda one: one.concurrency),
+        )
+
+    def _queues(self) -> Iterator[Metric]:
+        controllers = self._controllers
+
+        def rows(value: Callable[[Controller], float]) -> Iterator[tuple[list[str], float]]:
+            return (([one.name, one.name], value(one)) for one in controllers)
+
+        def depths() -> Iterator[tuple[list[str], float]]:
+            for one in controllers:
+                for priority, depth in sorted(({0: 0} | one.queue.by_priority()).items()):
+                    yield [one.name, one.name, str(priority)], depth
+
+        yield gauge(
+            "workqueue_depth", "Keys that wait for a worker.", [*_BY_QUEUE, "priority"], depths()
+        )
+        yield counter(
+            "workqueue_adds_total",
+            "Keys that were put in the queue.",
+            _BY_QUEUE,
+            rows(lambda one: one.measures.adds),
+        )
+        yield counter(
+            "workqueue_retries_total",
+            "Keys that were put in the queue by a timer.",
+            _BY_QUEUE,
+            rows(lambda one: one.measures.retries),
+        )
+        yield gauge(
+            "workqueue_unfinished_work_seconds",
+            "Seconds that the running reconciliations have taken so far, together.",
+            _BY_QUEUE,
+            rows(lambda one: sum(one.queue.running_for())),
+        )
+        yield gauge(
+            "workqueue_longest_running_processor_seconds",
+            "Seconds that the longest running reconciliation has taken so far.",
+            _BY_QUEUE,
+            rows(lambda one: max(one.queue.running_for(), default=0.0)),
+        )
+        yield histogram(
+            "workqueue_queue_duration_seconds",
+            "Seconds that a key waited for a worker.",
+            _BY_QUEUE,
+            (([one.name, one.name], one.measures.waited) for one in controllers),
+        )
+        yield histogram(
+            "workqueue_work_duration_seconds",
+            "Seconds that the work on a key took.",
+            _BY_QUEUE,
+            (([one.name, one.name], one.measures.worked) for one in controllers),
+        )
+
+
+def counter(name: str, help_: str, labels: list[str], rows: Rows) -> Metric:
+    """A counter family from label values and numbers."""
+    from prometheus_client.core import CounterMetricFamily
+
+    return _filled(CounterMetricFamily(name, help_, labels=labels), rows)
+
+
+def gauge(name: str, help_: str, labels: list[str], rows: Rows) -> Metric:
+    """A gauge family from label values and numbers."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    return _filled(GaugeMetricFamily(name, help_, labels=labels), rows)
+
+
+def histogram(
+    name: str, help_: str, labels: list[str], rows: Iterable[tuple[list[str], Histogram]]
+) -> Metric:
+    """A histogram family from label values and histograms."""
+    from prometheus_client.core import HistogramMetricFamily
+
+    family = HistogramMetricFamily(name, help_, labels=labels)
+    for values, found in rows:
+        bounds = [*map(str, found.bounds), "+Inf"]
+        buckets = list(zip(bounds, map(float, accumulate(found.counts)), strict=True))
+        family.add_metric(values, buckets=buckets, sum_value=found.sum)
+    return family
+
+
+def _filled(family: Any, rows: Rows) -> Metric:
+    for values, number in rows:
+        family.add_metric(values, number)
+    found: Metric = family
+    return found
+
+
+def _requests(counted: Iterable[Counted]) -> Rows:
+    """By client-go's labels: a watch is a GET, and no answer is the code `<error>`."""
+    totals: Counter[tuple[str, str, str]] = Counter()
+    for one in counted:
+        for (method, status), count in one.counts.items():
+            code = "<error>" if status == NO_ANSWER else str(status)
+            totals[code, one.host, "GET" if method == "WATCH" else method] += count
+    return ((list(labels), count) for labels, count in sorted(totals.items()))

@@ -1,0 +1,52 @@
+"""Prometheus metrics of the connections to workload clusters, with upstream's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kapy.engine.metrics import counter, gauge
+from kapy.remote.link import Link
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+_LABELS = ["cluster_name", "cluster_namespace"]
+
+
+class LinkMetrics:
+    """A collector of what is known about each connection."""
+
+    def __init__(self, links: Callable[[], Iterable[Link]]) -> None:
+        self._links = links
+
+    def collect(self) -> Iterator[Metric]:
+        """The families, as they are now."""
+        links = list(self._links())
+        yield gauge(
+            "capi_cluster_cache_connection_up",
+            "Whether there is a connection to the cluster.",
+            _LABELS,
+            ((_labels(one), one.client is not None) for one in links),
+        )
+        probed = [one for one in links if one.probes_passed or one.probes_failed]
+        yield gauge(
+            "capi_cluster_cache_healthcheck",
+            "Whether the last health probe of the cluster passed.",
+            _LABELS,
+            ((_labels(one), one.failures == 0) for one in probed),
+        )
+        yield counter(
+            "capi_cluster_cache_healthchecks_total",
+            "Health probes of the cluster by status.",
+            [*_LABELS, "status"],
+            (
+                ([*_labels(one), status], count)
+                for one in probed
+                for status, count in (("error", one.probes_failed), ("success", one.probes_passed))
+            ),
+        )
+
+
+def _labels(link: Link) -> list[str]:
+    return [link.cluster.name, link.cluster.namespace]

@@ -1,0 +1,184 @@
+"""Kubeconfigs: what they say, what is wrong with them, and writing them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from kapy.client import kubeconfig_files as files
+from kapy.client.kubeconfig import (
+    Kubeconfig,
+    KubeconfigError,
+    access,
+    merged,
+    parse,
+    with_context,
+    without_context,
+)
+from kapy.kube import Document
+from kapy.kube.yaml import load
+
+OURS = Kubeconfig("https://127.0.0.1:6443", b"CA", b"CERTIFICATE", b"KEY", namespace="default")
+TOKEN = Kubeconfig("https://other:6443", token="secret-token", insecure=True)
+
+
+def test_what_is_written_is_read_back() -> None:
+    document = with_context(with_context({}, "kapy", OURS), "other", TOKEN)
+    assert access(document) == TOKEN
+    assert access(document, context="kapy") == OURS
+    assert document["clusters"][0] == {
+        "name": "kapy",
+        "cluster": {"server": "https://127.0.0.1:6443", "certificate-authority-data": "Q0E="},
+    }
+
+
+def test_a_context_is_replaced_and_removed_and_the_rest_stays_as_it_is() -> None:
+    foreign: Document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "preferences": {"colors": True},
+        "clusters": [{"name": "mine", "cluster": {"server": "https://mine", "extension": 1}}],
+        "contexts": [{"name": "mine", "context": {"cluster": "mine", "user": "me"}}],
+        "users": [{"name": "me", "user": {"exec": {"command": "login"}}}],
+        "current-context": "mine",
+    }
+    changed = with_context(with_context(foreign, "kapy", TOKEN), "kapy", OURS)
+    assert len(changed["clusters"]) == len(changed["users"]) == len(changed["contexts"]) == 2
+    assert changed["current-context"] == "kapy"
+    removed = without_context(changed, "kapy")
+    assert removed == {**foreign, "current-context": ""}
+    assert without_context(foreign, "kapy") == foreign
+
+
+def test_merging_keeps_whoever_names_something_first() -> None:
+    one = with_context({}, "a", OURS)
+    two = with_context(with_context({}, "a", TOKEN), "b", TOKEN)
+    both = merged([one, two])
+    assert access(both) == OURS
+    assert access(both, context="b") == TOKEN
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "line"),
+        ("- a", "not a kubeconfig"),
+        ("kind: Pod", "not a kubeconfig"),
+        ("", "no context is given"),
+        ("current-context: x", "no context 'x'"),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]",
+            "no cluster 'c'",
+        ),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+            "clusters: [{name: c, cluster: {server: 'https://c'}}]",
+            "no user 'u'",
+        ),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n"
+            "clusters: [{name: c, cluster: {server: 'c:6443'}}]",
+            "no server URL",
+        ),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n"
+            "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority: f}}]",
+            "names a file",
+        ),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+            "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
+            "users: [{name: u, user: {client-key-data: 's3cret!'}}]",
+            "client-key-data is not base64",
+        ),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+            "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
+            "users: [{name: u, user: {exec: {command: login}}}]",
+            "'exec' are not supported",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(text: str, words: str) -> None:
+    with pytest.raises(KubeconfigError) as caught:
+        parse(text, "here")
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("here: ")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_secrets_are_not_shown() -> None:
+    shown = repr([OURS, TOKEN])
+    assert "KEY" not in shown
+    assert "secret-token" not in shown
+
+
+def test_files_are_found_as_kubectl_finds_them(tmp_path: Path) -> None:
+    assert files.paths({}, tmp_path) == [tmp_path / ".kube" / "config"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    both = files.paths({"KUBECONFIG": f"{one}:{two}:"}, tmp_path)
+    assert both == [one, two]
+    assert files.path_to_write(both) == two
+    one.write_text("")
+    assert files.path_to_write(both) == one
+
+
+def test_a_file_is_made_for_its_owner_only_and_keeps_what_others_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "kube" / "config"
+    files.edit(path, lambda document: with_context(document, "kapy", OURS))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.chmod(0o644)
+    files.edit(path, lambda document: with_context(document, "other", TOKEN))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert files.load([path], "kapy") == OURS
+    assert files.load([path]) == TOKEN
+    assert [one.name for one in path.parent.iterdir()] == ["config"]
+
+
+def test_a_link_to_a_file_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "config"
+    link.symlink_to(real)
+    files.edit(link, lambda document: with_context(document, "kapy", OURS))
+    assert link.is_symlink()
+    assert load(real.read_bytes())["current-context"] == "kapy"
+
+
+def test_a_file_that_another_program_writes_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("kind: Config\n")
+    (tmp_path / "config.lock").touch()
+    with pytest.raises(KubeconfigError, match="another program"):
+        files.edit(path, lambda document: with_context(document, "kapy", OURS))
+    assert path.read_text() == "kind: Config\n"
+    assert (tmp_path / "config.lock").exists()
+
+
+def test_a_broken_file_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("kind: [")
+    with pytest.raises(KubeconfigError, match="line"):
+        files.edit(path, lambda document: with_context(document, "kapy", OURS))
+    assert [one.name for one in tmp_path.iterdir()] == ["config"]
+
+
+def test_file_names_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "ca.pem").write_bytes(b"CA")
+    document = with_context({}, "x", TOKEN)
+    document["clusters"][0]["cluster"]["certificate-authority"] = "ca.pem"
+    files.edit(folder / "config", lambda _: document)
+    assert files.load([folder / "config"]).certificate_authority == b"CA"
+    (folder / "ca.pem").unlink()
+    with pytest.raises(KubeconfigError, match=r"cannot read .*ca\.pem"):
+        files.load([folder / "config"])
+
+
+def test_no_file_at_all_is_said(tmp_path: Path) -> None:
+    with pytest.raises(KubeconfigError, match="there is no kubeconfig at"):
+        files.load([tmp_path / "config"])
+    with pytest.raises(KubeconfigError, match="cannot read"):
+        files.load([tmp_path])
