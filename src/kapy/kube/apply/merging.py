@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from kapy.kube.apply.fields import LEAF, Fields, member
+from kapy.kube.apply.fields import LEAF, Fields, difference, member
 from kapy.kube.apply.types import (
+    OBJECT_META,
     InvalidItem,
     ListType,
     MapType,
@@ -122,7 +123,8 @@ def _order(
 
 
 def owned(node: Type, value: Any) -> Fields | None:
-    """The fields that a configuration names, and so owns; None when it names none."""
+    """The fields that a configuration names, also those that `stripped` takes out; None when it
+    names none."""
     found = settled(node, value)
     if isinstance(found, MapType):
         if found.atomic:
@@ -132,18 +134,13 @@ def owned(node: Type, value: Any) -> Fields | None:
         if found.keys is None:
             return LEAF
         return _owned_items(found, value) if isinstance(value, list) else None
-    if isinstance(found, Stripped) or (value is None and found is not node):
-        return None
-    return LEAF
+    return None if value is None and found is not node else LEAF
 
 
 def _owned_members(node: MapType, value: dict[str, Any]) -> Fields | None:
     result: Fields = {}
     for name, inner in value.items():
-        kind = node.type_of(name)
-        below = owned(kind, inner)
-        if isinstance(kind, Stripped):
-            continue
+        below = owned(node.type_of(name), inner)
         if inner is None or inner == {} or not node.declares(name):
             below = member(below)
         if below is not None:
@@ -158,6 +155,25 @@ def _owned_items(node: ListType, value: list[Any]) -> Fields | None:
         if key is not None:
             result[key] = LEAF if key in result else member(owned(node.element, item))
     return result or None
+
+
+def stripped(fields: Fields) -> Fields:
+    """The fields that ownership knows: without the server's own part of the metadata."""
+    return difference(fields, _SERVERS_OWN)
+
+
+_SERVERS_OWN: Final[Fields] = {
+    "f:apiVersion": LEAF,
+    "f:kind": LEAF,
+    "f:metadata": {
+        ".": LEAF,
+        **{
+            f"f:{name}": LEAF
+            for name, kind in OBJECT_META.members.items()
+            if isinstance(kind, Stripped)
+        },
+    },
+}
 
 
 def without(node: Type, value: Any, fields: Fields) -> Any:

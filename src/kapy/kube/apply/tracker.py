@@ -19,7 +19,7 @@ from kapy.kube.apply.fields import (
 )
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
-from kapy.kube.apply.merging import merged, owned, with_named, without, without_nulls
+from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
 from kapy.kube.apply.misfits import misfits
 from kapy.kube.errors import BadRequest, Conflict, ServerError
 from kapy.kube.names import split_api_version
@@ -53,6 +53,10 @@ class Write:
 Differences = tuple[Fields | None, Fields | None]
 
 
+class _Unconvertible(Exception):
+    """An object cannot be seen in a version that owns fields of it."""
+
+
 class Tracker:
     """Ownership of the fields of one kind."""
 
@@ -79,8 +83,10 @@ class Tracker:
         found = self._stated(live, metadata.get("managedFields"), write)
         if not found and live is not None and live["metadata"].get("uid"):
             return _bare(new)
-        found = self._updated(before, new, found, write)
-        return _managed(new, found)
+        try:
+            return _managed(new, self._updated(before, new, found, write))
+        except _Unconvertible:
+            return _bare(new)
 
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
@@ -95,8 +101,16 @@ class Tracker:
         another value and not force; BadRequest when `applied` carries managedFields; ServerError
         (as kube-apiserver) when it does not fit the types.
         """
+        _check(self._types[write.api_version], applied)
+        try:
+            return self._applied(live, applied, write, force=force)
+        except _Unconvertible as error:
+            raise _failure(str(error)) from None
+
+    def _applied(
+        self, live: Document | None, applied: Document, write: Write, *, force: bool
+    ) -> Document:
         types = self._types[write.api_version]
-        _check(types, applied)
         before = _bare(live) if live is not None else _nothing(applied)
         found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
         if not found and live is not None:
@@ -182,8 +196,6 @@ class Tracker:
                 result[one] = entry
                 continue
             known = self._known(by_version, entry.api_version, before, after)
-            if known is None:
-                continue
             fields = entry.fields
             for gone in known:
                 fields = difference(fields, gone) if gone is not None else fields
@@ -197,16 +209,25 @@ class Tracker:
         version: str,
         before: Document,
         after: Document,
-    ) -> Differences | None:
-        """The differences as another version sees them; None when it is served no more."""
+    ) -> Differences:
+        """The differences as another version sees them. Raises _Unconvertible."""
         if version not in by_version:
-            types = self._types.get(version)
-            if types is None:
-                return None
-            by_version[version] = changes(
-                types.root, self._convert(before, version), self._convert(after, version)
-            )
+            old = self._seen(before, version, "old")
+            new = self._seen(after, version, "new")
+            by_version[version] = changes(self._types[version].root, old, new)
         return by_version[version]
+
+    def _seen(self, document: Document, version: str, which: str) -> Document:
+        """An object in another version, if it fits the types there. Raises _Unconvertible."""
+        types = self._types.get(version)
+        if types is None:
+            text = f"request to convert CR to an invalid group/version: {version}"
+        else:
+            document = self._convert(document, version)
+            text = misfits(types.root, document)
+        if text:
+            raise _Unconvertible(f"failed to convert {which} object: {text}")
+        return document
 
     def _settle(
         self,
@@ -223,7 +244,9 @@ class Tracker:
         if not force:
             self._refuse_conflicts(before, after, found, own, write, differences)
         result = self._reduced(found, before, after, write, differences, own)
-        if not result[own].fields:
+        fields = stripped(result[own].fields)
+        result[own] = result[own].owning(fields)
+        if not fields:
             del result[own]
         return result
 
@@ -239,10 +262,11 @@ class Tracker:
         by_version = {write.api_version: differences}
         conflicts: list[tuple[str, Identity]] = []
         for one, entry in found.items():
-            known = self._known(by_version, entry.api_version, before, after)
-            if one == own or known is None or known[0] is None:
+            if one == own:
                 continue
-            conflicts += [(path, one) for path in paths(intersection(entry.fields, known[0]))]
+            changed, _ = self._known(by_version, entry.api_version, before, after)
+            if changed is not None:
+                conflicts += [(path, one) for path in paths(intersection(entry.fields, changed))]
         if conflicts:
             raise _conflict(conflicts)
 
@@ -329,9 +353,13 @@ def _check(types: Types, applied: Document) -> None:
         group, version = split_api_version(applied["apiVersion"])
         name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
-        message = f"failed to create typed patch object ({name}; {kind}): {text}"
-        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-        raise ServerError(message, status={**status, "message": message, "code": 500})
+        raise _failure(f"failed to create typed patch object ({name}; {kind}): {text}")
+
+
+def _failure(message: str) -> ServerError:
+    """A 500 without a reason, as kube-apiserver answers what it did not expect."""
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    return ServerError(message, status={**status, "message": message, "code": 500})
 
 
 def _conflict(conflicts: list[tuple[str, Identity]]) -> Conflict:

@@ -24,18 +24,21 @@ def complete(node: Node) -> None:
     }
 
 
-def defaulted(node: Node, value: Any, settled: Any = ABSENT) -> Any:
-    """The value with defaults; `settled` itself when the value is that (it has them already)."""
+def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, keep_nulls: bool = False) -> Any:
+    """The value with defaults; `settled` itself when the value is that (it has them already).
+
+    keep_nulls: a null that has no default stays, even where none may stand.
+    """
     if value is settled:
         return value
     if isinstance(value, dict):
-        return _defaulted_object(node, value, settled)
+        return _defaulted_object(node, value, settled, keep_nulls=keep_nulls)
     if isinstance(value, list) and node.items is not None:
-        return _defaulted_list(node.items, value, settled)
+        return _defaulted_list(node.items, value, settled, keep_nulls=keep_nulls)
     return value
 
 
-def _defaulted_object(node: Node, value: Document, settled: Any) -> Document:
+def _defaulted_object(node: Node, value: Document, settled: Any, *, keep_nulls: bool) -> Document:
     known = settled if isinstance(settled, dict) else {}
     changed: Document = {}
     for name, inner in value.items():
@@ -45,10 +48,10 @@ def _defaulted_object(node: Node, value: Document, settled: Any) -> Document:
         if child is None or (node.embedded and name in _META):
             continue
         if inner is None:
-            if not child.nullable:
+            if not (child.nullable or (keep_nulls and child.default is ABSENT)):
                 changed[name] = child.default
             continue
-        new = defaulted(child, inner, known.get(name, ABSENT))
+        new = defaulted(child, inner, known.get(name, ABSENT), keep_nulls=keep_nulls)
         if new is not inner:
             changed[name] = new
     if node.defaults and not node.defaults.keys() <= value.keys():
@@ -62,7 +65,7 @@ def _defaulted_object(node: Node, value: Document, settled: Any) -> Document:
     return merged
 
 
-def _defaulted_list(node: Node, value: list[Any], settled: Any) -> list[Any]:
+def _defaulted_list(node: Node, value: list[Any], settled: Any, *, keep_nulls: bool) -> list[Any]:
     known = settled if isinstance(settled, list) else []
     result: list[Any] | None = None
     for index, inner in enumerate(value):
@@ -71,7 +74,8 @@ def _defaulted_list(node: Node, value: list[Any], settled: Any) -> list[Any]:
                 continue
             new = node.default
         elif isinstance(inner, (dict, list)):
-            new = defaulted(node, inner, known[index] if index < len(known) else ABSENT)
+            before = known[index] if index < len(known) else ABSENT
+            new = defaulted(node, inner, before, keep_nulls=keep_nulls)
         else:
             continue
         if new is not inner:

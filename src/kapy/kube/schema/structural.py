@@ -49,13 +49,17 @@ class Structural:
         complete(node)
         return cls(node, embeds=_embeds(schema))
 
-    def default(self, document: Document, settled: Document | None = None) -> Document:
+    def default(
+        self, document: Document, settled: Document | None = None, *, keep_nulls: bool = False
+    ) -> Document:
         """The document with defaults filled in and nulls dropped where they may not stand.
 
         settled: an earlier result of this schema; what the document shares with it is not looked
-        at again.
+        at again. keep_nulls: what a server-side apply made gets its defaults only (kube-apiserver
+        refuses a null in it later).
         """
-        result: Document = defaulted(self._node, document, ABSENT if settled is None else settled)
+        known: Any = ABSENT if settled is None else settled
+        result: Document = defaulted(self._node, document, known, keep_nulls=keep_nulls)
         return result
 
     def prune(
