@@ -7,7 +7,7 @@ theirs: both must come out as upstream's do, its oddities included (`dns` → `d
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 # Irregular words, the later ones tried first: `singular:plural`, `/` a second plural (known, but
@@ -95,7 +95,7 @@ def _tables() -> _Tables:
     return _Tables(plurals, frozenset(known), tuple(endings), frozenset(_ACRONYMS.split()))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def plural(word: str) -> str:
     """The plural of a word; of words written together (`ControlPlane`), that of the last one."""
     last = _last_part(word)

@@ -1,0 +1,190 @@
+"""Versions of Kubernetes: parsed as tolerantly, and compared exactly, as upstream does.
+
+Semantic Versioning 2.0 as `github.com/blang/semver/v4` reads it; `ParseTolerant` also takes a
+leading `v`, leading zeros and versions without minor or patch number. Error texts are upstream's,
+because they end up in conditions and in admission answers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache, total_ordering
+from typing import Final, TypeAlias
+
+from kapy.kube.errors import KapyError
+
+DIFFERENT: Final = 2
+"""`compare` with build tags: not equal, and nobody knows which one is newer."""
+
+_NUMBERS: Final = re.compile(r"[0-9]*\Z")
+_LETTERS: Final = re.compile(r"[0-9A-Za-z-]*\Z")
+_LARGEST: Final = 2**64 - 1
+
+Identifier: TypeAlias = int | str
+
+
+class InvalidVersion(KapyError, ValueError):
+    """The text is no version."""
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version. `==`, `<` … compare by precedence: build tags do not count (see `compare`)."""
+
+    major: int
+    minor: int
+    patch: int
+    pre: tuple[Identifier, ...] = ()
+    build: tuple[str, ...] = ()
+
+    @property
+    def core(self) -> Version:
+        """The version without pre-release and build tags."""
+        return Version(self.major, self.minor, self.patch)
+
+    def __str__(self) -> str:
+        text = f"{self.major}.{self.minor}.{self.patch}"
+        if self.pre:
+            text += "-" + ".".join(map(str, self.pre))
+        return text + ("+" + ".".join(self.build) if self.build else "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Version) and _precedence(self) == _precedence(other)
+
+    def __lt__(self, other: Version) -> bool:
+        return _precedence(self) < _precedence(other)
+
+    def __hash__(self) -> int:
+        return hash(_precedence(self))
+
+
+@lru_cache(maxsize=1024)
+def parse_tolerant(text: str) -> Version:
+    """The version that a text means: `v1.34.0`, `1.34`, `v1.34.0-rc.1+build.5`.
+
+    Raises InvalidVersion.
+    """
+    parts = text.strip().removeprefix("v").split(".", 2)
+    parts = [_without_zeros(part) if len(part) > 1 else part for part in parts]
+    if len(parts) < 3:
+        if "+" in parts[-1] or "-" in parts[-1]:
+            raise InvalidVersion("Short version cannot contain PreRelease/Build meta data")
+        parts += ["0"] * (3 - len(parts))
+    return parse(".".join(parts))
+
+
+def parse_image_tag(tag: str) -> Version:
+    """The version that the tag of an image means: tags have `_` in the place of `+`."""
+    return parse_tolerant(tag.replace("_", "+"))
+
+
+def parse(text: str) -> Version:
+    """The version of a text that keeps to the letter of Semantic Versioning."""
+    if not text:
+        raise InvalidVersion("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        raise InvalidVersion("No Major.Minor.Patch elements found")
+    major, minor = _number("major", parts[0]), _number("minor", parts[1])
+    rest, _, build = parts[2].partition("+")
+    patch, _, pre = rest.partition("-")
+    return Version(
+        major,
+        minor,
+        _number("patch", patch),
+        tuple(_prerelease(one) for one in pre.split(".")) if "-" in rest else (),
+        tuple(_build_tag(one) for one in build.split(".")) if "+" in parts[2] else (),
+    )
+
+
+def compare(a: Version, b: Version, *, build_tags: bool = False, pre_releases: bool = True) -> int:
+    """-1, 0 or 1 as `a` is older than, equal to or newer than `b`.
+
+    build_tags: of versions of the same precedence, compare the tags too: numbers by size, a number
+    before a text, fewer tags before more; texts that differ have no order: DIFFERENT.
+    """
+    if not pre_releases:
+        a = Version(a.major, a.minor, a.patch, (), a.build)
+        b = Version(b.major, b.minor, b.patch, (), b.build)
+    if a != b:
+        return -1 if a < b else 1
+    return _compared_tags(a.build, b.build) if build_tags else 0
+
+
+def is_supported_skew(a: Version, b: Version) -> bool:
+    """Whether the versions are at most one minor version apart."""
+    return a.major == b.major and abs(a.minor - b.minor) <= 1
+
+
+def _precedence(version: Version) -> tuple[object, ...]:
+    # A release comes after its pre-releases; numbers come before texts.
+    pre = tuple((0, one, "") if isinstance(one, int) else (1, 0, one) for one in version.pre)
+    return version.major, version.minor, version.patch, not version.pre, pre
+
+
+def _compared_tags(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    for one, other in zip(a, b, strict=False):
+        difference = _compared_tag(one, other)
+        if difference:
+            return difference
+    return (len(a) > len(b)) - (len(a) < len(b))
+
+
+def _compared_tag(a: str, b: str) -> int:
+    numeric = _is_number(a), _is_number(b)
+    if numeric == (True, True):
+        one, other = int(a), int(b)
+        return (one > other) - (one < other)
+    if numeric == (False, False):
+        return 0 if a == b else DIFFERENT
+    return -1 if numeric[0] else 1
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBERS.match(text) is not None
+
+
+def _without_zeros(part: str) -> str:
+    part = part.lstrip("0")
+    return part if part[:1].isascii() and part[:1].isdigit() else "0" + part
+
+
+def _number(name: str, text: str) -> int:
+    if not _is_number(text):
+        raise InvalidVersion(f'Invalid character(s) found in {name} number "{text}"')
+    if len(text) > 1 and text[0] == "0":
+        raise InvalidVersion(f'{name.capitalize()} number must not contain leading zeroes "{text}"')
+    return _parsed(text)
+
+
+def _parsed(text: str) -> int:
+    if not text:
+        raise InvalidVersion('strconv.ParseUint: parsing "": invalid syntax')
+    number = int(text)
+    if number > _LARGEST:
+        raise InvalidVersion(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return number
+
+
+def _prerelease(text: str) -> Identifier:
+    if not text:
+        raise InvalidVersion("Prerelease is empty")
+    if _is_number(text):
+        if len(text) > 1 and text[0] == "0":
+            raise InvalidVersion(
+                f'Numeric PreRelease version must not contain leading zeroes "{text}"'
+            )
+        return _parsed(text)
+    if not _LETTERS.match(text):
+        raise InvalidVersion(f'Invalid character(s) found in prerelease "{text}"')
+    return text
+
+
+def _build_tag(text: str) -> str:
+    if not text:
+        raise InvalidVersion("Build meta data is empty")
+    if not _LETTERS.match(text):
+        raise InvalidVersion(f'Invalid character(s) found in build meta data "{text}"')
+    return text
