@@ -18,9 +18,9 @@ _CONTEXTS = {
 }
 
 
-def syntax_error(raw: bytes) -> str:
+def syntax_error(raw: bytes, encoding: str = "utf-8") -> str:
     """The sentence about the first wrong character."""
-    text = raw.decode("utf-8", "replace")
+    text = raw.decode(encoding, "replace")
     try:
         json.loads(text)
     except RecursionError:
@@ -73,7 +73,9 @@ def _after(text: str, position: int) -> str:
 
 
 def _quoted(character: str) -> str:
-    return "'\\''" if character == "'" else f"'{character}'"
+    if character == "'":
+        return "'\\''"
+    return f"'{character}'" if character.isprintable() else f"'\\u{ord(character):04x}'"
 
 
 def duplicate_fields(raw: bytes) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import uuid
 from datetime import datetime
@@ -37,11 +38,26 @@ def generated_name(prefix: str, rng: random.Random) -> str:
     return prefix[:_PREFIX] + "".join(rng.choices(_ALPHABET, k=5))
 
 
+def wiped(document: Document) -> None:
+    """Drop from a new object what only the server may set, before anybody looks at it."""
+    metadata = document["metadata"]
+    for field in _SYSTEM:
+        metadata.pop(field, None)
+
+
+_SYSTEM = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "selfLink",
+    "uid",
+)
+
+
 def born(document: Document, kind: Kind, namespace: str, now: datetime, rng: random.Random) -> None:
     """Set on a new object what only the server may."""
     metadata = document["metadata"]
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
-        metadata.pop(field, None)
+    metadata.pop("resourceVersion", None)
     if kind.namespaced:
         metadata["namespace"] = namespace
     else:
@@ -87,10 +103,10 @@ def errors(document: Document, kind: Kind) -> list[FieldError]:
         found.append(required("metadata.name", "name or generateName is required"))
     else:
         found += [invalid("metadata.name", name, text) for text in kind.strategy.name_errors(name)]
-    return found + _part_errors(metadata)
+    return found + _part_errors(metadata, custom=kind.custom)
 
 
-def _part_errors(metadata: Document) -> list[FieldError]:
+def _part_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
     found: list[FieldError] = []
     if metadata.get("generation", 0) < 0:
         found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
@@ -103,7 +119,7 @@ def _part_errors(metadata: Document) -> list[FieldError]:
     if metadata.get("ownerReferences"):
         found += _owner_errors(metadata["ownerReferences"])
     if metadata.get("finalizers"):
-        found += _finalizer_errors(metadata["finalizers"])
+        found += _finalizer_errors(metadata["finalizers"], custom=custom)
     return found
 
 
@@ -134,44 +150,51 @@ def _owner_errors(owners: list[Document]) -> list[FieldError]:
     found: list[FieldError] = []
     path = "metadata.ownerReferences"
     controller = ""
-    for index, owner in enumerate(owners):
+    for owner in owners:
         one = f"{path}[{index}]" if False else path
         version = owner.get("apiVersion", "")
         if not version or version.count("/") > 1:
-            found.append(invalid(f"{one}.apiVersion", version, "version must not be empty"))
+            found.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
         for field in ("kind", "name", "uid"):
             if not owner.get(field):
-                found.append(
-                    invalid(f"{one}.{field}", owner.get(field, ""), f"{field} must not be empty")
-                )
+                found.append(invalid(f"{path}.{field}", owner.get(field, ""), "must not be empty"))
         if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 found.append(
-                    invalid(
-                        path,
-                        owners,
-                        'Only one reference can have Controller set to true. Found "true" in '
-                        f"references for {controller} and {owner.get('name', '')}",
-                    )
+                    FieldError("FieldValueInvalid", path, _twice(owners, controller, name))
                 )
-            else:
-                controller = owner.get("name", "")
+            controller = controller or name
     return found
 
 
-def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+
+
+def _twice(owners: list[Document], one: str, two: str) -> str:
+    """The sentence about two controllers; the references are shown in Go's order of fields."""
+    shown = [{key: owner[key] for key in _OWNER_FIELDS if key in owner} for owner in owners]
+    return (
+        f"{json.dumps(shown, separators=(',', ':'))}: Only one reference can have Controller set "
+        f'to true. Found "true" in references for {one} and {two}'
+    )
+
+
+def _finalizer_errors(finalizers: list[str], *, custom: bool) -> list[FieldError]:
     found: list[FieldError] = []
     path = "metadata.finalizers"
     for finalizer in finalizers:
         found += [invalid(path, finalizer, text) for text in _key_errors(finalizer)]
-        if "/" not in finalizer and finalizer not in CORE_FINALIZERS and not _key_errors(finalizer):
-            found.append(
-                invalid(
-                    path,
-                    finalizer,
-                    "name is neither a standard finalizer name nor is it fully qualified",
-                )
+    if not custom:
+        found += [
+            invalid(
+                f"{path}[{index}]",
+                finalizer,
+                "name is neither a standard finalizer name nor is it fully qualified",
             )
+            for index, finalizer in enumerate(finalizers)
+            if not well_named(finalizer)
+        ]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         found.append(
             invalid(
@@ -181,6 +204,21 @@ def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
             )
         )
     return found
+
+
+def well_named(finalizer: str) -> bool:
+    """Whether a finalizer has a domain, or is one of Kubernetes' own."""
+    return "/" in finalizer or finalizer in CORE_FINALIZERS
+
+
+def finalizer_warnings(document: Document) -> list[str]:
+    """Finalizers of custom resources that may clash with others."""
+    return [
+        f'metadata.finalizers: "{one}": prefer a domain-qualified finalizer name to avoid '
+        "accidental conflicts with other finalizer writers"
+        for one in document["metadata"].get("finalizers") or ()
+        if not well_named(one)
+    ]
 
 
 def change_errors(document: Document, old: Document) -> list[FieldError]:
@@ -200,7 +238,7 @@ def change_errors(document: Document, old: Document) -> list[FieldError]:
                     f"finalizers []string{{{', '.join(_go_quoted(one) for one in sorted(added))}}}",
                 )
             )
-    return found
+    return found * 2  # kube-apiserver looks twice, and lists both
 
 
 def _go_quoted(text: str) -> str:

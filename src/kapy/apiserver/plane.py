@@ -57,14 +57,15 @@ class Plane:
         """The objects in another version of their kind (themselves when it is the same)."""
         if source == target or not documents:
             return documents
+        kind = self.registry.find(target.group, target.version, target.plural)
         if source.group != target.group or not self._needs_hook(source):
-            return [_renamed(one, target) for one in documents]
+            return [_read(kind, _renamed(one, target)) for one in documents]
         if self.convert is None:
             raise StorageFailure(
                 f"conversion of {source.group_resource} to {target.api_version} failed: "
                 "this server has no conversion for it"
             )
-        return await self.convert(documents, target.api_version)
+        return [_read(kind, one) for one in await self.convert(documents, target.api_version)]
 
     def _needs_hook(self, resource: Resource) -> bool:
         table = self.store.peek("customresourcedefinitions.apiextensions.k8s.io")
@@ -72,6 +73,11 @@ class Plane:
         if definition is None:
             return False
         return bool((definition["spec"].get("conversion") or {}).get("strategy") == "Webhook")
+
+
+def _read(kind: Kind | None, document: Document) -> Document:
+    """The object as its version's schema lets it be read."""
+    return document if kind is None or not kind.custom else kind.schema.decoded(document, [])
 
 
 def _renamed(document: Document, target: Resource) -> Document:

@@ -40,7 +40,12 @@ class StorageFailure(ApiError):
 def resource_version_set() -> ApiError:
     """A create of an object that seems to come from a server (500 without a reason, as there)."""
     message = "resourceVersion should not be set on objects to be created"
-    status: Document = {
+    return StorageFailure(message, status=plain_failure(message))
+
+
+def plain_failure(message: str) -> Document:
+    """The Status of a failure that has no reason, as Go's plain errors become one."""
+    return {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
@@ -48,7 +53,6 @@ def resource_version_set() -> ApiError:
         "message": message,
         "code": 500,
     }
-    return StorageFailure(message, status=status)
 
 
 def name_missing() -> ApiError:
@@ -122,7 +126,7 @@ def bad_integer(text: str) -> ApiError:
     return BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
 
 
-def bad_resource_version(text: str) -> ApiError:
-    """A resourceVersion of a watch or a list that is no number."""
+def bad_resource_version(text: str) -> str:
+    """What is wrong with a resourceVersion of a watch or a list that is no number."""
     why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    return Invalid.of("ListOptions", "", "", [invalid("resourceVersion", text, why)])
+    return str(invalid("resourceVersion", text, why))

@@ -121,9 +121,11 @@ class Server:
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
         action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
         if action is None or not _served(route, verb):
-            raise method_not_allowed(route.kind, verb if action else "")
+            raise method_not_allowed(route.kind, verb)
         if not route.name and verb in ("update", "patch"):
             raise name_missing() if route.kind.custom else method_unknown()
+        if route.kind.deprecation:
+            ask.warnings.append(route.kind.deprecation)
         reply = await action(self.plane, ask)
         if ask.warnings:
             reply.headers = {**reply.headers, "warning": _warnings(ask.warnings)}
@@ -159,9 +161,9 @@ def _verb(request: Request, route: Route) -> str:
     if verbs is None:
         return ""
     verb = verbs[bool(route.name)]
-    if verb in ("list", "get") and (
-        route.watch or request.query.get("watch") in ("true", "1", "True")
-    ):
+    if route.watch and verb in ("list", "get"):
+        return "watch"
+    if verb == "list" and request.query.get("watch") in ("true", "1", "True"):
         return "watch"
     return verb
 

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import StorageFailure, plain_failure
+from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import NotAcceptable
 from kapy.kube.http import Reply
@@ -63,25 +65,33 @@ async def shown(plane: Plane, ask: Ask, document: Document, status: int = 200) -
         (document,) = await plane.converted((document,), kind.storage, kind.resource)
     accept = accepted(ask.request.headers)
     if accept.form:
-        document = _formed(ask, (document,), accept, document["metadata"])
+        document = _formed(plane, ask, (document,), accept, document["metadata"])
     return Reply(status, document)
 
 
 def _formed(
-    ask: Ask, documents: Sequence[Document], accept: Accept, metadata: Document
+    plane: Plane, ask: Ask, documents: Sequence[Document], accept: Accept, metadata: Document
 ) -> Document:
     if accept.form == "Table":
         from kapy.apiserver.tables import table
 
-        return table(ask, documents, accept.version, metadata)
+        return table(ask, documents, accept.version, metadata, plane.clock)
+    if accept.form == "PartialObjectMetadataList":
+        message = "content is not a list"
+        raise StorageFailure(message, status=plain_failure(message))
     return partial_metadata(documents[0], accept.version)
 
 
-def listed(ask: Ask, documents: Sequence[Document], metadata: Document) -> Document:
+def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Document) -> Document:
     """The list document of a kind."""
     accept = accepted(ask.request.headers)
     if accept.form == "Table":
-        return _formed(ask, documents, accept, metadata)
+        return _formed(plane, ask, documents, accept, metadata)
+    if accept.form == "PartialObjectMetadata":
+        raise NotAcceptable(
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            f"({'*unstructured.UnstructuredList' if ask.kind.custom else _go_list(ask.kind)})"
+        )
     if accept.form:
         return {
             "kind": "PartialObjectMetadataList",
@@ -104,6 +114,10 @@ def listed(ask: Ask, documents: Sequence[Document], metadata: Document) -> Docum
         "metadata": metadata,
         "items": [_untyped(one) for one in documents],
     }
+
+
+def _go_list(kind: Kind) -> str:
+    return f"*{kind.resource.group.partition('.')[0] or 'core'}.{kind.list_kind}"
 
 
 def _untyped(document: Document) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from kapy.apiserver.metadata import finalizer_warnings
 from kapy.apiserver.resources.kind import Column, Kind
 from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.strategy import Strategy
@@ -22,6 +23,9 @@ class CustomStrategy(Strategy):
 
     def __init__(self, *, status: bool) -> None:
         self.status = status
+
+    def warnings(self, document: Document) -> list[str]:
+        return finalizer_warnings(document)
 
 
 def storage_version(definition: Document) -> str:

@@ -29,7 +29,7 @@ class Strategy:
         """What is wrong with a name; `prefix`: it is a generateName."""
         if prefix:
             name = masked(name)
-        return dns_subdomain_errors(name)
+        return [text.replace(" bytes", " characters") for text in dns_subdomain_errors(name)]
 
     def default(self, document: Document) -> None:
         """Fill in what depends on the object alone, when it is decoded; the writer owns it."""

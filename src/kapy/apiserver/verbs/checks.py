@@ -57,7 +57,19 @@ def write_of(plane: Plane, ask: Ask) -> Write:
 
 def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Document:
     """`new` with managedFields that say what this request changed."""
-    return ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
+    document = ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
+    return document if ask.subresource != "scale" else _timeless(document)
+
+
+def _timeless(document: Document) -> Document:
+    """Without the times of scale's entries in managedFields: there kube-apiserver has none."""
+    entries = [
+        {key: value for key, value in entry.items() if key != "time"}
+        if entry.get("subresource") == "scale"
+        else entry
+        for entry in document["metadata"].get("managedFields") or ()
+    ]
+    return {**document, "metadata": {**document["metadata"], "managedFields": entries}}
 
 
 async def admitted(

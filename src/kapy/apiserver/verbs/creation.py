@@ -25,6 +25,7 @@ async def create(plane: Plane, ask: Ask) -> Reply:
     checks = field_validation(ask, "CreateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
     settle_namespace(ask, document)
+    metadata.wiped(document)
     _settle_name(plane, ask, document)
     return await insert(
         plane, ask, tracked(plane, ask, None, document), dry_run=dry_run, applied=False

@@ -229,7 +229,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
         current = table.latest(meta.get("namespace", ""), meta["name"])
         if current is not None:
             await end(plane, ask, table, current, options)
-    return Reply(200, listed(ask, found, {"resourceVersion": str(revision)}))
+    return Reply(200, listed(plane, ask, found, {"resourceVersion": str(revision)}))
 
 
 __all__ = ["delete", "delete_collection", "end", "list_"]

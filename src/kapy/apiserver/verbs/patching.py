@@ -9,6 +9,7 @@ from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_options, not_found
+from kapy.apiserver.resources.structs import facts
 from kapy.apiserver.verbs.checks import typed, write_of
 from kapy.apiserver.verbs.creation import insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, check_manager, field_validation
@@ -23,7 +24,7 @@ from kapy.kube.http import (
     STRATEGIC_MERGE_PATCH,
     Reply,
 )
-from kapy.kube.patch import json_patch, merge_patch
+from kapy.kube.patch import json_patch, merge_patch, strategic
 
 
 async def patch(plane: Plane, ask: Ask) -> Reply:
@@ -72,7 +73,7 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
     if media == JSON_PATCH:
         document = json_patch.apply(live, content)
     elif media == STRATEGIC_MERGE_PATCH:
-        document = merge_patch.apply(live, content)
+        document = strategic.apply(live, content, facts()["structs"], ask.kind.schema.struct)
     else:
         document = merge_patch.apply(live, content)
     if not isinstance(document, dict):

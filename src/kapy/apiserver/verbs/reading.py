@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import itertools
+import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import bad_integer, bad_resource_version, invalid_options, not_found
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import listed, shown
+from kapy.apiserver.store.feed import Matcher
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Expired
@@ -49,9 +52,9 @@ async def get(plane: Plane, ask: Ask) -> Reply:
 
 
 def resource_version(text: str) -> int:
-    """A resourceVersion of a query as a number. Raises Invalid."""
+    """A resourceVersion of a query as a number. Raises BadRequest."""
     if not text.isascii() or not text.isdigit():
-        raise bad_resource_version(text)
+        raise BadRequest(f"invalid resource version: {bad_resource_version(text)}")
     return int(text)
 
 
@@ -81,11 +84,26 @@ class Token(NamedTuple):
 def decode_token(text: str) -> Token:
     """A `continue` parameter. Raises BadRequest."""
     try:
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        value = msgspec.json.decode(raw)
+        value = json_of(text)
+        if not isinstance(value, dict) or value.get("v") != "meta.k8s.io/v1":
+            version = value.get("v", "") if isinstance(value, dict) else ""
+            raise ValueError(f"server does not recognize this encoded version {version}")
         return Token(int(value["rv"]), str(value["start"]))
-    except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
-        raise BadRequest("continue key is not valid: unexpected format") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
+
+
+def json_of(text: str) -> Any:
+    """The JSON in unpadded URL-safe base64. Raises ValueError in Go's words."""
+    allowed = re.match(r"[A-Za-z0-9_-]*", text)
+    good = allowed.end() if allowed else 0
+    if good < len(text) or len(text) % 4 == 1:
+        raise ValueError(f"illegal base64 data at input byte {min(good, len(text) - 1)}")
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ValueError(syntax_error(raw, encoding="latin-1")) from None
 
 
 def encode_token(token: Token) -> str:
@@ -119,21 +137,21 @@ async def list_(plane: Plane, ask: Ask) -> Reply:
         if version:
             check_not_ahead(plane, int(version))
         found = _named(table, ask.namespace, name) if name else table.scan(ask.namespace)
-    if chosen.match is not None:
-        found = filter(chosen.match, found)
     metadata: Document = {"resourceVersion": str(revision)}
+    if token is not None and query.get("resourceVersion") == "0":
+        limit = 0  # as if from kube-apiserver's watch cache, which knows no pages
     if limit > 0:
-        documents, more = _page(found, limit)
+        documents, more = _page(found, limit, chosen.match)
         if more:
             metadata["continue"] = encode_token(Token(revision, _position(documents[-1])))
             if chosen.match is None:
                 metadata["remainingItemCount"] = more
     else:
-        documents = list(found)
+        documents = list(found if chosen.match is None else filter(chosen.match, found))
     kind = ask.kind
     if kind.storage != kind.resource:
         documents = list(await plane.converted(documents, kind.storage, kind.resource))
-    return Reply(200, listed(ask, documents, metadata))
+    return Reply(200, listed(plane, ask, documents, metadata))
 
 
 def _named(table: Table, namespace: str, name: str) -> Iterable[Document]:
@@ -142,9 +160,13 @@ def _named(table: Table, namespace: str, name: str) -> Iterable[Document]:
     return [one for one in found if one is not None]
 
 
-def _page(found: Iterable[Document], limit: int) -> tuple[list[Document], int]:
+def _page(
+    found: Iterable[Document], limit: int, match: Matcher | None
+) -> tuple[list[Document], int]:
+    """The first `limit` objects that match, and how many objects (matching or not) follow."""
     iterator = iter(found)
-    documents = list(itertools.islice(iterator, limit))
+    matching = iterator if match is None else filter(match, iterator)
+    documents = list(itertools.islice(matching, limit))
     return documents, sum(1 for _ in iterator)
 
 

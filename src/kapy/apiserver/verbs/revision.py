@@ -191,9 +191,11 @@ def _without(document: Document, ignored: Sequence[str]) -> Document:
 async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> None:
     """Store a changed object; one that only finalizers held, and that lost the last, goes."""
     meta = document["metadata"]
-    plane.store.put(table, ask.namespace, ask.name, document)
     if meta.get("deletionTimestamp") and not meta.get("finalizers") and _released(ask, document):
-        plane.store.delete(table, ask.namespace, ask.name, document)
+        stored = table.latest(ask.namespace, ask.name)
+        plane.store.delete(table, ask.namespace, ask.name, stored or document)
+    else:
+        plane.store.put(table, ask.namespace, ask.name, document)
     await plane.store.committed()
 
 

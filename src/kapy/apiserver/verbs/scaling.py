@@ -8,7 +8,7 @@ from typing import Any
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, not_found
+from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found
 from kapy.apiserver.verbs.options import field_validation
 from kapy.apiserver.verbs.patching import read_patch
 from kapy.apiserver.verbs.revision import revise
@@ -118,7 +118,7 @@ async def _revise(
     def scaled(live: Document) -> Document:
         scale = change(_lenient_scale(ask, live))
         replicas = (scale.get("spec") or {}).get("replicas") or 0
-        _check(scale, replicas)
+        _check(ask, scale, replicas)
         wanted = _with(live, paths["specReplicasPath"], replicas)
         version = (scale.get("metadata") or {}).get("resourceVersion")
         meta = {**wanted["metadata"]}
@@ -138,10 +138,15 @@ def _lenient_scale(ask: Ask, live: Document) -> Document:
     return scale_of(ask, live)
 
 
-def _check(scale: Document, replicas: Any) -> None:
+def _check(ask: Ask, scale: Document, replicas: Any) -> None:
     if type(replicas) is not int:
         why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
         raise Invalid.of("", "", "", [invalid("patch", scale, why)])
+    if replicas < 0:
+        path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
+        errors = [invalid(path, replicas, "should be a non-negative integer")]
+        errors += ask.kind.schema.errors(_with({}, path, replicas), None)
+        raise invalid_object(ask.kind, ask.name, errors)
 
 
 VERBS: dict[str, Callable[[Plane, Ask], Awaitable[Reply]]] = {

@@ -10,12 +10,16 @@ import msgspec
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import invalid_options
+from kapy.apiserver.refusals import (
+    StorageFailure,
+    bad_resource_version,
+    invalid_options,
+    plain_failure,
+)
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import Accept, accepted, partial_metadata
 from kapy.apiserver.store.feed import Feed, Notice
 from kapy.apiserver.store.table import Table
-from kapy.apiserver.verbs.reading import resource_version
 from kapy.kube import Document
 from kapy.kube.errors import Expired
 from kapy.kube.field_errors import FieldError, forbidden
@@ -70,7 +74,7 @@ def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
     version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     initial = _true(query["sendInitialEvents"]) if "sendInitialEvents" in query else None
     errors: list[FieldError] = []
-    if initial is not None and not match:
+    if initial is not None and match != "NotOlderThan":
         errors.append(
             forbidden(
                 "resourceVersionMatch",
@@ -97,8 +101,9 @@ def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
         errors.append(forbidden("continue", "continue is forbidden for watch"))
     if errors:
         raise invalid_options("ListOptions", errors)
-    if version:
-        resource_version(version)
+    if version and not version.isdigit():
+        message = bad_resource_version(version)
+        raise StorageFailure(message, status=plain_failure(message))
     return version, initial
 
 
@@ -219,7 +224,7 @@ class WatchStream:
             from kapy.apiserver.tables import table
 
             version = {"resourceVersion": document["metadata"]["resourceVersion"]}
-            shown = table(self._ask, (document,), self._accept.version, version)
+            shown = table(self._ask, (document,), self._accept.version, version, self._plane.clock)
             if not self._first:
                 shown["columnDefinitions"] = None
             self._first = False
