@@ -1,0 +1,44 @@
+"""The data that a machine boots with: `value` of the Secret that its Machine names.
+
+Secrets of a cluster carry its label and are watched. A user's own bootstrap Secret may lack the
+label: then it is asked for, with back-off, as nothing would tell that it came.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.names import Label
+from kapy.engine.failure import NotYet
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import SECRETS
+from kapy.remote.secrets import KUBECONFIG_VALUE, secret_value
+
+LABELLED: Final = Label.CLUSTER_NAME
+"""Selects the Secrets of clusters; one watch for all who use this selector."""
+
+
+class BootstrapData:
+    """Reads bootstrap data Secrets."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.secrets = runtime.cache.informer(SECRETS, labels=LABELLED)
+        self._client = runtime.client
+
+    async def read(self, key: Key) -> bytes:
+        """The data. Raises NotYet while the Secret is not there, BadSecret when it is damaged."""
+        value = secret_value(await self._secret(key), KUBECONFIG_VALUE)
+        if value is None:
+            raise NotYet(f"the bootstrap data Secret {key} has no key {KUBECONFIG_VALUE}")
+        return value
+
+    async def _secret(self, key: Key) -> Document:
+        cached = self.secrets.raw(key)
+        if cached is not None:
+            return cached
+        try:
+            return await self._client.get(SECRETS, key)
+        except NotFound:
+            raise NotYet(f"the bootstrap data Secret {key} is not there") from None

@@ -1,0 +1,50 @@
+"""Infrastructure of a cluster: the two questions that a provider answers.
+
+What is true of this cluster's infrastructure now (`converge`), and is it gone yet (`release`). The
+SDK does the rest of the InfraCluster contract: `kapy.sdk.infra_cluster_controller`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.kube import Key
+from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOrder(Generic[T]):
+    """The infrastructure of one cluster to make or unmake; read-only for the provider.
+
+    object: the provider's own object, as it was read. cluster: the Cluster's key; owner: the
+    Cluster itself, None when it is gone already. endpoint: the control plane endpoint that is set
+    already, by the user or by an earlier answer; it never changes. reported: the conditions of
+    the last look.
+    """
+
+    key: Key
+    uid: str
+    object: T
+    cluster: Key
+    owner: Cluster | None
+    endpoint: Endpoint | None = None
+    reported: Mapping[str, Condition] = field(default_factory=dict)
+
+
+class InfraClusterProvider(ABC, Generic[T]):
+    """Implement this to teach Cluster API where clusters can be."""
+
+    @abstractmethod
+    async def converge(self, order: ClusterOrder[T]) -> ClusterProvisioned | Waiting:
+        """Move one step towards the order, and say what is true. Called again and again."""
+
+    @abstractmethod
+    async def release(self, order: ClusterOrder[T]) -> Released | Waiting:
+        """Move one step towards nothing. Must answer Released for a cluster never made."""

@@ -1,0 +1,189 @@
+"""The InfraCluster contract (v1beta2), kept for any provider of cluster infrastructure.
+
+Upstream's document: `providers/contracts/infra-cluster.md`. In the order in which it happens:
+
+* an object that is managed from outside, or has no Cluster, is left alone (and let go, when it is
+  to be deleted);
+* the finalizer is stored before the provider is asked for anything;
+* nothing happens while the Cluster or the object is paused, and Paused says so;
+* `spec.controlPlaneEndpoint` is stored before `status.initialization.provisioned`; neither is
+  ever taken back;
+* deletion releases what there is, and then removes the finalizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import APIEndpoint
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions import false, set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller, own_key
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.meta import read
+from kapy.kube.names import Resource
+from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.failures import tell_failures
+from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
+from kapy.sdk.lens import InfraClusterLens, lens_on
+from kapy.sdk.ownership import cluster_key, is_externally_managed
+from kapy.sdk.readiness import report
+
+T = TypeVar("T")
+
+
+def add_infra_cluster(
+    runtime: Runtime,
+    kind: type[Any] | Resource,
+    provider: InfraClusterProvider[Any],
+    *,
+    finalizer: str,
+    concurrency: int = 10,
+) -> Controller:
+    """Serve a kind of cluster infrastructure; returns its controller, for further watches.
+
+    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
+    name of the provider's own.
+    """
+    resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    reconciler = InfraClusters(runtime, kind, provider, finalizer)
+    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+
+    def of_cluster(change: Change) -> Iterable[Key]:
+        """The infrastructure of a Cluster that was paused or resumed, came or went."""
+        if change.old is not None and change.new is not None:
+            was, now = change.old.get("spec") or {}, change.new.get("spec") or {}
+            if was.get("paused") == now.get("paused"):
+                return ()
+        reference = (change.document.get("spec") or {}).get("infrastructureRef") or {}
+        if (reference.get("apiGroup"), reference.get("kind")) != (resource.group, resource.kind):
+            return ()
+        return (Key(change.document["metadata"]["namespace"], reference["name"]),)
+
+    controller.watch(runtime.cache.informer(resource), own_key)
+    controller.watch(runtime.cache.informer(Cluster.RESOURCE), of_cluster)
+    return runtime.add(controller)
+
+
+class InfraClusters(Generic[T]):
+    """Reconciles the cluster infrastructure of one kind."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        kind: type[Any] | Resource,
+        provider: InfraClusterProvider[T],
+        finalizer: str,
+    ) -> None:
+        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+        self._kind = kind
+        self._lens = lens_on(resource, InfraClusterLens)
+        self._provider = provider
+        self._finalizer = finalizer
+        self._runtime = runtime
+        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
+        self._infra = runtime.cache.informer(resource)
+        self._clusters = runtime.cache.informer(Cluster)
+
+    async def reconcile(self, key: Key) -> Result:
+        """Move the infrastructure of one cluster on."""
+        document = self._infra.raw(key)
+        if document is None:
+            return DONE
+        draft = Draft(self._runtime.client, self._lens, document)
+        if is_externally_managed(draft.object.metadata):
+            return DONE
+        owner = cluster_key(draft.object.metadata)
+        cluster = None if owner is None else self._clusters.get(owner)
+        if draft.object.deleting:
+            return await self._deleting(draft, owner, cluster)
+        if cluster is None:
+            return DONE  # core sets the owner reference, which changes the object
+        if self._finalizer not in draft.object.metadata.finalizers:
+            draft.object.metadata.finalizers.append(self._finalizer)
+            await draft.save()
+        result = DONE
+        if not is_paused(draft.object, cluster):
+            result = await self._running(draft, cluster)
+        await self._save(draft, cluster)
+        return result
+
+    async def _running(self, draft: Draft[InfraClusterLens], cluster: Cluster) -> Result:
+        with tell_failures(self._events, draft.before, "FailedConverge"):
+            answer = await self._provider.converge(self._order(draft.before, cluster.key, cluster))
+        if isinstance(answer, Waiting):
+            return self._waiting(draft, answer, Reason.NOT_READY)
+        await self._provisioned(draft, answer)
+        return DONE
+
+    async def _provisioned(
+        self, draft: Draft[InfraClusterLens], answer: ClusterProvisioned
+    ) -> None:
+        obj = draft.object
+        if answer.endpoint is not None and not obj.spec.control_plane_endpoint.host:
+            host, port = answer.endpoint
+            obj.spec.control_plane_endpoint = APIEndpoint(host=host, port=port)
+        obj.metadata.annotations.update(answer.annotations)
+        # The endpoint first: a cluster that is provisioned always has one. It also counts up the
+        # generation that the conditions then have seen.
+        await draft.save()
+        status = draft.object.status
+        status.initialization.provisioned = True
+        status.failure_domains = list(answer.failure_domains)
+        report(obj, answer.conditions, None, self._runtime.clock())
+
+    async def _deleting(
+        self, draft: Draft[InfraClusterLens], owner: Key | None, cluster: Cluster | None
+    ) -> Result:
+        finalizers = draft.object.metadata.finalizers
+        if self._finalizer not in finalizers:
+            return DONE
+        if owner is None:
+            answer: Released | Waiting = Released()  # it was never anybody's: nothing was made
+        elif is_paused(draft.object, cluster):
+            await self._save(draft, cluster)
+            return DONE
+        else:
+            with tell_failures(self._events, draft.before, "FailedRelease"):
+                answer = await self._provider.release(self._order(draft.before, owner, cluster))
+        if isinstance(answer, Released):
+            finalizers.remove(self._finalizer)
+            await draft.save()
+            return DONE
+        result = self._waiting(draft, answer, Reason.DELETING)
+        await self._save(draft, cluster)
+        return result
+
+    def _waiting(self, draft: Draft[InfraClusterLens], answer: Waiting, reason: str) -> Result:
+        ready = false(ConditionType.READY, reason, answer.because)
+        report(draft.object, answer.conditions, ready, self._runtime.clock())
+        if answer.poll_after is None:
+            return DONE
+        return requeue(after=answer.poll_after, because=answer.because)
+
+    async def _save(self, draft: Draft[InfraClusterLens], cluster: Cluster | None) -> None:
+        paused = paused_condition(draft.object, cluster)
+        set_condition(draft.object, paused, self._runtime.clock())
+        await draft.save()
+
+    def _order(self, document: Document, owner: Key, cluster: Cluster | None) -> ClusterOrder[T]:
+        kind = self._kind
+        lens = read(document, self._lens)
+        endpoint = lens.spec.control_plane_endpoint
+        obj: Any = document if isinstance(kind, Resource) else read(document, kind)
+        return ClusterOrder(
+            key=lens.key,
+            uid=lens.metadata.uid,
+            object=obj,
+            cluster=owner,
+            owner=cluster,
+            endpoint=Endpoint(endpoint.host, endpoint.port) if endpoint.host else None,
+            reported={one.type: one for one in lens.status.conditions},
+        )

@@ -1,0 +1,62 @@
+"""Infrastructure machines: the two questions that a provider answers.
+
+What is true of this machine now (`converge`), and is it gone yet (`release`). The SDK does the
+rest of the InfraMachine contract: `kapy.sdk.infra_machine_controller`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.kube import Key
+from kapy.sdk.answers import Provisioned, Released, Waiting
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineOrder(Generic[T]):
+    """One machine to make or unmake; read-only for the provider.
+
+    object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
+    machine: the owner, None when it is gone already. version: the Kubernetes version to run.
+    failure_domain: where the machine must be placed, "" for anywhere. bootstrap_data: what the
+    machine runs when it starts; empty in `release`. reported: the conditions of the last look.
+    """
+
+    key: Key
+    uid: str
+    object: T
+    cluster: Key
+    machine: Machine | None
+    control_plane: bool = False
+    version: str = ""
+    failure_domain: str = ""
+    bootstrap_data: bytes = field(default=b"", repr=False)
+    reported: Mapping[str, Condition] = field(default_factory=dict)
+
+
+class InfraMachineProvider(ABC, Generic[T]):
+    """Implement this to teach Cluster API a new kind of machine."""
+
+    @abstractmethod
+    async def converge(self, order: MachineOrder[T]) -> Provisioned | Waiting:
+        """Move one step towards the order, and say what is true. Called again and again."""
+
+    @abstractmethod
+    async def release(self, order: MachineOrder[T]) -> Released | Waiting:
+        """Move one step towards nothing. Must answer Released for a machine never made."""
+
+    def before_start(self, order: MachineOrder[T], reason: str) -> Sequence[Condition]:
+        """Conditions while the machine cannot be started yet, for what `reason` says.
+
+        reason: `WaitingForClusterInfrastructureReady`, `WaitingForControlPlaneInitialized` or
+        `WaitingForBootstrapData`. Without any, the Ready condition has the reason itself.
+        """
+        del order, reason
+        return ()

@@ -1,0 +1,239 @@
+"""The InfraMachine contract (v1beta2), kept for any provider of machines.
+
+Upstream's document: `providers/contracts/infra-machine.md`. In the order in which it happens:
+
+* an object without a Machine is left alone (and let go, when it is to be deleted);
+* the finalizer is stored before the provider is asked for anything;
+* nothing happens while the Cluster or the object is paused, and Paused says so;
+* the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
+* `spec.providerID` is stored before `status.initialization.provisioned`, which is never taken back;
+* deletion releases the machine, however far it got, and then removes the finalizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.embedded import MachineAddress
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Label, Reason
+from kapy.conditions import false, is_true, set_condition, true
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.engine.controller import Controller
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.meta import read
+from kapy.kube.names import Resource
+from kapy.sdk.answers import Provisioned, Released, Waiting
+from kapy.sdk.bootstrap_data import BootstrapData
+from kapy.sdk.failures import tell_failures
+from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
+from kapy.sdk.infra_machine_watches import InfraMachineWatches
+from kapy.sdk.lens import InfraMachineLens, lens_on
+from kapy.sdk.ownership import labelled_cluster, machine_key
+from kapy.sdk.readiness import report
+
+T = TypeVar("T")
+
+
+def add_infra_machine(
+    runtime: Runtime,
+    kind: type[Any] | Resource,
+    provider: InfraMachineProvider[Any],
+    *,
+    finalizer: str,
+    concurrency: int = 10,
+) -> Controller:
+    """Serve a kind of infrastructure machine; returns its controller, for further watches.
+
+    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
+    name of the provider's own.
+    """
+    resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    bootstrap = BootstrapData(runtime)
+    reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap)
+    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    InfraMachineWatches(runtime, resource, bootstrap.secrets).attach(controller)
+    return runtime.add(controller)
+
+
+class InfraMachines(Generic[T]):
+    """Reconciles the infrastructure machines of one kind."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        kind: type[Any] | Resource,
+        provider: InfraMachineProvider[T],
+        finalizer: str,
+        bootstrap: BootstrapData,
+    ) -> None:
+        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+        self._kind = kind
+        self._lens = lens_on(resource, InfraMachineLens)
+        self._provider = provider
+        self._finalizer = finalizer
+        self._runtime = runtime
+        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
+        self._infra = runtime.cache.informer(resource)
+        self._machines = runtime.cache.informer(Machine)
+        self._clusters = runtime.cache.informer(Cluster)
+        self._bootstrap = bootstrap
+
+    async def reconcile(self, key: Key) -> Result:
+        """Move one machine on."""
+        document = self._infra.raw(key)
+        if document is None:
+            return DONE
+        draft = Draft(self._runtime.client, self._lens, document)
+        machine = self._machine(draft.object)
+        cluster = self._cluster(draft.object, machine)
+        if draft.object.deleting:
+            return await self._deleting(draft, machine, cluster)
+        if machine is None or cluster is None:
+            return DONE  # core sets the owner reference, which changes the object
+        if self._finalizer not in draft.object.metadata.finalizers:
+            draft.object.metadata.finalizers.append(self._finalizer)
+            await draft.save()
+        result = DONE
+        if not is_paused(draft.object, cluster):
+            order = self._order(draft.before, machine, cluster)
+            result = await self._running(draft, order, machine, cluster)
+        await self._save(draft, cluster)
+        return result
+
+    async def _running(
+        self,
+        draft: Draft[InfraMachineLens],
+        order: MachineOrder[T],
+        machine: Machine,
+        cluster: Cluster,
+    ) -> Result:
+        reason = _not_yet(machine, cluster)
+        if reason:
+            conditions = self._provider.before_start(order, reason)
+            self._report(draft, conditions, false(ConditionType.READY, reason))
+            return DONE  # Machine, Cluster and Secret are watched
+        data = await self._bootstrap.read(_bootstrap_data(machine))
+        with tell_failures(self._events, draft.before, "FailedConverge"):
+            answer = await self._provider.converge(replace(order, bootstrap_data=data))
+        if isinstance(answer, Waiting):
+            return self._waiting(draft, answer, Reason.NOT_READY)
+        return await self._provisioned(draft, answer)
+
+    async def _provisioned(self, draft: Draft[InfraMachineLens], answer: Provisioned) -> Result:
+        if draft.object.spec.provider_id != answer.provider_id:
+            draft.object.spec.provider_id = answer.provider_id
+            # The identity first: a machine that is provisioned always has one. It also counts up
+            # the generation that the conditions then have seen.
+            await draft.save()
+        status = draft.object.status
+        status.initialization.provisioned = True
+        status.failure_domain = answer.failure_domain
+        status.addresses = [
+            MachineAddress(type=one.type, address=one.address) for one in answer.addresses
+        ]
+        self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
+        if answer.look_again is None:
+            return DONE
+        return requeue(after=answer.look_again, because=answer.because)
+
+    async def _deleting(
+        self,
+        draft: Draft[InfraMachineLens],
+        machine: Machine | None,
+        cluster: Cluster | None,
+    ) -> Result:
+        finalizers = draft.object.metadata.finalizers
+        if self._finalizer not in finalizers:
+            return DONE
+        if machine_key(draft.object.metadata) is None:
+            answer: Released | Waiting = Released()  # it was never anybody's: nothing was made
+        elif is_paused(draft.object, cluster):
+            await self._save(draft, cluster)
+            return DONE
+        else:
+            order = self._order(draft.before, machine, cluster)
+            with tell_failures(self._events, draft.before, "FailedRelease"):
+                answer = await self._provider.release(order)
+        if isinstance(answer, Released):
+            finalizers.remove(self._finalizer)
+            await draft.save()
+            return DONE
+        result = self._waiting(draft, answer, Reason.DELETING)
+        await self._save(draft, cluster)
+        return result
+
+    def _waiting(self, draft: Draft[InfraMachineLens], answer: Waiting, reason: str) -> Result:
+        ready = false(ConditionType.READY, reason, answer.because)
+        self._report(draft, answer.conditions, ready)
+        if answer.poll_after is None:
+            return DONE
+        return requeue(after=answer.poll_after, because=answer.because)
+
+    def _report(
+        self, draft: Draft[InfraMachineLens], conditions: Sequence[Condition], ready: Condition
+    ) -> None:
+        report(draft.object, conditions, ready, self._runtime.clock())
+
+    async def _save(self, draft: Draft[InfraMachineLens], cluster: Cluster | None) -> None:
+        paused = paused_condition(draft.object, cluster)
+        set_condition(draft.object, paused, self._runtime.clock())
+        await draft.save()
+
+    def _order(
+        self, document: Document, machine: Machine | None, cluster: Cluster | None
+    ) -> MachineOrder[T]:
+        metadata, key, kind = document["metadata"], Key.of(document), self._kind
+        labels = metadata.get("labels") or {}
+        owner = Key(key.namespace, labels.get(Label.CLUSTER_NAME, ""))
+        if machine is not None:
+            labels = machine.metadata.labels
+            owner = Key(key.namespace, machine.spec.cluster_name)
+        obj: Any = document if isinstance(kind, Resource) else read(document, kind)
+        return MachineOrder(
+            key=key,
+            uid=metadata["uid"],
+            object=obj,
+            cluster=owner if cluster is None else cluster.key,
+            machine=machine,
+            control_plane=Label.CONTROL_PLANE in labels,
+            version="" if machine is None else machine.spec.version,
+            failure_domain="" if machine is None else machine.spec.failure_domain,
+            reported={one.type: one for one in read(document, self._lens).status.conditions},
+        )
+
+    def _machine(self, obj: InfraMachineLens) -> Machine | None:
+        key = machine_key(obj.metadata)
+        return None if key is None else self._machines.get(key)
+
+    def _cluster(self, obj: InfraMachineLens, machine: Machine | None) -> Cluster | None:
+        key = labelled_cluster(obj.metadata)
+        if machine is not None:
+            key = Key(obj.metadata.namespace, machine.spec.cluster_name)
+        return None if key is None else self._clusters.get(key)
+
+
+def _not_yet(machine: Machine, cluster: Cluster) -> str:
+    """Why the machine cannot be started yet, as a reason; "" when it can."""
+    if not cluster.status.initialization.infrastructure_provisioned:
+        return Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
+    if machine.spec.bootstrap.data_secret_name is not None:
+        return ""
+    worker = Label.CONTROL_PLANE not in machine.metadata.labels
+    conditions = cluster.status.conditions
+    if worker and not is_true(conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
+        return Reason.WAITING_FOR_CONTROL_PLANE_INITIALIZED
+    return Reason.WAITING_FOR_BOOTSTRAP_DATA
+
+
+def _bootstrap_data(machine: Machine) -> Key:
+    name = machine.spec.bootstrap.data_secret_name
+    assert name is not None
+    return Key(machine.metadata.namespace, name)

@@ -1,0 +1,103 @@
+"""What wakes up an infrastructure machine: its Machine, its Cluster, its bootstrap data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Label
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller, own_key
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import Resource
+
+BY_CLUSTER: Final = "sdk/cluster"
+BY_BOOTSTRAP_DATA: Final = "sdk/bootstrap-data"
+
+
+class InfraMachineWatches:
+    """Maps changes around a machine to its key, and only those that can matter to it."""
+
+    def __init__(self, runtime: Runtime, resource: Resource, secrets: Informer[Document]) -> None:
+        self._resource = resource
+        self._infra = runtime.cache.informer(resource)
+        self._machines = runtime.cache.informer(Machine.RESOURCE)
+        self._clusters = runtime.cache.informer(Cluster.RESOURCE)
+        self._secrets = secrets
+
+    def attach(self, controller: Controller) -> None:
+        """Make the controller wake up."""
+        self._infra.add_index(BY_CLUSTER, _cluster_of)
+        self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
+        controller.watch(self._infra, own_key)
+        controller.watch(self._machines, self.of_machine)
+        controller.watch(self._clusters, self.of_cluster)
+        controller.watch(self._secrets, self.of_secret)
+
+    def of_machine(self, change: Change) -> Iterable[Key]:
+        """The infrastructure of a Machine whose wishes changed."""
+        if _is_update(change, _wishes):
+            return ()
+        return self._infra_of(change.document)
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """All machines of a Cluster that was paused, resumed, or let its machines start."""
+        if _is_update(change, _gates):
+            return ()
+        cluster = Key.of(change.document)
+        return [Key.of(one) for one in self._infra.indexed(BY_CLUSTER, str(cluster))]
+
+    def of_secret(self, change: Change) -> Iterable[Key]:
+        """The machines that boot with a Secret that came (it does not change under them)."""
+        if change.old is not None:
+            return ()
+        secret = Key.of(change.document)
+        machines = self._machines.indexed(BY_BOOTSTRAP_DATA, str(secret))
+        return [key for machine in machines for key in self._infra_of(machine)]
+
+    def _infra_of(self, machine: Document) -> Iterable[Key]:
+        reference = (machine.get("spec") or {}).get("infrastructureRef") or {}
+        wanted = (self._resource.group, self._resource.kind)
+        if (reference.get("apiGroup"), reference.get("kind")) != wanted:
+            return ()
+        return (Key(machine["metadata"]["namespace"], reference["name"]),)
+
+
+def _is_update(change: Change, seen: Any) -> bool:
+    """Whether an object was written without a change of what is `seen` of it."""
+    if change.old is None or change.new is None:
+        return False
+    return bool(seen(change.old) == seen(change.new))
+
+
+def _wishes(machine: Document) -> Any:
+    return machine.get("spec"), machine["metadata"].get("labels")
+
+
+def _gates(cluster: Document) -> Any:
+    status = cluster.get("status") or {}
+    initialized = next(
+        (
+            one["status"]
+            for one in status.get("conditions") or ()
+            if one["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
+        ),
+        "",
+    )
+    provisioned = (status.get("initialization") or {}).get("infrastructureProvisioned")
+    return (cluster.get("spec") or {}).get("paused"), provisioned, initialized
+
+
+def _cluster_of(infra: Document) -> Iterable[str]:
+    metadata = infra["metadata"]
+    name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
+    return (str(Key(metadata["namespace"], name)),) if name else ()
+
+
+def _bootstrap_data_of(machine: Document) -> Iterable[str]:
+    bootstrap = (machine.get("spec") or {}).get("bootstrap") or {}
+    name = bootstrap.get("dataSecretName")
+    return (str(Key(machine["metadata"]["namespace"], name)),) if name else ()

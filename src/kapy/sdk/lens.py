@@ -1,0 +1,71 @@
+"""The fields of a provider's object that the contracts name, and no others.
+
+The SDK reads and writes a provider's object through these Structs, whatever else the object has:
+what is written is a difference, so all other fields survive.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar, TypeVar
+
+from msgspec import field
+
+from kapy.api.condition import Condition
+from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress
+from kapy.kube.meta import Object
+from kapy.kube.model import Model
+from kapy.kube.names import Resource
+
+L = TypeVar("L", bound=Object)
+
+
+class Initialization(Model):
+    """`status.initialization`: set once, never taken back."""
+
+    provisioned: bool | None = None
+
+
+class InfraMachineSpec(Model):
+    provider_id: str = field(default="", name="providerID")
+
+
+class InfraMachineStatus(Model):
+    conditions: list[Condition] = field(default_factory=list)
+    initialization: Initialization = field(default_factory=Initialization)
+    addresses: list[MachineAddress] = field(default_factory=list)
+    failure_domain: str = ""
+
+
+class InfraMachineLens(Object):
+    """An infrastructure machine as its contract sees it."""
+
+    RESOURCE: ClassVar[Resource]
+
+    spec: InfraMachineSpec = field(default_factory=InfraMachineSpec)
+    status: InfraMachineStatus = field(default_factory=InfraMachineStatus)
+
+
+class InfraClusterSpec(Model):
+    control_plane_endpoint: APIEndpoint = field(default_factory=APIEndpoint)
+
+
+class InfraClusterStatus(Model):
+    conditions: list[Condition] = field(default_factory=list)
+    initialization: Initialization = field(default_factory=Initialization)
+    failure_domains: list[FailureDomain] = field(default_factory=list)
+
+
+class InfraClusterLens(Object):
+    """The infrastructure of a cluster as its contract sees it."""
+
+    RESOURCE: ClassVar[Resource]
+
+    spec: InfraClusterSpec = field(default_factory=InfraClusterSpec)
+    status: InfraClusterStatus = field(default_factory=InfraClusterStatus)
+
+
+@cache
+def lens_on(resource: Resource, lens: type[L]) -> type[L]:
+    """The lens for one provider's kind."""
+    return type(f"{resource.kind}Lens", (lens,), {"RESOURCE": resource, "__module__": __name__})

@@ -1,0 +1,44 @@
+"""Whose a provider's object is: its Machine, its Cluster. Core sets the references."""
+
+from __future__ import annotations
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.names import CLUSTER_GROUP, Annotation, Label
+from kapy.kube import Key
+from kapy.kube.meta import Object, ObjectMeta, OwnerReference
+from kapy.kube.names import split_api_version
+
+
+def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:
+    """The reference to an owner of one of core's kinds, in whatever version it was written."""
+    wanted = kind.RESOURCE.kind
+    for reference in metadata.owner_references:
+        if reference.kind == wanted and split_api_version(reference.api_version)[0] == (
+            CLUSTER_GROUP
+        ):
+            return reference
+    return None
+
+
+def machine_key(metadata: ObjectMeta) -> Key | None:
+    """The Machine that owns the object, None when no reference is set (yet)."""
+    reference = owner_of_kind(metadata, Machine)
+    return None if reference is None else Key(metadata.namespace, reference.name)
+
+
+def cluster_key(metadata: ObjectMeta) -> Key | None:
+    """The Cluster that owns the object, None when no reference is set (yet)."""
+    reference = owner_of_kind(metadata, Cluster)
+    return None if reference is None else Key(metadata.namespace, reference.name)
+
+
+def labelled_cluster(metadata: ObjectMeta) -> Key | None:
+    """The Cluster that the object's label names."""
+    name = metadata.labels.get(Label.CLUSTER_NAME)
+    return Key(metadata.namespace, name) if name else None
+
+
+def is_externally_managed(metadata: ObjectMeta) -> bool:
+    """Whether somebody outside looks after the object (contract: externally managed)."""
+    return Annotation.MANAGED_BY in metadata.annotations

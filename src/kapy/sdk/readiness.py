@@ -1,0 +1,29 @@
+"""The Ready condition of a provider's object, from what the provider reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions import Conditioned, Merge, reasons, set_condition, summary
+
+_MERGE: Final = Merge(reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY))
+
+
+def report(
+    obj: Conditioned, conditions: Sequence[Condition], otherwise: Condition | None, now: datetime
+) -> None:
+    """Write the provider's conditions and the Ready that sums them up.
+
+    otherwise: the Ready condition where the provider reports no conditions; None leaves it out.
+    """
+    for condition in conditions:
+        set_condition(obj, condition, now)
+    if conditions:
+        types = [condition.type for condition in conditions]
+        otherwise = summary(obj, ConditionType.READY, types, merge=_MERGE)
+    if otherwise is not None:
+        set_condition(obj, otherwise, now)
