@@ -20,14 +20,16 @@ class Types:
     """The merge types of one kind in one version.
 
     typed: the kind is one of Kubernetes' own, which a real server keeps as Go structs: a null
-    never stays in it, and an empty list of managedFields resets them.
+    never stays in it, and an empty list of managedFields resets them. zero: what an object is
+    before it is there (the fields that such a struct always writes).
     """
 
-    __slots__ = ("root", "typed")
+    __slots__ = ("root", "typed", "zero")
 
-    def __init__(self, root: MapType, *, typed: bool) -> None:
+    def __init__(self, root: MapType, *, typed: bool, zero: Document | None = None) -> None:
         self.root = root
         self.typed = typed
+        self.zero = zero or {}
 
     @classmethod
     def of_schema(cls, schema: Document) -> Types:
@@ -35,10 +37,13 @@ class Types:
         return cls(type_of_kind(schema), typed=False)
 
     @classmethod
-    def of_struct(cls, structs: Structs, name: str) -> Types:
-        """Of a kind of Kubernetes' own, from the facts about its structs (see `apply.structs`)."""
+    def of_struct(cls, structs: Structs, name: str, *, zero: Document) -> Types:
+        """Of a kind of Kubernetes' own, from the facts about its structs (see `apply.structs`).
+
+        zero: the document of its zero value.
+        """
         found = StructTypes(structs).struct(name)
-        return cls(MapType({**found.members, **_OBJECT}), typed=True)
+        return cls(MapType({**found.members, **_OBJECT}), typed=True, zero=zero)
 
     @classmethod
     def deduced(cls) -> Types:

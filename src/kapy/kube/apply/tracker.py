@@ -78,7 +78,7 @@ class Tracker:
         resets them, anything else replaces them; a subresource's request cannot say anything.
         Never raises: whether the entries are valid is checked elsewhere.
         """
-        before = _bare(live) if live is not None else _nothing(new)
+        before = _bare(live) if live is not None else self._nothing(new)
         metadata = new["metadata"]
         found = self._stated(live, metadata.get("managedFields"), write)
         if not found and live is not None and live["metadata"].get("uid"):
@@ -111,11 +111,11 @@ class Tracker:
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
         types = self._types[write.api_version]
-        before = _bare(live) if live is not None else _nothing(applied)
+        before = _bare(live) if live is not None else self._nothing(applied)
         found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
         if not found and live is not None:
             first = Write(_BEFORE_FIRST_APPLY, write.api_version, write.time)
-            found = self._updated(_nothing(live), before, found, first)
+            found = self._updated(self._nothing(live), before, found, first)
         own = write.identity(applies=True)
         last = found.get(own)
         after: Document = merged(types.root, before, applied)
@@ -302,6 +302,11 @@ class Tracker:
         kept = union(_all(types, pruned), with_named(types.root, fields))
         return whole, without(types.root, whole, difference(_all(types, whole), kept))
 
+    def _nothing(self, like: Document) -> Document:
+        """What an object is before it is there."""
+        api_version = like["apiVersion"]
+        return {**self._types[api_version].zero, "apiVersion": api_version, "kind": like["kind"]}
+
     def _as(self, document: Document, version: str) -> Document:
         return document if document["apiVersion"] == version else self._convert(document, version)
 
@@ -321,10 +326,6 @@ def _foreign(found: Managers, version: str) -> bool:
 
 def _renamed(document: Document, api_version: str) -> Document:
     return {**document, "apiVersion": api_version}
-
-
-def _nothing(like: Document) -> Document:
-    return {"apiVersion": like["apiVersion"], "kind": like["kind"]}
 
 
 def _bare(document: Document) -> Document:

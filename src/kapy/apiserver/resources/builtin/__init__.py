@@ -8,14 +8,17 @@ from kapy.apiserver.resources.builtin.strategies import strategy_of
 from kapy.apiserver.resources.builtin.table import ROWS, Row
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.schemas import ObjectSchema
-from kapy.apiserver.resources.structs import facts, struct_of
+from kapy.apiserver.resources.structs import decoder, facts, struct_of
 from kapy.kube.apply import Types
 from kapy.kube.names import Resource
 
 
 def _types(resource: Resource) -> dict[str, Types]:
     struct = struct_of(resource.group, resource.version, resource.kind)
-    types = Types.of_struct(facts()["structs"], struct) if struct else Types.deduced()
+    if not struct:
+        return {resource.api_version: Types.deduced()}
+    zero = decoder(struct)({}, None, [])
+    types = Types.of_struct(facts()["structs"], struct, zero=zero)
     return {resource.api_version: types}
 
 
