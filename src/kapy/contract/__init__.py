@@ -1,1 +1,70 @@
-"""What core may read from provider objects, and nothing else."""
+"""What core may read from provider objects, and nothing else.
+
+One table per contract: `InfraCluster`, `InfraMachine`, `BootstrapConfig`, `ControlPlane` and their
+templates. A table is a view of a document; it knows both contract versions. `External` finds and
+reads the documents.
+"""
+
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.crd_names import crd_name
+from kapy.contract.errors import (
+    ContractError,
+    FieldProblem,
+    MissingField,
+    NoContract,
+    NotServed,
+    WrongType,
+)
+from kapy.contract.external import External, Reference, owner_keys
+from kapy.contract.failure_domains import pick_fewest, pick_most
+from kapy.contract.fields import CURRENT, Field, Version, View, fields_of
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.contract.resolve import Resolved, resolved, version_priority
+from kapy.contract.templates import (
+    BootstrapConfigTemplate,
+    ControlPlaneTemplate,
+    InfraClusterTemplate,
+    InfraMachineTemplate,
+    Template,
+    cloned,
+)
+
+__all__ = [
+    "CURRENT",
+    "Absent",
+    "BootstrapConfig",
+    "BootstrapConfigTemplate",
+    "ContractError",
+    "ControlPlane",
+    "ControlPlaneTemplate",
+    "External",
+    "Field",
+    "FieldProblem",
+    "Found",
+    "InfraCluster",
+    "InfraClusterTemplate",
+    "InfraMachine",
+    "InfraMachineTemplate",
+    "MissingField",
+    "NoContract",
+    "NotServed",
+    "Observed",
+    "Reference",
+    "Resolved",
+    "Template",
+    "Unreadable",
+    "Version",
+    "View",
+    "WrongType",
+    "cloned",
+    "crd_name",
+    "fields_of",
+    "owner_keys",
+    "pick_fewest",
+    "pick_most",
+    "resolved",
+    "version_priority",
+]

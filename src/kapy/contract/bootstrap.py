@@ -1,0 +1,20 @@
+"""The BootstrapConfig contract: one line per rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.contract.fields import View, boolean, text
+
+
+class BootstrapConfig(View):
+    """What core reads of what makes a machine's boot data."""
+
+    __slots__ = ()
+
+    READY_CONDITION: Final = "Ready"
+
+    data_secret_created = boolean("status.initialization.dataSecretCreated", v1beta1="status.ready")
+    data_secret_name = text("status.dataSecretName")
+    failure_reason = text("status.failureReason")
+    failure_message = text("status.failureMessage")

@@ -1,0 +1,96 @@
+"""The ControlPlane contract: one line per rule, and what follows from several of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.contract import values
+from kapy.contract.errors import WrongType
+from kapy.contract.fields import Field, Version, View, boolean, integer, items, text
+from kapy.kube.version import InvalidVersion, compare, parse_tolerant
+from kapy.kube.version import Version as KubernetesVersion
+
+_TEMPLATE = "spec.machineTemplate"
+
+
+class ControlPlane(View):
+    """What core reads of a control plane provider's object."""
+
+    __slots__ = ()
+
+    AVAILABLE_CONDITION: Final = "Available"
+
+    control_plane_endpoint = Field("spec.controlPlaneEndpoint", values.endpoint)
+    version = text("spec.version")
+    replicas = integer("spec.replicas")
+    rollout_after = Field("spec.rollout.after", values.time)
+
+    machine_metadata = Field(f"{_TEMPLATE}.metadata", values.template_meta)
+    infrastructure_ref = Field(f"{_TEMPLATE}.spec.infrastructureRef", values.reference)
+    node_drain_timeout = integer(f"{_TEMPLATE}.spec.deletion.nodeDrainTimeoutSeconds")
+    node_volume_detach_timeout = integer(
+        f"{_TEMPLATE}.spec.deletion.nodeVolumeDetachTimeoutSeconds"
+    )
+    node_deletion_timeout = integer(f"{_TEMPLATE}.spec.deletion.nodeDeletionTimeoutSeconds")
+    readiness_gates = Field(
+        f"{_TEMPLATE}.spec.readinessGates",
+        items(values.readiness_gate),
+        v1beta1=f"{_TEMPLATE}.readinessGates",
+    )
+    taints = Field(f"{_TEMPLATE}.spec.taints", items(values.taint), v1beta1=f"{_TEMPLATE}.taints")
+
+    initialized = boolean(
+        "status.initialization.controlPlaneInitialized", v1beta1="status.initialized"
+    )
+    external_managed = boolean("status.externalManagedControlPlane")
+    selector = text("status.selector")
+    status_version = text("status.version")
+    status_versions = Field("status.versions", items(values.status_version))
+    status_replicas = integer("status.replicas")
+    ready_replicas = integer("status.readyReplicas")
+    available_replicas = integer("status.availableReplicas")
+    unavailable_replicas = integer("status.unavailableReplicas")
+    up_to_date_replicas = integer("status.upToDateReplicas", v1beta1="status.updatedReplicas")
+    failure_reason = text("status.failureReason")
+    failure_message = text("status.failureMessage")
+
+    @property
+    def current_version(self) -> str | None:
+        """The oldest version that runs, None while nothing runs yet."""
+        versions = self.status_versions
+        return versions[0].version if versions else self.status_version
+
+    @property
+    def is_provisioning(self) -> bool:
+        """Whether no machine runs yet."""
+        return not self.current_version
+
+    @property
+    def is_upgrading(self) -> bool:
+        """Whether a newer version is wanted than one of those that run."""
+        wanted = _parsed("spec.version", ControlPlane.version.require(self))
+        versions = self.status_versions
+        if versions:
+            running = [_parsed("status.versions", one.version) for one in versions]
+        elif self.status_version:
+            running = [_parsed("status.version", self.status_version)]
+        else:
+            return False
+        return any(compare(wanted, one, build_tags=True) >= 1 for one in running)
+
+    @property
+    def is_scaling(self) -> bool:
+        """Whether not as many machines as wanted are there, up to date, ready and available."""
+        wanted = ControlPlane.replicas.require(self)
+        available = self.available_replicas
+        if self.contract is Version.V1BETA1:
+            available = wanted - (self.unavailable_replicas or 0)
+        counts = (self.status_replicas, self.up_to_date_replicas, self.ready_replicas, available)
+        return any(count != wanted for count in counts)
+
+
+def _parsed(path: str, version: str) -> KubernetesVersion:
+    try:
+        return parse_tolerant(version)
+    except InvalidVersion as error:
+        raise WrongType(path, f'"{version}" is no version: {error}') from None

@@ -1,0 +1,47 @@
+"""Which failure domain gets the next machine, and which one gives a machine away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from random import Random
+
+
+def pick_fewest(
+    domains: Sequence[str],
+    machines: Iterable[str],
+    up_to_date: Iterable[str],
+    *,
+    random: Random | None = None,
+) -> str:
+    """The domain with the fewest up-to-date machines, then with the fewest machines; "" if there
+    is no domain.
+
+    domains: names of those to choose from. machines, up_to_date: the failure domain of each
+    machine. random: decides between equals; without it the first in `domains` wins.
+    """
+    if not domains:
+        return ""
+    all_, first = Counter(machines), Counter(up_to_date)
+    return min(_mixed(domains, random), key=lambda name: (first[name], all_[name]))
+
+
+def pick_most(
+    domains: Sequence[str],
+    machines: Iterable[str],
+    eligible: Iterable[str],
+    *,
+    random: Random | None = None,
+) -> str:
+    """The domain with the most eligible machines, then with the most machines; "" if none of
+    `domains` has an eligible one.
+    """
+    all_, first = Counter(machines), Counter(eligible)
+    candidates = [name for name in domains if first[name]]
+    if not candidates:
+        return ""
+    return max(_mixed(candidates, random), key=lambda name: (first[name], all_[name]))
+
+
+def _mixed(domains: Sequence[str], random: Random | None) -> Sequence[str]:
+    return domains if random is None else random.sample(domains, len(domains))

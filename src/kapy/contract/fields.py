@@ -1,0 +1,181 @@
+"""Contract fields as descriptors.
+
+Read through a view and you get the value; read from the class and you get the field itself, which
+knows its path in each contract version (for messages, for documentation, for the SDK that writes
+it). A view has no setters: core never writes to an object that a provider owns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Final, Generic, TypeVar, overload
+
+from kapy.contract.errors import MissingField, WrongType
+from kapy.kube import Document
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Version(str, Enum):
+    """Contract versions that this release understands."""
+
+    V1BETA1 = "v1beta1"
+    V1BETA2 = "v1beta2"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+CURRENT: Final = Version.V1BETA2
+
+
+class View:
+    """One provider object seen through one contract version. The document is shared: read only."""
+
+    __slots__ = ("contract", "document")
+
+    def __init__(self, document: Document, contract: Version = CURRENT) -> None:
+        self.document = document
+        self.contract = contract
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`."""
+        name: str = self.document["metadata"]["name"]
+        return name
+
+    @property
+    def kind(self) -> str:
+        """The object's kind, "" if the document does not say it."""
+        kind: str = self.document.get("kind", "")
+        return kind
+
+    @property
+    def deleting(self) -> bool:
+        """Whether deletion was asked for."""
+        return bool(self.document["metadata"].get("deletionTimestamp"))
+
+
+class Field(Generic[T]):
+    """One optional field of a contract; None means that the provider has not set it.
+
+    path: where it stands (dots). v1beta1: where it stood in that contract, if elsewhere.
+    decode: makes the value of what stands there; raises TypeError when it cannot.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        decode: Callable[[Any], T],
+        *,
+        v1beta1: str | None = None,
+        decode_v1beta1: Callable[[Any], T] | None = None,
+    ) -> None:
+        self._paths = {Version.V1BETA1: v1beta1 or path, Version.V1BETA2: path}
+        self._parts = {version: tuple(one.split(".")) for version, one in self._paths.items()}
+        self._decoders = {
+            Version.V1BETA1: decode_v1beta1 or decode,
+            Version.V1BETA2: decode,
+        }
+        self.name = path.rpartition(".")[2]
+
+    def __set_name__(self, owner: type[View], name: str) -> None:
+        self.name = name
+
+    def path(self, contract: Version = CURRENT) -> str:
+        """Where the field stands in objects of a contract version."""
+        return self._paths[contract]
+
+    def require(self, view: View) -> T:
+        """The value; MissingField when the provider has not set it."""
+        value = self.read(view)
+        if value is None:
+            raise MissingField(self.path(view.contract))
+        return value
+
+    def read(self, view: View) -> T | None:
+        """The value, or None. Raises WrongType when something else stands there."""
+        contract = view.contract
+        node: Any = view.document
+        parts = self._parts[contract]
+        for depth, part in enumerate(parts):
+            if not isinstance(node, dict):
+                raise WrongType(".".join(parts[:depth]), f"expected an object, got {kind_of(node)}")
+            node = node.get(part)
+            if node is None:
+                return None
+        try:
+            return self._decoders[contract](node)
+        except TypeError as error:
+            raise WrongType(self._paths[contract], str(error)) from None
+
+    @overload
+    def __get__(self, view: None, owner: type[View]) -> Field[T]: ...
+    @overload
+    def __get__(self, view: View, owner: type[View]) -> T | None: ...
+    def __get__(self, view: View | None, owner: type[View]) -> Field[T] | T | None:
+        return self if view is None else self.read(view)
+
+
+def fields_of(view: type[View]) -> dict[str, Field[Any]]:
+    """The fields of a contract, by name: its rules as a table."""
+    return {
+        name: field
+        for one in reversed(view.__mro__)
+        for name, field in vars(one).items()
+        if isinstance(field, Field)
+    }
+
+
+def boolean(path: str, *, v1beta1: str | None = None) -> Field[bool]:
+    """A field that holds true or false."""
+    return Field(path, _boolean, v1beta1=v1beta1)
+
+
+def text(path: str, *, v1beta1: str | None = None) -> Field[str]:
+    """A field that holds a string."""
+    return Field(path, _text, v1beta1=v1beta1)
+
+
+def integer(path: str, *, v1beta1: str | None = None) -> Field[int]:
+    """A field that holds a whole number."""
+    return Field(path, _integer, v1beta1=v1beta1)
+
+
+def items(decode: Callable[[Any], U]) -> Callable[[Any], Sequence[U]]:
+    """Decodes a list, each item with `decode`."""
+
+    def decode_all(value: Any) -> Sequence[U]:
+        if not isinstance(value, list):
+            raise TypeError(f"expected a list, got {kind_of(value)}")
+        return [decode(item) for item in value]
+
+    return decode_all
+
+
+def kind_of(value: object) -> str:
+    """What JSON calls a value's type."""
+    names = {bool: "boolean", int: "integer", float: "number", str: "string"}
+    if value is None:
+        return "null"
+    return names.get(type(value), "object" if isinstance(value, dict) else "list")
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"expected a boolean, got {kind_of(value)}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a string, got {kind_of(value)}")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected an integer, got {kind_of(value)}")
+    return value

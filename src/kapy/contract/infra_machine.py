@@ -1,0 +1,24 @@
+"""The InfraMachine contract: one line per rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.contract.fields import Field, View, boolean, items, text
+from kapy.contract.values import address
+
+
+class InfraMachine(View):
+    """What core reads of a machine's infrastructure."""
+
+    __slots__ = ()
+
+    READY_CONDITION: Final = "Ready"
+
+    provider_id = text("spec.providerID")
+    provisioned = boolean("status.initialization.provisioned", v1beta1="status.ready")
+    failure_domain = text("status.failureDomain")
+    spec_failure_domain = text("spec.failureDomain")
+    addresses = Field("status.addresses", items(address))
+    failure_reason = text("status.failureReason")
+    failure_message = text("status.failureMessage")

@@ -1,0 +1,63 @@
+"""From a reference by group and kind to the resource that is served, and its contract version.
+
+A CRD says with labels which of its versions implement which contract:
+`cluster.x-k8s.io/v1beta2: v1beta2_v1beta3`. The newest contract that core understands wins, and
+of its versions the newest one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from kapy.api.names import CLUSTER_GROUP
+from kapy.contract.crd_names import crd_name
+from kapy.contract.errors import NoContract
+from kapy.contract.fields import Version
+from kapy.kube import Document
+from kapy.kube.names import GroupKind, Resource
+
+_NEWEST_FIRST: Final = (Version.V1BETA2, Version.V1BETA1)
+_OVERVIEW: Final = (
+    "https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview.html#api-version-labels"
+)
+_KUBE_VERSION: Final = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
+_STAGES: Final = {"alpha": 0, "beta": 1, None: 2}
+
+
+class Resolved(NamedTuple):
+    """Where objects of a kind are served, and how they are to be read."""
+
+    resource: Resource
+    contract: Version
+
+
+def resolved(kind: GroupKind, crd: Document) -> Resolved:
+    """What the CRD of a kind says about it. Raises NoContract."""
+    metadata, spec = crd["metadata"], crd.get("spec") or {}
+    labels = metadata.get("labels") or {}
+    for contract in _NEWEST_FIRST:
+        versions = labels.get(f"{CLUSTER_GROUP}/{contract}")
+        if versions:
+            newest = max(versions.split("_"), key=version_priority)
+            plural = (spec.get("names") or {}).get("plural") or metadata["name"].partition(".")[0]
+            namespaced = spec.get("scope", "Namespaced") == "Namespaced"
+            return Resolved(
+                Resource(kind.group, newest, plural, kind.kind, namespaced=namespaced), contract
+            )
+    known = " ".join(_NEWEST_FIRST)
+    raise NoContract(
+        f'cannot find any versions matching contract versions "[{known}]" for CRD '
+        f"{metadata.get('name') or crd_name(*kind)} as contract version label(s) are either "
+        f"missing or empty (see {_OVERVIEW})"
+    )
+
+
+def version_priority(version: str) -> tuple[int, int, int, int, str]:
+    """Sort key of API versions: v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > anything else."""
+    match = _KUBE_VERSION.fullmatch(version)
+    if match is None:
+        # Of versions that are not spelled as Kubernetes', the alphabetically first one is newest.
+        return 0, 0, 0, 0, "".join(chr(0x10FFFF - ord(one)) for one in version)
+    major, stage, minor = match.groups()
+    return 1, _STAGES[stage], int(major), int(minor or 0), ""

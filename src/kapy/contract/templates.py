@@ -1,0 +1,104 @@
+"""Templates of provider objects: what their contract says, and cloning one.
+
+A template is an object with `spec.template`; the objects made of it have the template's kind
+without "Template".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kapy.api.names import Annotation, Label
+from kapy.contract.errors import WrongType
+from kapy.contract.fields import Field, View, kind_of
+from kapy.contract.values import template_meta
+from kapy.kube import Document
+from kapy.kube.meta import OwnerReference
+from kapy.kube.model import encode
+from kapy.kube.names import GroupKind, split_api_version
+
+SUFFIX: Final = "Template"
+
+
+class Template(View):
+    """What core reads of any template."""
+
+    __slots__ = ()
+
+    metadata = Field("spec.template.metadata", template_meta)
+
+
+class InfraMachineTemplate(Template):
+    """A template of infrastructure machines. `status.capacity` is for autoscalers."""
+
+    __slots__ = ()
+
+
+class InfraClusterTemplate(Template):
+    """A template of infrastructure clusters."""
+
+    __slots__ = ()
+
+
+class BootstrapConfigTemplate(Template):
+    """A template of bootstrap configurations."""
+
+    __slots__ = ()
+
+
+class ControlPlaneTemplate(Template):
+    """A template of control planes."""
+
+    __slots__ = ()
+
+    machine_metadata = Field("spec.template.spec.machineTemplate.metadata", template_meta)
+
+
+def cloned(
+    template: Document,
+    *,
+    name: str,
+    namespace: str,
+    cluster_name: str,
+    owner: OwnerReference | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Document:
+    """A new object made of a template; shares the parts of `spec` with it.
+
+    The labels and annotations given win over the template's own; the object says what it was
+    cloned from. Raises WrongType when `spec.template` is no object.
+    """
+    inner = (template.get("spec") or {}).get("template") or {}
+    if not isinstance(inner, dict):
+        raise WrongType("spec.template", f"expected an object, got {kind_of(inner)}")
+    group, _ = split_api_version(template["apiVersion"])
+    given: dict[str, Any] = inner.get("metadata") or {}
+    metadata: Document = {
+        key: value for key, value in given.items() if key not in _NEVER_FROM_TEMPLATE
+    }
+    metadata["name"] = name
+    metadata["namespace"] = namespace
+    metadata["labels"] = {
+        **(given.get("labels") or {}),
+        **(labels or {}),
+        Label.CLUSTER_NAME: cluster_name,
+    }
+    metadata["annotations"] = {
+        **(given.get("annotations") or {}),
+        **(annotations or {}),
+        Annotation.CLONED_FROM_NAME: template["metadata"]["name"],
+        Annotation.CLONED_FROM_GROUP_KIND: str(GroupKind(group, template["kind"])),
+    }
+    if owner is not None:
+        metadata["ownerReferences"] = [encode(owner)]
+    return {
+        **inner,
+        "apiVersion": inner.get("apiVersion") or template["apiVersion"],
+        "kind": inner.get("kind") or template["kind"].removesuffix(SUFFIX),
+        "metadata": metadata,
+    }
+
+
+_NEVER_FROM_TEMPLATE: Final = frozenset({"resourceVersion", "finalizers", "uid", "selfLink"})

@@ -1,0 +1,99 @@
+"""Values that contract fields hold, decoded with care."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from msgspec import ValidationError
+
+from kapy.api.embedded import (
+    APIEndpoint,
+    ContractVersionedObjectReference,
+    FailureDomain,
+    MachineAddress,
+    MachineReadinessGate,
+    MachineTaint,
+    StatusVersion,
+    TemplateMeta,
+)
+from kapy.api.times import moment
+from kapy.contract.fields import kind_of
+from kapy.kube.model import Model, decode
+
+M = TypeVar("M", bound=Model)
+
+
+def endpoint(value: Any) -> APIEndpoint:
+    """Host and port of a control plane; one or both may still be missing."""
+    return _decoded(value, APIEndpoint)
+
+
+def address(value: Any) -> MachineAddress:
+    """One address of a machine."""
+    return _decoded(value, MachineAddress)
+
+
+def reference(value: Any) -> ContractVersionedObjectReference:
+    """A reference by group, kind and name."""
+    return _decoded(value, ContractVersionedObjectReference)
+
+
+def template_meta(value: Any) -> TemplateMeta:
+    """Labels and annotations of what is made of a template."""
+    return _decoded(value, TemplateMeta)
+
+
+def status_version(value: Any) -> StatusVersion:
+    """A version, and how many machines run it."""
+    return _decoded(value, StatusVersion)
+
+
+def readiness_gate(value: Any) -> MachineReadinessGate:
+    """One more condition that counts for readiness."""
+    return _decoded(value, MachineReadinessGate)
+
+
+def taint(value: Any) -> MachineTaint:
+    """A taint for the Nodes of machines."""
+    return _decoded(value, MachineTaint)
+
+
+def time(value: Any) -> datetime:
+    """A moment."""
+    try:
+        return moment(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"expected a time, got {kind_of(value)}") from None
+
+
+def failure_domains(value: Any) -> Sequence[FailureDomain]:
+    """The list form (v1beta2), by name; what is not said to be for control planes is not."""
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, got {kind_of(value)}")
+    return _by_name([_decoded(one, FailureDomain) for one in value])
+
+
+def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
+    """The map form (v1beta1): name → controlPlane and attributes."""
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, got {kind_of(value)}")
+    return _by_name(
+        [_decoded({**(one or {}), "name": name}, FailureDomain) for name, one in value.items()]
+    )
+
+
+def _by_name(domains: list[FailureDomain]) -> Sequence[FailureDomain]:
+    for one in domains:
+        one.control_plane = bool(one.control_plane)
+    return sorted(domains, key=lambda one: one.name)
+
+
+def _decoded(value: Any, kind: type[M]) -> M:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, got {kind_of(value)}")
+    try:
+        return decode(value, kind)
+    except ValidationError as error:
+        raise TypeError(str(error)) from None
