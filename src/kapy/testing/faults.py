@@ -1,0 +1,178 @@
+"""Faults on the way to a server, played from a seed.
+
+    faulty = Faults(server.transport(ADMIN), Rates(lost_answer=0.05, watch_breaks=0.1), seed=7)
+    runtime = Runtime.on(faulty, clock=clock)
+    ...
+    faulty.calm()          # from here on everything works: now the plane must converge
+
+A fault happens before the server saw the request, or after it acted on it; both look the same to
+who asked. The same seed and the same requests give the same faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.errors import (
+    ApiError,
+    Conflict,
+    Expired,
+    ServerError,
+    TooManyRequests,
+    Unreachable,
+)
+from kapy.kube.http import Reply, Request, Transport
+
+_WRITES: Final = {"POST", "PUT", "PATCH", "DELETE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How likely each fault is, per request (those of a watch: on opening and after each event).
+
+    lost_request: no answer, nothing was done. lost_answer: no answer, but it was done. conflict:
+    409 for an update or a patch. throttled: 429 with Retry-After of a second. broken: 500.
+    watch_breaks: the stream ends with an error. watch_expires: the stream ends with 410.
+    stale_list: a list as it was some time ago. delay: at most so many seconds before and after.
+    """
+
+    lost_request: float = 0.0
+    lost_answer: float = 0.0
+    conflict: float = 0.0
+    throttled: float = 0.0
+    broken: float = 0.0
+    watch_breaks: float = 0.0
+    watch_expires: float = 0.0
+    stale_list: float = 0.0
+    delay: float = 0.0
+
+
+BAD_DAY: Final = Rates(
+    lost_request=0.03,
+    lost_answer=0.03,
+    conflict=0.05,
+    throttled=0.03,
+    broken=0.03,
+    watch_breaks=0.03,
+    watch_expires=0.01,
+    stale_list=0.1,
+    delay=0.05,
+)
+"""Every fault now and then."""
+
+CALM: Final = Rates()
+
+
+class Faults:
+    """A transport on which things go wrong; `happened` counts what did."""
+
+    def __init__(self, transport: Transport, rates: Rates = BAD_DAY, *, seed: int = 0) -> None:
+        self.transport = transport
+        self.over_network = bool(getattr(transport, "over_network", False))
+        self.rates = rates
+        self.happened: Counter[str] = Counter()
+        self._random = Random(seed)
+        self._lists: dict[tuple[str, str], list[Reply]] = {}
+
+    def calm(self) -> None:
+        """No more faults from now on."""
+        self.rates = CALM
+
+    async def __call__(self, request: Request) -> Reply:
+        rates = self.rates
+        await self._pause(rates.delay)
+        error = self._before(request)
+        if isinstance(error, Unreachable):
+            raise error
+        if isinstance(error, ApiError):
+            return _failure(error)
+        reply = await self.transport(request)
+        await self._pause(rates.delay)
+        if "watch" in request.query and reply.status < 400:
+            return Reply(reply.status, _FaultyEvents(reply.body, self), reply.headers)
+        if self._happens("lost answer", rates.lost_answer):
+            raise Unreachable("the answer was lost")
+        return self._perhaps_stale(request, reply)
+
+    async def aclose(self) -> None:
+        """Close the wrapped transport, if it is one that can be."""
+        close = getattr(self.transport, "aclose", None)
+        if close is not None:
+            await close()
+
+    def _before(self, request: Request) -> Unreachable | ApiError | None:
+        rates = self.rates
+        if self._happens("lost request", rates.lost_request):
+            return Unreachable("the request was lost")
+        if request.method in ("PUT", "PATCH") and self._happens("conflict", rates.conflict):
+            return Conflict("the object has been modified; please apply your changes again")
+        if self._happens("throttled", rates.throttled):
+            return TooManyRequests("too many requests, please try again later", retry_after=1.0)
+        if self._happens("broken", rates.broken):
+            return ServerError("etcdserver: request timed out")
+        return None
+
+    def _perhaps_stale(self, request: Request, reply: Reply) -> Reply:
+        """Lists may come from a server that lags behind; single reads are never stale."""
+        if request.method in _WRITES or reply.status != 200 or not _is_list(reply):
+            return reply
+        known = self._lists.setdefault((request.path, str(sorted(request.query.items()))), [])
+        known.append(reply)
+        del known[:-3]
+        if len(known) > 1 and self._happens("stale list", self.rates.stale_list):
+            return known[0]
+        return reply
+
+    def _happens(self, fault: str, rate: float) -> bool:
+        if rate <= 0 or self._random.random() >= rate:
+            return False
+        self.happened[fault] += 1
+        return True
+
+    async def _pause(self, longest: float) -> None:
+        if longest > 0:
+            await asyncio.sleep(self._random.random() * longest)
+
+    def watch_fault(self) -> Unreachable | Document | None:
+        """What happens to a watch now: it breaks, it gets an ERROR event, or nothing."""
+        if self._happens("watch breaks", self.rates.watch_breaks):
+            return Unreachable("the watch broke")
+        if self._happens("watch expires", self.rates.watch_expires):
+            return {"type": "ERROR", "object": Expired("too old resource version").status()}
+        return None
+
+
+class _FaultyEvents:
+    def __init__(self, events: Any, faults: Faults) -> None:
+        self._events = events
+        self._faults = faults
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        fault = self._faults.watch_fault()
+        if isinstance(fault, Unreachable):
+            raise fault
+        if fault is not None:
+            return fault
+        event: Document = await self._events.__anext__()
+        return event
+
+    async def aclose(self) -> None:
+        await self._events.aclose()
+
+
+def _is_list(reply: Reply) -> bool:
+    return isinstance(reply.body, dict) and isinstance(reply.body.get("items"), list)
+
+
+def _failure(error: ApiError) -> Reply:
+    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+    return Reply(error.code, error.status(), headers)

@@ -1,0 +1,115 @@
+"""Documents that cannot be changed: whoever mutates a shared document fails on the spot.
+
+    client = Client(Frozen(server.transport(ADMIN)))
+
+Frozen maps and lists are still dicts and lists for whoever reads, encodes or decodes them; a
+`copy.deepcopy`, `{**document}` or `msgspec.convert` gives a copy that can be changed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterator
+from typing import Any, Final, NoReturn
+
+from kapy.kube import Document
+from kapy.kube.http import Reply, Request, Transport
+
+REMEMBERED: Final = 10_000
+
+
+class SharedDocumentChanged(TypeError):
+    """Code changed a document that others read too."""
+
+
+def _refuse(*_: Any, **__: Any) -> NoReturn:
+    raise SharedDocumentChanged(
+        "a document that was read is shared and must not be changed: copy it first"
+    )
+
+
+class FrozenDict(dict[str, Any]):
+    """A map that cannot be changed."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse
+    __ior__ = _refuse
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: copy.deepcopy(value, memo) for key, value in self.items()}
+
+
+class FrozenList(list[Any]):
+    """A list that cannot be changed."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = append = clear = extend = insert = pop = remove = _refuse
+    reverse = sort = __iadd__ = __imul__ = _refuse
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [copy.deepcopy(value, memo) for value in self]
+
+
+def freeze(value: Any) -> Any:
+    """A deep copy of a document that cannot be changed; what is frozen already stays itself."""
+    if isinstance(value, FrozenDict | FrozenList):
+        return value
+    if isinstance(value, dict):
+        return FrozenDict({key: freeze(one) for key, one in value.items()})
+    if isinstance(value, list):
+        return FrozenList([freeze(one) for one in value])
+    return value
+
+
+class Frozen:
+    """A transport whose answers and events are frozen; closing it closes what it wraps."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.over_network = bool(getattr(transport, "over_network", False))
+        # By identity, with the original kept so that its identity stays its own: the server hands
+        # out the same document many times, and it would be a copy each time.
+        self._frozen: dict[int, tuple[Document, Document]] = {}
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self.transport(request)
+        body = reply.body
+        if isinstance(body, dict):
+            items = body.get("items")
+            if isinstance(items, list):
+                shared = {**body, "items": FrozenList([self._once(item) for item in items])}
+                return Reply(reply.status, freeze(shared), reply.headers)
+            return Reply(reply.status, self._once(body), reply.headers)
+        if isinstance(body, bytes) or "watch" not in request.query:
+            return reply
+        return Reply(reply.status, _FrozenEvents(body, self._once), reply.headers)
+
+    async def aclose(self) -> None:
+        """Close the wrapped transport, if it is one that can be."""
+        close = getattr(self.transport, "aclose", None)
+        if close is not None:
+            await close()
+
+    def _once(self, document: Document) -> Document:
+        known = self._frozen.get(id(document))
+        if known is None:
+            if len(self._frozen) >= REMEMBERED:
+                self._frozen.clear()
+            known = self._frozen[id(document)] = (document, freeze(document))
+        return known[1]
+
+
+class _FrozenEvents:
+    def __init__(self, events: Any, once: Any) -> None:
+        self._events = events
+        self._once = once
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        event = await self._events.__anext__()
+        return {**event, "object": self._once(event["object"])}
+
+    async def aclose(self) -> None:
+        await self._events.aclose()

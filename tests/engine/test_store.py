@@ -1,0 +1,142 @@
+"""Whatever order news arrives in, a store ends with the truth and never goes back in time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kapy.client.stream import Event
+from kapy.engine.store import Change, Store, is_gone
+from kapy.kube import Document, Key
+from kapy.kube.selectors import parse_labels
+
+Write = tuple[str, str]
+
+
+class History:
+    """All states of a server's collection: each write makes the next resourceVersion."""
+
+    def __init__(self, writes: list[Write]) -> None:
+        self.events: list[Event] = []
+        self.states: list[dict[str, Document]] = [{}]
+        uids = 0
+        for version, (verb, name) in enumerate(writes, start=1):
+            objects = dict(self.states[-1])
+            old = objects.get(name)
+            if verb == "delete":
+                if old is not None:
+                    del objects[name]
+                    self.events.append(Event("DELETED", self._document(old, version, "")))
+            else:
+                uids += old is None
+                uid = old["metadata"]["uid"] if old else f"u{uids}"
+                new = self._document({"metadata": {"name": name, "uid": uid}}, version, verb)
+                objects[name] = new
+                self.events.append(Event("MODIFIED" if old else "ADDED", new))
+            self.states.append(objects)
+
+    def _document(self, base: Document, version: int, label: str) -> Document:
+        metadata = {**base["metadata"], "resourceVersion": str(version)}
+        if label:
+            metadata["labels"] = {"app": label}
+        return {"metadata": metadata}
+
+    def labelled(self, label: str) -> tuple[list[Event], list[dict[str, Document]]]:
+        """The events and states as a watch with a label selector shows them."""
+
+        def has(document: Document | None) -> bool:
+            labels = (document or {"metadata": {}})["metadata"].get("labels") or {}
+            return bool(labels.get("app") == label)
+
+        events, shown = [], dict[str, Document]()
+        for event in self.events:
+            name = event.document["metadata"]["name"]
+            if event.type != "DELETED" and has(event.document):
+                events.append(Event("MODIFIED" if name in shown else "ADDED", event.document))
+                shown[name] = event.document
+            elif shown.pop(name, None) is not None:
+                events.append(Event("DELETED", event.document))
+        states = [{name: one for name, one in state.items() if has(one)} for state in self.states]
+        return events, states
+
+
+writes = st.lists(
+    st.tuples(st.sampled_from(["red", "blue", "delete"]), st.sampled_from("abc")), max_size=12
+)
+
+
+@given(writes, st.data())
+def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data: Any) -> None:
+    history = History(done)
+    label = data.draw(st.sampled_from(["", "red"]))
+    events, states = history.labelled(label) if label else (history.events, history.states)
+    store = Store(parse_labels(f"app={label}") if label else None)
+    changes: list[Change] = []
+    store.subscribe(changes.append)
+    answers = (
+        data.draw(st.lists(st.sampled_from(history.events), max_size=6))
+        if done and history.events
+        else []
+    )
+    watched = 0
+    store.replace(list(states[0].values()), "0")
+    for step in data.draw(st.lists(st.sampled_from("wal"), max_size=20)):
+        if step == "w" and watched < len(events):
+            store.take(events[watched])
+            watched += 1
+        elif step == "a" and answers:
+            store.observe(answers.pop().document)
+        elif step == "l":
+            version = data.draw(st.integers(0, len(done)))
+            store.replace(list(states[version].values()), str(version))
+            watched = sum(
+                int(one.document["metadata"]["resourceVersion"]) <= version for one in events
+            )
+    for event in events[watched:]:
+        store.take(event)
+    truth = {Key("", name): document for name, document in states[-1].items()}
+    assert store.objects == truth
+    _never_back_in_time(changes)
+    _a_closed_account(changes, truth)
+
+
+def _never_back_in_time(changes: list[Change]) -> None:
+    last: defaultdict[str, int] = defaultdict(int)
+    for change in changes:
+        if change.new is not None:
+            metadata = change.new["metadata"]
+            version = int(metadata["resourceVersion"])
+            assert version > last[metadata["uid"]]
+            last[metadata["uid"]] = version
+
+
+def _a_closed_account(changes: list[Change], truth: dict[Key, Document]) -> None:
+    """Replaying the changes gives what the store holds: each `old` is the `new` before it."""
+    shown: dict[Key, Document] = {}
+    for change in changes:
+        key = Key.of(change.document)
+        assert shown.pop(key, None) == change.old
+        if change.new is not None:
+            shown[key] = change.new
+    assert shown == truth
+
+
+@pytest.mark.parametrize(
+    ("document", "gone"),
+    [
+        ({"metadata": {}}, False),
+        ({"metadata": {"deletionTimestamp": "t"}}, True),
+        ({"metadata": {"deletionTimestamp": ""}}, True),
+        ({"metadata": {"deletionTimestamp": "t", "finalizers": ["x"]}}, False),
+        ({"metadata": {"deletionTimestamp": "t", "finalizers": []}}, True),
+        ({"metadata": {"deletionTimestamp": "t", "deletionGracePeriodSeconds": 30}}, False),
+        ({"metadata": {"deletionTimestamp": "t", "deletionGracePeriodSeconds": 0}}, True),
+        ({"metadata": {"deletionTimestamp": "t"}, "spec": {"finalizers": ["kubernetes"]}}, False),
+    ],
+)
+def test_what_nothing_holds_any_more_is_gone(document: Document, gone: bool) -> None:
+    assert is_gone(document) is gone

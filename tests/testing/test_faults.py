@@ -1,0 +1,79 @@
+"""Faults happen as often as they are told to, and the same way for the same seed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.kube import Key
+from kapy.kube.errors import ApiError, Conflict, Expired, KapyError, Unreachable
+from kapy.testing.faults import BAD_DAY, Faults, Rates
+from tests.engine.fake_server import WIDGETS, FakeServer, widget
+
+KEY = Key("default", "a")
+
+
+async def test_a_lost_request_did_nothing_and_a_lost_answer_did() -> None:
+    server = FakeServer()
+    with pytest.raises(Unreachable):
+        await Client(Faults(server, Rates(lost_request=1))).create(WIDGETS, widget("a"))
+    assert server.objects == {}
+    with pytest.raises(Unreachable):
+        await Client(Faults(server, Rates(lost_answer=1))).create(WIDGETS, widget("a"))
+    assert len(server.objects) == 1
+
+
+async def test_only_changes_of_what_is_there_conflict() -> None:
+    client = Client(Faults(FakeServer(), Rates(conflict=1)))
+    await client.create(WIDGETS, widget("a"))
+    await client.get(WIDGETS, KEY)
+    with pytest.raises(Conflict):
+        await client.patch(WIDGETS, KEY, {"spec": {}})
+
+
+async def test_throttling_says_how_long_and_is_over_when_it_is_calm() -> None:
+    faults = Faults(FakeServer(), Rates(throttled=1))
+    client = Client(faults)
+    with pytest.raises(ApiError) as caught:
+        await client.list(WIDGETS)
+    assert caught.value.retry_after == 1.0
+    faults.calm()
+    await client.list(WIDGETS)
+
+
+async def test_a_stale_list_is_one_that_was_true_before() -> None:
+    client = Client(Faults(FakeServer(), Rates(stale_list=1)))
+    assert (await client.list(WIDGETS)).items == []
+    await client.create(WIDGETS, widget("a"))
+    assert (await client.list(WIDGETS)).items == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "error"), [(Rates(watch_breaks=1), Unreachable), (Rates(watch_expires=1), Expired)]
+)
+async def test_watches_end_in_the_way_that_was_asked_for(
+    rates: Rates, error: type[Exception]
+) -> None:
+    client = Client(Faults(FakeServer(), rates))
+    async with client.watch(WIDGETS, resource_version="10") as events:
+        with pytest.raises(error):
+            await anext(events)
+
+
+async def test_the_same_seed_gives_the_same_day() -> None:
+    async def day(seed: int) -> list[str]:
+        client = Client(Faults(FakeServer(), BAD_DAY, seed=seed))
+        came = []
+        for number in range(200):
+            try:
+                await client.create(WIDGETS, widget(f"w{number}"))
+                came.append("made")
+            except KapyError as error:
+                came.append(type(error).__name__)
+        return [*came, str(asyncio.get_running_loop().time())]
+
+    one, again, other = await day(1), await day(1), await day(2)
+    assert one[:-1] == again[:-1] != other[:-1]
+    assert {"made", "Unreachable", "ServerError"} <= set(one)
