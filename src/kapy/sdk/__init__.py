@@ -9,6 +9,12 @@ from kapy import conditions
 from kapy._aio.clock import Clock
 from kapy.client.client import Client, Listed
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.external import External, owner_keys
+from kapy.contract.failure_domains import pick_fewest, pick_most
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.contract.templates import InfraMachineTemplate, cloned
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.draft import Draft
@@ -32,6 +38,7 @@ from kapy.sdk.infra_machine_controller import add_infra_machine
 
 __all__ = [
     "DONE",
+    "Absent",
     "Address",
     "Cache",
     "Change",
@@ -39,27 +46,38 @@ __all__ = [
     "Clock",
     "ClusterOrder",
     "ClusterProvisioned",
+    "ControlPlane",
     "Controller",
     "Draft",
     "Endpoint",
+    "External",
+    "Found",
     "Informer",
     "InfraClusterProvider",
+    "InfraMachine",
     "InfraMachineProvider",
+    "InfraMachineTemplate",
     "Listed",
     "MachineOrder",
     "NotYet",
+    "Observed",
     "Provisioned",
     "Recorder",
     "Released",
     "Result",
     "Runtime",
+    "Unreadable",
     "Waiting",
     "add_infra_cluster",
     "add_infra_machine",
+    "cloned",
     "conditions",
     "is_paused",
     "own_key",
+    "owner_keys",
     "paused_condition",
+    "pick_fewest",
+    "pick_most",
     "requeue",
     "run_phases",
 ]

@@ -38,7 +38,7 @@ def cluster_configuration_file(
     api_server |= _without_empty({"certSANs": source.get("apiServer", {}).get("certSANs")})
     if old and surroundings.health_check_seconds is not None:
         api_server["timeoutForControlPlane"] = _seconds(surroundings.health_check_seconds)
-    document = {
+    document: Document = {
         "apiServer": api_server,
         "controllerManager": _component(source.get("controllerManager", {}), old=old),
         "dns": _only(source.get("dns", {}), "imageRepository", "imageTag"),
@@ -71,7 +71,7 @@ def init_configuration_file(configuration: Document, kubernetes_version: str) ->
     """kubeadm's InitConfiguration as YAML. Raises UnsupportedVersion."""
     api_version = kubeadm_api_version(kubernetes_version)
     old = api_version == V1BETA3
-    document = {
+    document: Document = {
         "localAPIEndpoint": _endpoint(configuration.get("localAPIEndpoint", {})),
         "nodeRegistration": _registration(configuration.get("nodeRegistration", {}), old=old),
     }

@@ -1,0 +1,103 @@
+"""What wakes the bootstrap controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from kapy.api.cluster import Cluster
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Label
+from kapy.kube import Document, Key
+from kapy.providers.kubeadm.bootstrap.control_plane import ControlPlanes
+from kapy.providers.kubeadm.bootstrap.initlock import InitLock
+from kapy.providers.kubeadm.bootstrap.reconcile import Reconciler
+from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Tools
+from kapy.providers.kubeadm.bootstrap.tokens import Tokens
+from kapy.providers.kubeadm.keychain import Keychain
+from kapy.remote.connections import Connections
+from kapy.sdk import Change, Controller, Runtime
+
+_BY_CLUSTER = "kubeadmconfigs-by-cluster"
+
+
+def add_to(
+    runtime: Runtime,
+    remote: Connections,
+    *,
+    token_life: timedelta = TOKEN_LIFE,
+    concurrency: int = 10,
+) -> Controller:
+    """Run the kubeadm bootstrap provider in `runtime`."""
+    tools = Tools(
+        runtime,
+        remote,
+        Keychain.of(runtime),
+        InitLock.of(runtime),
+        Tokens(token_life),
+        ControlPlanes.of(runtime).version,
+    )
+    controller = Controller("kubeadmconfig", Reconciler(tools).reconcile, concurrency=concurrency)
+    cache = runtime.cache
+    configs = cache.informer(KubeadmConfig.RESOURCE)
+    configs.add_index(_BY_CLUSTER, _cluster_of)
+
+    def of_cluster(cluster: Key) -> Iterable[Key]:
+        found = configs.indexed(_BY_CLUSTER, str(cluster))
+        return [Key.of(config) for config in found]
+
+    def of_changed_cluster(change: Change) -> Iterable[Key]:
+        same = change.old is not None and change.new is not None
+        if same and _matters(change.old) == _matters(change.new):
+            return ()
+        return of_cluster(Key.of(change.document))
+
+    def of_machine(change: Change) -> Iterable[Key]:
+        document = change.document
+        if change.new is None:
+            # It may have held the init lock.
+            cluster = Key(document["metadata"]["namespace"], document["spec"]["clusterName"])
+            return of_cluster(cluster)
+        if change.old is not None and _booted(change.old) == _booted(document):
+            return ()
+        reference = document["spec"]["bootstrap"].get("configRef") or {}
+        if reference.get("kind") != KubeadmConfig.RESOURCE.kind:
+            return ()
+        return (Key(document["metadata"]["namespace"], reference["name"]),)
+
+    controller.watch(configs)
+    controller.watch(cache.informer(Machine), of_machine)
+    controller.watch(cache.informer(Cluster), of_changed_cluster)
+    remote.subscribe(lambda cluster: _enqueue(controller, of_cluster(cluster)))
+    return runtime.add(controller)
+
+
+def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:
+    for key in keys:
+        controller.enqueue(key)
+
+
+def _cluster_of(config: Document) -> Iterable[str]:
+    metadata = config["metadata"]
+    name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
+    return (str(Key(metadata["namespace"], name)),) if name else ()
+
+
+def _matters(cluster: Document | None) -> Any:
+    """What of a Cluster a KubeadmConfig depends on."""
+    assert cluster is not None
+    status = cluster.get("status") or {}
+    initialized = [
+        one["status"]
+        for one in status.get("conditions") or []
+        if one["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
+    ]
+    infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
+    return cluster.get("spec"), initialized, infrastructure
+
+
+def _booted(machine: Document) -> Any:
+    """What of a Machine its KubeadmConfig depends on."""
+    return machine["spec"], (machine.get("status") or {}).get("nodeRef")

@@ -1,0 +1,151 @@
+"""Making boot data: for `kubeadm init`, for joining control plane machines, for workers.
+
+What is filled into the KubeadmConfig (the token above all) is written before the boot data that
+uses it, so that an attempt that breaks off between the two is continued with the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kapy.api.cluster import NetworkRanges
+from kapy.api.core_v1 import Taint
+from kapy.api.kubeadm import JoinControlPlane
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.pki import KeyPair
+from kapy.providers.kubeadm.bootstrap import cloudinit, data_secret
+from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of, fill_in
+from kapy.providers.kubeadm.bootstrap.machine_setup import machine_setup
+from kapy.providers.kubeadm.bootstrap.scope import Scope
+from kapy.providers.kubeadm.certificates import (
+    Certificate,
+    certificate_files,
+    ensure_complete,
+    init_certificates,
+    join_certificates,
+    worker_certificates,
+)
+from kapy.providers.kubeadm.configuration import (
+    Surroundings,
+    cluster_configuration_file,
+    init_configuration_file,
+    join_configuration_file,
+)
+from kapy.remote.secrets import CLUSTER_CA
+
+UNINITIALIZED: Final = Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")
+"""Keeps workloads from a node until the core has labelled it."""
+
+
+class NotAWorker(KapyError):
+    """A worker's KubeadmConfig is one of a control plane machine."""
+
+
+async def init(scope: Scope) -> None:
+    """Boot data of the machine that runs `kubeadm init`."""
+    spec, version = scope.config.spec, scope.machine.spec.version
+    if not spec.cluster_configuration.control_plane_endpoint:
+        spec.cluster_configuration.control_plane_endpoint = endpoint_of(scope.cluster)
+    configuration = encode(spec.cluster_configuration)
+    cluster_file = cluster_configuration_file(configuration, version, _surroundings(scope))
+    init_file = init_configuration_file(encode(spec.init_configuration), version)
+    await scope.draft.save()
+    certificates = init_certificates(configuration)
+    pairs = await _init_pairs(scope, certificates)
+    scope.certificates_available()
+    setup = await machine_setup(scope, certificate_files(certificates, pairs))
+    data = cloudinit.init_control_plane(setup, cluster_file, init_file)
+    await data_secret.store(scope, data)
+
+
+async def join_control_plane(scope: Scope) -> None:
+    """Boot data of another control plane machine."""
+    join = scope.config.spec.join_configuration
+    if join.control_plane is None:
+        join.control_plane = JoinControlPlane()
+    certificates = join_certificates(encode(scope.config.spec.cluster_configuration))
+    pairs = await _join_pairs(scope, certificates)
+    await _prepare_join(scope, pairs)
+    file = join_configuration_file(encode(join), scope.machine.spec.version)
+    setup = await machine_setup(scope, certificate_files(certificates, pairs))
+    await data_secret.store(scope, cloudinit.join_control_plane(setup, file))
+
+
+async def join_worker(scope: Scope) -> None:
+    """Boot data of a worker. Raises NotAWorker."""
+    join = scope.config.spec.join_configuration
+    pairs = await _join_pairs(scope, worker_certificates(join.ca_cert_path))
+    await _prepare_join(scope, pairs)
+    if join.control_plane is not None:
+        raise NotAWorker(
+            "Machine is a Worker, but JoinConfiguration.ControlPlane is set in the KubeadmConfig"
+            " object"
+        )
+    configuration = _with_uninitialized_taint(encode(join))
+    file = join_configuration_file(configuration, scope.machine.spec.version)
+    setup = await machine_setup(scope, ())
+    await data_secret.store(scope, cloudinit.join_worker(setup, file))
+
+
+async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
+    """The authorities; a control plane object makes them, else (a standalone machine) we do."""
+    keychain, cluster = scope.tools.keychain, scope.cluster
+    try:
+        if cluster.spec.control_plane_ref is not None:
+            kept = await keychain.find(cluster.key, certificates)
+        else:
+            owner = owner_reference(scope.config, controller=True, block_deletion=True)
+            kept = await keychain.find_or_make(cluster.key, certificates, owner)
+    except KapyError:
+        scope.certificates_unknown()
+        raise
+    return {purpose: one.pair for purpose, one in kept.items()}
+
+
+async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
+    try:
+        kept = await scope.tools.keychain.find(scope.cluster.key, certificates)
+        pairs = {purpose: one.pair for purpose, one in kept.items()}
+        ensure_complete(certificates, pairs)
+    except KapyError:
+        scope.certificates_unknown()
+        raise
+    return pairs
+
+
+async def _prepare_join(scope: Scope, pairs: dict[str, KeyPair]) -> None:
+    await fill_in(scope, pairs[CLUSTER_CA])
+    await scope.draft.save()
+    scope.certificates_available()
+
+
+def _with_uninitialized_taint(join: Document) -> Document:
+    """The taint is only for the machine, not for the KubeadmConfig."""
+    registration = join.get("nodeRegistration") or {}
+    taints = registration.get("taints") or []
+    wanted = encode(UNINITIALIZED)
+    if any(all(one.get(k) == v for k, v in wanted.items()) for one in taints):
+        return join
+    return {**join, "nodeRegistration": {**registration, "taints": [*taints, wanted]}}
+
+
+def _surroundings(scope: Scope) -> Surroundings:
+    """What kubeadm's ClusterConfiguration takes from the Cluster and the Machine."""
+    network = scope.cluster.spec.cluster_network
+    timeouts = scope.config.spec.init_configuration.timeouts
+    return Surroundings(
+        kubernetes_version=scope.machine.spec.version or None,
+        cluster_name=scope.cluster.metadata.name,
+        dns_domain=network.service_domain or None,
+        service_subnet=_joined(network.services),
+        pod_subnet=_joined(network.pods),
+        health_check_seconds=timeouts.control_plane_component_health_check_seconds,
+    )
+
+
+def _joined(ranges: NetworkRanges | None) -> str | None:
+    return ",".join(ranges.cidr_blocks) or None if ranges is not None else None

@@ -1,0 +1,97 @@
+"""The lock by which exactly one machine of a cluster runs `kubeadm init`.
+
+It is the ConfigMap `<cluster>-lock`, which names the Machine that holds it; creating it is taking
+it. Upstream's form, so that two programs of either kind exclude each other.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.names import Label
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import CONFIG_MAPS
+from kapy.sdk import Client, Informer, Runtime
+
+_INFORMATION: Final = "lock-information"
+
+
+class InitLock:
+    """The init locks of all clusters."""
+
+    def __init__(
+        self, client: Client, locks: Informer[Document], machines: Informer[Machine]
+    ) -> None:
+        self._client = client
+        self._locks = locks
+        self._machines = machines
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> InitLock:
+        """Locks that are read through the runtime's cache."""
+        locks = runtime.cache.informer(CONFIG_MAPS, labels=Label.CLUSTER_NAME)
+        return cls(runtime.client, locks, runtime.cache.informer(Machine))
+
+    async def take(self, cluster: Cluster, machine: Machine) -> bool:
+        """Whether `machine` holds the lock now.
+
+        A lock whose holder is gone is released; whoever is told of that may try again.
+        """
+        lock = self._locks.raw(_key(cluster))
+        if lock is not None:
+            holder = _holder(lock)
+            if holder == machine.metadata.name:
+                return True
+            if self._machines.raw(Key(cluster.metadata.namespace, holder)) is None:
+                await self.release(cluster)
+            else:
+                return False
+        try:
+            await self._client.create(CONFIG_MAPS, _lock(cluster, machine))
+        except AlreadyExists:
+            return False
+        return True
+
+    async def release(self, cluster: Cluster) -> None:
+        """Let go of the lock, whoever holds it; nothing when nobody does."""
+        if self._locks.raw(_key(cluster)) is None:
+            return
+        try:
+            await self._client.delete(CONFIG_MAPS, _key(cluster))
+        except NotFound:
+            return
+
+
+def _key(cluster: Cluster) -> Key:
+    return Key(cluster.metadata.namespace, f"{cluster.metadata.name}-lock")
+
+
+def _lock(cluster: Cluster, machine: Machine) -> Document:
+    key = _key(cluster)
+    information = json.dumps({"machineName": machine.metadata.name}, separators=(",", ":"))
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": key.name,
+            "namespace": key.namespace,
+            "labels": {Label.CLUSTER_NAME: cluster.metadata.name},
+            "ownerReferences": [encode(owner_reference(cluster))],
+        },
+        "data": {_INFORMATION: information},
+    }
+
+
+def _holder(lock: Document) -> str:
+    """The name of the Machine that holds the lock, "" when it cannot be told."""
+    try:
+        information: Any = json.loads((lock.get("data") or {}).get(_INFORMATION, ""))
+    except ValueError:
+        return ""
+    return str(information.get("machineName", "")) if isinstance(information, dict) else ""

@@ -1,0 +1,112 @@
+"""What a KubeadmConfig asks of the machine besides kubeadm, with everything it refers to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS
+from kapy.kube.version import parse_tolerant
+from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
+from kapy.providers.kubeadm.bootstrap.discovery import kubeconfig_file
+from kapy.providers.kubeadm.bootstrap.scope import Scope
+from kapy.providers.kubeadm.template import BadTemplate, rendered
+from kapy.remote.secrets import secret_value
+
+
+class Unresolved(KapyError):
+    """Something that the KubeadmConfig refers to cannot be had."""
+
+
+async def machine_setup(scope: Scope, certificate_files: Sequence[Document]) -> MachineSetup:
+    """The setup, certificate files first. Raises Unresolved; the condition says why too."""
+    spec = scope.config.spec
+    try:
+        files = await _files(scope)
+    except KapyError as error:
+        scope.data_not_available(f"Failed to prepare spec.files: {error}")
+        raise
+    try:
+        users = await _users(scope)
+    except KapyError:
+        scope.data_not_available("Failed to read password from secrets for spec.users")
+        raise
+    discovery = spec.join_configuration.discovery.file
+    kubeconfig = kubeconfig_file(discovery) if discovery is not None else None
+    if kubeconfig is not None:
+        files.append(kubeconfig)
+    return MachineSetup(
+        files=[*certificate_files, *files],
+        boot_commands=spec.boot_commands,
+        pre_kubeadm_commands=spec.pre_kubeadm_commands,
+        post_kubeadm_commands=spec.post_kubeadm_commands,
+        users=users,
+        ntp=encode(spec.ntp) or None,
+        disk_setup=encode(spec.disk_setup) or None,
+        mounts=spec.mounts,
+        verbosity="" if spec.verbosity is None else f"--v {spec.verbosity}",
+    )
+
+
+async def _files(scope: Scope) -> list[Document]:
+    files = []
+    for given in scope.config.spec.files:
+        file = encode(given)
+        source = given.content_from
+        if source is not None:
+            file.pop("contentFrom", None)
+            file["content"] = await _secret_text(
+                scope, source.secret.name, source.secret.key, "file"
+            )
+        if file.pop("contentFormat", "") == "Template":
+            file["content"] = _rendered(file, await _template_data(scope))
+        files.append(file)
+    return files
+
+
+def _rendered(file: Document, data: Document) -> str:
+    try:
+        return rendered(file.get("content", ""), data)
+    except BadTemplate as error:
+        raise Unresolved(
+            f'failed to render templates: failed to parse template for file "{file["path"]}":'
+            f" {error}"
+        ) from error
+
+
+async def _template_data(scope: Scope) -> Document:
+    """What templates may use: the version of the control plane, where it has one."""
+    version = await scope.tools.control_plane_version(scope.cluster)
+    if not version:
+        return {}
+    return {"controlPlane": {"version": f"v{parse_tolerant(version)}"}}
+
+
+async def _users(scope: Scope) -> list[Document]:
+    users = []
+    for given in scope.config.spec.users:
+        user = encode(given)
+        source = given.passwd_from
+        if source is not None:
+            user.pop("passwdFrom", None)
+            user["passwd"] = await _secret_text(
+                scope, source.secret.name, source.secret.key, "passwd"
+            )
+        users.append(user)
+    return users
+
+
+async def _secret_text(scope: Scope, name: str, key: str, what: str) -> str:
+    where = Key(scope.config.metadata.namespace, name)
+    try:
+        secret = await scope.tools.runtime.client.get(SECRETS, where)
+    except NotFound as error:
+        raise Unresolved(f"failed to resolve {what} source: secret not found: {where}") from error
+    value = secret_value(secret, key)
+    if value is None:
+        raise Unresolved(
+            f'failed to resolve {what} source: secret references non-existent secret key: "{key}"'
+        )
+    return value.decode("utf-8", "replace")

@@ -1,0 +1,147 @@
+"""etcd of a workload cluster, as its own HTTP/JSON gateway speaks (`/v3/cluster/member/list` …).
+
+The gateway's spelling is proto3 JSON: 64 bit numbers are decimal strings, and what has its zero
+value is left out. Errors are `{"error", "code", "message"}` with an HTTP status.
+
+* EtcdUnreachable   no way to this etcd (no transport, no answer)
+* EtcdError         etcd answered with an error
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.http import Request, Transport
+from kapy.remote.connections import Kubeconfig
+
+EtcdDial: TypeAlias = Callable[[Kubeconfig, str], Transport]
+"""How the etcd on a node is reached: the cluster's kubeconfig and the node's name.
+
+The transport is asked with requests to the gateway's paths whose bodies are documents. Raises
+EtcdUnreachable when there is no way.
+"""
+
+NO_ALARM: Final = "NONE"
+
+
+class EtcdUnreachable(KapyError):
+    """There is no way to this etcd, or nobody answers there."""
+
+
+class EtcdError(KapyError):
+    """etcd refused a call; the message is etcd's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an etcd cluster; `name` is empty until it has started."""
+
+    id: int
+    name: str
+    is_learner: bool = False
+    peer_urls: tuple[str, ...] = ()
+    client_urls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something wrong with one member: NOSPACE or CORRUPT."""
+
+    member_id: int
+    kind: str
+
+
+class Etcd(Protocol):
+    """What the control plane does with etcd. Every call raises EtcdUnreachable or EtcdError."""
+
+    async def leader(self) -> int:
+        """The ID of the member that leads, as the asked member sees it; 0 when none does."""
+
+    async def members(self) -> Sequence[Member]:
+        """All members; needs a quorum."""
+
+    async def alarms(self) -> Sequence[Alarm]:
+        """All alarms; needs a quorum."""
+
+    async def remove_member(self, member: int) -> None:
+        """Take a member out of the cluster."""
+
+    async def move_leader(self, to: int) -> None:
+        """Hand leadership over; only the leader may be asked."""
+
+
+class EtcdGateway:
+    """etcd behind a transport that carries the gateway's requests."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def leader(self) -> int:
+        answer = await self._ask("/v3/maintenance/status", {})
+        return int(answer.get("leader", 0))
+
+    async def members(self) -> Sequence[Member]:
+        answer = await self._ask("/v3/cluster/member/list", {"linearizable": True})
+        return [_member(one) for one in answer.get("members") or ()]
+
+    async def alarms(self) -> Sequence[Alarm]:
+        answer = await self._ask("/v3/maintenance/alarm", {"action": "GET"})
+        found = [
+            Alarm(int(one.get("memberID", 0)), one.get("alarm", NO_ALARM))
+            for one in answer.get("alarms") or ()
+        ]
+        return [alarm for alarm in found if alarm.kind != NO_ALARM]
+
+    async def remove_member(self, member: int) -> None:
+        await self._ask("/v3/cluster/member/remove", {"ID": str(member)})
+
+    async def move_leader(self, to: int) -> None:
+        await self._ask("/v3/maintenance/transfer-leadership", {"targetID": str(to)})
+
+    async def _ask(self, path: str, body: Document) -> Document:
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        try:
+            reply = await self._transport(Request("POST", path, headers=headers, body=body))
+        except Unreachable as error:
+            raise EtcdUnreachable(str(error)) from error
+        answer = _document(reply.body)
+        if reply.status >= 400:
+            raise EtcdError(str(answer.get("message") or answer.get("error") or reply.status))
+        return answer
+
+
+def member_named(members: Iterable[Member], name: str) -> Member | None:
+    """The member of that name (kubeadm calls a member like its node)."""
+    return next((member for member in members if member.name == name), None)
+
+
+def member_names(members: Iterable[Member]) -> list[str]:
+    """What members are called in messages."""
+    return [one.name or f"name not set yet for member with id {one.id}" for one in members]
+
+
+def _member(source: Document) -> Member:
+    return Member(
+        id=int(source.get("ID", 0)),
+        name=source.get("name", ""),
+        is_learner=bool(source.get("isLearner", False)),
+        peer_urls=tuple(source.get("peerURLs") or ()),
+        client_urls=tuple(source.get("clientURLs") or ()),
+    )
+
+
+def _document(body: Any) -> Document:
+    if isinstance(body, dict):
+        return body
+    try:
+        found = json.loads(body) if isinstance(body, bytes) else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise EtcdError("the answer is no JSON object")
+    return found

@@ -1,0 +1,173 @@
+"""Whether a Machine is what the control plane would make now, and if not, why. Pure.
+
+Only what makes a new Machine necessary counts: the version, the infrastructure template, and the
+part of the KubeadmConfig that a machine cannot take over while it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import moment
+from kapy.kube import Document
+from kapy.kube.model import encode
+from kapy.providers.kubeadm.controlplane.desired import kubeadm_config_spec
+
+# Fields where an empty value means something else than none.
+_EMPTY_COUNTS: Final = ("taints", "controlPlane")
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """Why a Machine is to be replaced, for its UpToDate condition; up to date when empty."""
+
+    messages: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.messages)
+
+
+def outdated(
+    kcp: KubeadmControlPlane,
+    machine: Machine,
+    config: KubeadmConfig | None,
+    infrastructure: Document | None,
+    now: datetime,
+) -> Outdated:
+    """What keeps the Machine from being up to date.
+
+    config, infrastructure: None when they are not there, which is nobody's reason to replace it.
+    """
+    messages = _due(kcp, machine, now)
+    if machine.spec.version != kcp.spec.version:
+        messages.append(f"Version {machine.spec.version}, {kcp.spec.version} required")
+    if config is not None and not _config_matches(kcp, config):
+        messages.append("KubeadmConfig is not up-to-date")
+    if infrastructure is not None and not _infrastructure_matches(kcp, infrastructure):
+        messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
+    return Outdated(tuple(messages))
+
+
+def next_due(
+    kcp: KubeadmControlPlane, machines: Sequence[Machine], now: datetime
+) -> datetime | None:
+    """When time alone will make a Machine outdated next; None when it will not."""
+    moments = []
+    days = kcp.spec.rollout.before.certificates_expiry_days
+    for machine in machines:
+        if days and machine.status.certificates_expiry_date is not None:
+            expiry = moment(machine.status.certificates_expiry_date)
+            moments.append(expiry - timedelta(days=days))
+    if kcp.spec.rollout.after is not None:
+        moments.append(moment(kcp.spec.rollout.after))
+    return min((one for one in moments if one > now), default=None)
+
+
+def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]:
+    messages = []
+    rollout = kcp.spec.rollout
+    expiry = machine.status.certificates_expiry_date
+    days = rollout.before.certificates_expiry_days
+    if days and expiry is not None and now + timedelta(days=days) > moment(expiry):
+        messages.append("Certificates will expire soon")
+    created = machine.metadata.creation_timestamp
+    if rollout.after is not None and created is not None:
+        after = moment(rollout.after)
+        if moment(created) < after < now:
+            messages.append("KubeadmControlPlane spec.rolloutAfter expired")
+    return messages
+
+
+def _infrastructure_matches(kcp: KubeadmControlPlane, infrastructure: Document) -> bool:
+    """Whether it was cloned from the template that is named now (adopted ones are left alone)."""
+    annotations = infrastructure["metadata"].get("annotations") or {}
+    name = annotations.get(Annotation.CLONED_FROM_NAME)
+    group_kind = annotations.get(Annotation.CLONED_FROM_GROUP_KIND)
+    if name is None or group_kind is None:
+        return True
+    wanted = kcp.spec.machine_template.spec.infrastructure_ref
+    return bool(name == wanted.name and group_kind == f"{wanted.kind}.{wanted.api_group}")
+
+
+def _config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
+    """Compare as a join first (init is read as the join that it amounts to), then as an init.
+
+    A control plane whose init and join configuration differ must not replace the machine that
+    ran init for that alone.
+    """
+    current = encode(config.spec)
+    joins = config.spec.join_configuration.control_plane is not None
+    wanted = encode(kubeadm_config_spec(kcp, join=True))
+    if _comparable(wanted, wanted) == _comparable(
+        current if joins else _as_join(current, wanted), wanted
+    ):
+        return True
+    if joins:
+        return False
+    wanted = encode(kubeadm_config_spec(kcp, join=False))
+    return _comparable(wanted, wanted) == _comparable(current, wanted)
+
+
+def _as_join(current: Document, wanted: Document) -> Document:
+    """The join configuration that an init configuration amounts to."""
+    init = current.get("initConfiguration") or {}
+    join = dict(current.get("joinConfiguration") or {})
+    for field in ("timeouts", "patches", "skipPhases", "nodeRegistration"):
+        join[field] = init.get(field)
+    join["controlPlane"] = {"localAPIEndpoint": init.get("localAPIEndpoint")}
+    join["caCertPath"] = (wanted.get("joinConfiguration") or {}).get("caCertPath")
+    return {**current, "initConfiguration": None, "joinConfiguration": join}
+
+
+def _comparable(spec: Document, wanted: Document) -> Document:
+    """The part of a KubeadmConfig that matters, with defaults, and without what says nothing."""
+    cluster = dict(spec.get("clusterConfiguration") or {})
+    theirs = wanted.get("clusterConfiguration") or {}
+    # The first is filled in by the bootstrap provider, the second is changed in place.
+    for field in ("controlPlaneEndpoint", "dns"):
+        cluster[field] = theirs.get(field)
+    comparable = {
+        **spec,
+        "format": spec.get("format") or "cloud-config",
+        "clusterConfiguration": cluster,
+        "initConfiguration": _registered(spec.get("initConfiguration")),
+        "joinConfiguration": {**_registered(spec.get("joinConfiguration")), "discovery": None},
+    }
+    pruned = _pruned(comparable)
+    assert isinstance(pruned, dict)
+    return pruned
+
+
+def _registered(configuration: Document | None) -> Document:
+    configuration = dict(configuration or {})
+    configuration["nodeRegistration"] = {
+        "imagePullPolicy": "IfNotPresent",
+        **(configuration.get("nodeRegistration") or {}),
+    }
+    # Where this timeout lives changed between API versions; a new one counts from the next join.
+    timeouts = dict(configuration.get("timeouts") or {})
+    timeouts.pop("controlPlaneComponentHealthCheckSeconds", None)
+    configuration["timeouts"] = timeouts
+    return configuration
+
+
+def _pruned(value: Any, *, keep: bool = False) -> Any:
+    """Without what is None or empty, unless emptiness says something."""
+    if isinstance(value, Mapping):
+        inner = {
+            name: _pruned(one, keep=name in _EMPTY_COUNTS)
+            for name, one in value.items()
+            if one is not None
+        }
+        found = {name: one for name, one in inner.items() if one is not None}
+        return found if found or keep else None
+    if isinstance(value, list):
+        return [_pruned(one, keep=True) for one in value] if value or keep else None
+    return value

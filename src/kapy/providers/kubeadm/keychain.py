@@ -1,0 +1,111 @@
+"""Finding and keeping a cluster's certificates in its Secrets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, KapyError, NotFound
+from kapy.kube.meta import OwnerReference
+from kapy.kube.names import SECRETS
+from kapy.kube.pki import KeyPair
+from kapy.providers.kubeadm.certificates import Certificate, made
+from kapy.remote.secrets import CLUSTER_NAME_LABEL, certificate_secret, key_pair, secret_key
+from kapy.sdk import Client, Clock, Informer, Runtime
+
+CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
+"""Label selector of the Secrets that are watched; a user's own may lack the label."""
+
+
+class ExternalCertificateMissing(KapyError):
+    """A certificate that the user keeps (external etcd) is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A certificate as its Secret holds it."""
+
+    pair: KeyPair
+    secret: Document
+
+
+class Keychain:
+    """The certificate Secrets of all clusters."""
+
+    def __init__(self, client: Client, secrets: Informer[Document], clock: Clock) -> None:
+        self._client = client
+        self._secrets = secrets
+        self._clock = clock
+        # Secrets that are there without our label, so the cache will never show them.
+        self._unlabelled: set[Key] = set()
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> Keychain:
+        """A keychain that reads through the runtime's cache."""
+        secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_SECRETS)
+        return cls(runtime.client, secrets, runtime.clock)
+
+    async def secret(self, cluster: Key, purpose: str) -> Document | None:
+        """A cluster's Secret, from the cache or (if it lacks our label) from the server."""
+        key = secret_key(cluster, purpose)
+        cached = self._secrets.raw(key)
+        if cached is not None:
+            return cached
+        try:
+            return await self._client.get(SECRETS, key)
+        except NotFound:
+            self._unlabelled.discard(key)
+            return None
+
+    async def find(self, cluster: Key, certificates: Sequence[Certificate]) -> dict[str, Kept]:
+        """What there is, by purpose. Raises ExternalCertificateMissing, BadSecret."""
+        found: dict[str, Kept] = {}
+        for certificate in certificates:
+            secret = await self.secret(cluster, certificate.purpose)
+            if secret is not None:
+                found[certificate.purpose] = Kept(key_pair(secret), secret)
+            elif certificate.external:
+                raise ExternalCertificateMissing(
+                    "external certificate not found: Secret"
+                    f" {secret_key(cluster, certificate.purpose)}"
+                )
+        return found
+
+    async def find_or_make(
+        self, cluster: Key, certificates: Sequence[Certificate], owner: OwnerReference
+    ) -> dict[str, Kept]:
+        """What there is, by purpose, after making what was missing.
+
+        Keys are made in threads, side by side. A Secret that appears meanwhile (or was there
+        without our label) wins over what we made. Raises ExternalCertificateMissing, BadSecret.
+        """
+        ours = [one for one in certificates if not (one.external or self._is_there(cluster, one))]
+        if not ours:
+            return await self.find(cluster, certificates)
+        loop, now = asyncio.get_running_loop(), self._clock()
+        pairs = await asyncio.gather(
+            *(loop.run_in_executor(None, made, certificate, now) for certificate in ours)
+        )
+        kept: dict[str, Kept] = {}
+        for certificate, pair in zip(ours, pairs, strict=True):
+            kept[certificate.purpose] = await self._keep(cluster, certificate.purpose, pair, owner)
+        others = [one for one in certificates if one not in ours]
+        return kept | await self.find(cluster, others)
+
+    def _is_there(self, cluster: Key, certificate: Certificate) -> bool:
+        key = secret_key(cluster, certificate.purpose)
+        return key in self._unlabelled or self._secrets.raw(key) is not None
+
+    async def _keep(self, cluster: Key, purpose: str, pair: KeyPair, owner: OwnerReference) -> Kept:
+        secret = certificate_secret(cluster, purpose, pair, owner)
+        try:
+            return Kept(pair, await self._client.create(SECRETS, secret))
+        except AlreadyExists:
+            key = secret_key(cluster, purpose)
+            there = await self._client.get(SECRETS, key)
+            if CLUSTER_NAME_LABEL not in there["metadata"].get("labels", {}):
+                self._unlabelled.add(key)
+            return Kept(key_pair(there), there)
