@@ -193,7 +193,12 @@ OBJECT_META: Final = MapType(
     },
     silent=True,
 )
-EMBEDDED_META: Final = MapType(OBJECT_META.members)
+EMBEDDED_META: Final = MapType(
+    {
+        name: DEDUCED if isinstance(kind, Stripped) else kind
+        for name, kind in OBJECT_META.members.items()
+    }
+)
 
 
 def type_of_schema(schema: Document) -> Type:

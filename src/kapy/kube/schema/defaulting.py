@@ -15,13 +15,13 @@ def complete(node: Node) -> None:
     for child in (*node.properties.values(), node.additional, node.items):
         if child is not None:
             complete(child)
-    if node.default is not ABSENT:
-        node.default = defaulted(node, node.default)
     node.defaults = {
         name: child.default
         for name, child in node.properties.items()
         if child.default is not ABSENT and child.default is not None
     }
+    if node.default is not ABSENT:
+        node.default = defaulted(node, node.default)
 
 
 def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, keep_nulls: bool = False) -> Any:

@@ -1,0 +1,76 @@
+"""What a CRD's scale subresource asks of the objects: its paths must hold what a Scale can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, invalid
+
+_MOST: Final = (1 << 31) - 1
+_GO_TYPES: Final = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+}
+
+
+def scale_errors(document: Document, scale: Document) -> list[FieldError]:
+    """What is wrong at the paths of `spec.versions[].subresources.scale` of a CRD."""
+    return list(_errors(document, scale))
+
+
+def _errors(document: Document, scale: Document) -> Iterator[FieldError]:
+    for name in ("specReplicasPath", "statusReplicasPath"):
+        path = scale.get(name) or ""
+        value, problem = _at(document, path, int)
+        if problem:
+            yield invalid(path, 0, problem)
+        elif path and value is not None and value < 0:
+            yield invalid(path, value, "should be a non-negative integer")
+        elif path and value is not None and value > _MOST:
+            yield invalid(path, value, f"should be less than or equal to {_MOST}")
+    selector = scale.get("labelSelectorPath") or ""
+    _, problem = _at(document, selector, str)
+    if problem:
+        yield invalid(selector, "", problem)
+
+
+def _at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
+    """The value at a path and why it cannot be read; (None, "") when there is none."""
+    value: Any = document
+    names = path.removeprefix(".").split(".") if path else []
+    for index, name in enumerate(names):
+        if not isinstance(value, dict):
+            if value is None:
+                return None, ""
+            return None, _accessor_error(names[: index + 1], value, "map[string]interface{}")
+        if name not in value:
+            return None, ""
+        value = value[name]
+    if value is document or type(value) is wanted:
+        return (None if value is document else value), ""
+    return None, _accessor_error(names, value, "int64" if wanted is int else "string")
+
+
+def _accessor_error(names: list[str], value: Any, expected: str) -> str:
+    where = "." + ".".join(names)
+    found = _GO_TYPES.get(type(value), "<nil>")
+    return f"{where} accessor error: {_printed(value)} is of the type {found}, expected {expected}"
+
+
+def _printed(value: Any) -> str:
+    """A value as Go's %v prints it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_printed, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "<nil>" if value is None else str(value)
