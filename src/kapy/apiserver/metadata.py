@@ -68,13 +68,15 @@ def born(document: Document, kind: Kind, namespace: str, now: datetime, rng: ran
         metadata["generation"] = 1
 
 
-_KEPT = ("uid", "creationTimestamp", "generation", "deletionGracePeriodSeconds")
+_KEPT = ("creationTimestamp", "generation", "deletionGracePeriodSeconds")
 
 
-def carried(document: Document, old: Document) -> None:
-    """Put back on an updated object what a client cannot change."""
+def carried(document: Document, old: Document, *, uid: bool = True) -> None:
+    """Put back on an updated object what a client cannot change (and its uid, if it may)."""
     metadata, before = document["metadata"], old["metadata"]
     metadata.pop("selfLink", None)
+    if uid or not metadata.get("uid"):
+        metadata["uid"] = before["uid"]
     for field in _KEPT:
         if field in before:
             metadata[field] = before[field]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -69,7 +70,10 @@ def _kinds(definition: Document) -> Iterator[Kind]:
             storage=Resource(spec["group"], stored, plural, kind, namespaced),
             strategy=CustomStrategy(status="status" in parts),
             schema=CustomSchema(
-                structural, types, preserve=bool(spec.get("preserveUnknownFields"))
+                structural,
+                types,
+                preserve=bool(spec.get("preserveUnknownFields")),
+                scale=parts.get("scale"),
             ),
             singular=names.get("singular") or kind.lower(),
             list_kind=names.get("listKind") or f"{kind}List",
@@ -83,7 +87,7 @@ def _kinds(definition: Document) -> Iterator[Kind]:
             columns=tuple(_columns(version)),
             custom=True,
             scale=parts.get("scale"),
-            deprecation=_deprecation(spec["group"], version, kind),
+            deprecation=_deprecation(spec, version, kind),
         )
 
 
@@ -99,9 +103,26 @@ def _columns(version: Document) -> Iterator[Column]:
         )
 
 
-def _deprecation(group: str, version: Document, kind: str) -> str:
+def _deprecation(spec: Document, version: Document, kind: str) -> str:
+    """The warning that every request for a deprecated version gets."""
     if not version.get("deprecated"):
         return ""
-    return str(
-        version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated"
-    )
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    group, name = spec["group"], version["name"]
+    better = [
+        one["name"]
+        for one in spec["versions"]
+        if one.get("served") and not one.get("deprecated") and rank(one["name"]) > rank(name)
+    ]
+    advice = f"; use {group}/{better[0]} {kind}" if better else ""
+    return f"{group}/{name} {kind} is deprecated{advice}"
+
+
+def rank(version: str) -> tuple[int, int, int]:
+    """How Kubernetes orders versions: v2 over v1 over v1beta1 over v1alpha1 over others."""
+    found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
+    if found is None:
+        return (0, 0, 0)
+    stage = {"alpha": 1, "beta": 2, None: 3}[found[2]]
+    return (stage, int(found[1]), int(found[3] or 0))

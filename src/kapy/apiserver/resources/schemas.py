@@ -8,7 +8,7 @@ from kapy.apiserver.resources.structs import decoder
 from kapy.kube import Document
 from kapy.kube.apply import Tracker, Types
 from kapy.kube.field_errors import FieldError
-from kapy.kube.schema import Structural
+from kapy.kube.schema import Structural, scale_errors
 
 
 class ObjectSchema:
@@ -32,12 +32,21 @@ class ObjectSchema:
             self._tracker = Tracker(self._make_types())
         return self._tracker
 
-    def decoded(self, document: Document, unknown: list[str]) -> Document:
+    def decoded(
+        self,
+        document: Document,
+        unknown: list[str],
+        *,
+        live: Document | None = None,
+        keep_nulls: bool = False,
+    ) -> Document:
         """The object pruned and with defaults; paths of unknown fields are added to `unknown`.
 
-        `document` is private to the caller and may be changed or returned. Raises Misfit when a
-        field has the wrong type.
+        live: an earlier result that `document` was made from and may share parts with.
+        keep_nulls: nulls that may not stand are kept, for validation to find. Raises Misfit when
+        a field has the wrong type.
         """
+        del live, keep_nulls
         if not self.struct:
             return document
         decoded: Document = decoder(self.struct)(document, None, unknown)
@@ -52,7 +61,7 @@ class ObjectSchema:
 class CustomSchema(ObjectSchema):
     """An object of a CRD, in one version."""
 
-    __slots__ = ("_preserve", "_structural")
+    __slots__ = ("_preserve", "_scale", "_structural")
 
     def __init__(
         self,
@@ -60,26 +69,37 @@ class CustomSchema(ObjectSchema):
         make_types: Callable[[], Mapping[str, Types]],
         *,
         preserve: bool = False,
+        scale: Document | None = None,
     ) -> None:
         super().__init__(make_types)
         self._structural = structural
+        self._scale = scale
         self._preserve = preserve
 
-    def decoded(self, document: Document, unknown: list[str]) -> Document:
-        if document.get("metadata") is not None:
+    def decoded(
+        self,
+        document: Document,
+        unknown: list[str],
+        *,
+        live: Document | None = None,
+        keep_nulls: bool = False,
+    ) -> Document:
+        found = document.get("metadata")
+        if found is not None and (live is None or found is not live["metadata"]):
             misplaced: list[str] = []
-            metadata = _metadata(document["metadata"], None, misplaced)
+            metadata = _metadata(found, None, misplaced)
             unknown.extend(f"metadata.{path}" for path in misplaced)
             document = {**document, "metadata": metadata}
-        document = self._structural.default(document)
+        document = self._structural.default(document, live, keep_nulls=keep_nulls)
         if self._preserve:
             return document
-        document, dropped = self._structural.prune(document)
+        document, dropped = self._structural.prune(document, live)
         unknown.extend(dropped)
         return document
 
     def errors(self, document: Document, old: Document | None) -> list[FieldError]:
-        return self._structural.validate(document, old)
+        errors = self._structural.validate(document, old)
+        return errors + scale_errors(document, self._scale) if self._scale else errors
 
 
 _metadata = decoder("meta.v1.ObjectMeta")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from kapy.apiserver import metadata
@@ -13,8 +14,8 @@ from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.options import Validation
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.errors import BadRequest
-from kapy.kube.field_errors import FieldError
+from kapy.kube.errors import BadRequest, Invalid
+from kapy.kube.field_errors import FieldError, invalid
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
@@ -22,12 +23,25 @@ _BUT_STATUS: Document = {"f:metadata": {}, "f:spec": {}}
 _STATUS: Document = {"f:status": {}}
 
 
-def typed(ask: Ask, document: Document, checks: Validation) -> Document:
-    """The object pruned and with defaults; unknown fields are warned about, or refused."""
+def typed(
+    ask: Ask,
+    document: Document,
+    checks: Validation,
+    *,
+    live: Document | None = None,
+    applied: bool = False,
+) -> Document:
+    """The object pruned and with defaults; unknown fields are warned about, or refused.
+
+    live: what the object was made from, so that shared parts need no second look. applied: it
+    comes from server-side apply, which keeps nulls for validation to refuse.
+    """
     unknown: list[str] = []
     try:
-        document = ask.kind.schema.decoded(document, unknown)
+        document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
     except Misfit as error:
+        if live is not None:
+            raise _bad_patch(ask, document, str(error)) from None
         kind, version = ask.kind.resource.kind, ask.kind.resource.version
         raise BadRequest(
             f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
@@ -37,6 +51,15 @@ def typed(ask: Ask, document: Document, checks: Validation) -> Document:
         document = {**document, "metadata": {}}
     ask.kind.strategy.default(document)
     return document
+
+
+def _bad_patch(ask: Ask, document: Document, why: str) -> Invalid:
+    """A patch whose result is no object of the kind; the result is shown as JSON."""
+    text = json.dumps(
+        document, ensure_ascii=False, separators=(",", ":"), sort_keys=ask.kind.custom
+    )
+    error = invalid("patch", text, why)
+    return Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
 
 
 def write_of(plane: Plane, ask: Ask) -> Write:
@@ -49,7 +72,7 @@ def write_of(plane: Plane, ask: Ask) -> Write:
     return Write(
         ask.manager,
         ask.kind.resource.api_version,
-        metadata.stamp(plane.clock()),
+        "" if ask.subresource == "scale" else metadata.stamp(plane.clock()),
         ask.subresource,
         reset,
     )

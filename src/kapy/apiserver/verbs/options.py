@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.go_json import go_quoted
 from kapy.apiserver.refusals import invalid_options
 from kapy.kube.errors import BadRequest
-from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.field_errors import FieldError
 
 _MANAGER_LIMIT = 128
 _LEVELS = ("Ignore", "Strict", "Warn")
@@ -60,7 +61,11 @@ def check_manager(ask: Ask, options: str) -> None:
                 "FieldValueTooLong", "fieldManager", f"may not be more than {_MANAGER_LIMIT} bytes"
             )
         )
-    if not name.isprintable():
-        errors.append(invalid("fieldManager", name, "should only contain printable characters"))
+    wrong = next((at for at, character in enumerate(name) if not character.isprintable()), None)
+    if wrong is not None:
+        where = f"invalid character U+{ord(name[wrong]):04X} (at position {wrong})"
+        errors.append(
+            FieldError("FieldValueInvalid", "fieldManager", f"{go_quoted(name)}: {where}")
+        )
     if errors:
         raise invalid_options(options, errors)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import invalid_options, not_found
+from kapy.apiserver.refusals import conflict, invalid_options, not_found
 from kapy.apiserver.resources.structs import facts
 from kapy.apiserver.verbs.checks import typed, write_of
 from kapy.apiserver.verbs.creation import insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, check_manager, field_validation
-from kapy.apiserver.verbs.revision import revise
+from kapy.apiserver.verbs.revision import check_name, revise
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest
-from kapy.kube.field_errors import FieldError, forbidden, required
+from kapy.kube.errors import BadRequest, Invalid
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.http import (
     APPLY_PATCH,
     JSON_PATCH,
@@ -24,6 +25,7 @@ from kapy.kube.http import (
     STRATEGIC_MERGE_PATCH,
     Reply,
 )
+from kapy.kube.names import split_api_version
 from kapy.kube.patch import json_patch, merge_patch, strategic
 
 
@@ -44,9 +46,35 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
 
     def change(live: Document) -> Document:
         document = patched(ask, live, content, media)
-        return live if document is live else typed(ask, document, checks)
+        if document is live:
+            return live
+        _check_identity(ask, document)
+        return typed(ask, document, checks, live=live)
 
-    return await revise(plane, ask, change, dry_run=dry_run)
+    return await revise(plane, ask, change, dry_run=dry_run, patched=True)
+
+
+def _check_identity(ask: Ask, document: Document) -> None:
+    """A patch may not make another object of it. Raises BadRequest, Invalid."""
+    resource = ask.kind.resource
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if kind is None:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        error = invalid("patch", text, f"Object 'Kind' is missing in '{text}'")
+        raise Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
+    meta = document.get("metadata")
+    check_name(ask, meta if isinstance(meta, dict) else {})
+    if isinstance(meta, dict) and meta.get("namespace", "") not in ("", ask.namespace):
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    errors: list[FieldError] = []
+    if version != resource.api_version:
+        errors.append(invalid("apiVersion", version, f"must be {resource.api_version}"))
+    if kind != resource.kind:
+        errors.append(invalid("kind", kind, f"must be {resource.kind}"))
+    if errors:
+        raise Invalid.of(str(kind), resource.group, ask.name, errors)
 
 
 def _check_options(query: Mapping[str, str], media: str) -> None:
@@ -63,9 +91,15 @@ def _check_options(query: Mapping[str, str], media: str) -> None:
 def read_patch(ask: Ask, checks: Validation) -> Any:
     """The patch of the body. Raises BadRequest."""
     try:
-        return body.read(ask, checks.duplicates)
+        content = body.read(ask, checks.duplicates)
     except body.NotJson as error:
         raise BadRequest(f"error decoding patch: {error}") from None
+    if content is None:
+        empty = not ask.request.body
+        raise BadRequest(
+            "error decoding patch: unexpected end of JSON input" if empty else "Invalid JSON Patch"
+        )
+    return content
 
 
 def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
@@ -75,6 +109,12 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
     elif media == STRATEGIC_MERGE_PATCH:
         document = strategic.apply(live, content, facts()["structs"], ask.kind.schema.struct)
     else:
+        if not isinstance(content, dict):
+            what = body.go_type(content)
+            raise BadRequest(
+                f"error decoding patch: json: cannot unmarshal {what} into Go value of type "
+                "map[string]interface {}"
+            )
         document = merge_patch.apply(live, content)
     if not isinstance(document, dict):
         raise BadRequest("the patch does not give an object")
@@ -84,19 +124,26 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
     """Server-side apply: create the object, or merge what is applied into it."""
     applied = _read_applied(ask, checks)
-    settle_namespace(ask, applied)
     force = ask.request.query.get("force") in ("true", "1")
     tracker, write = ask.kind.schema.tracker, write_of(plane, ask)
 
     def change(live: Document) -> Document:
         merged = tracker.apply(live, applied, write, force=force)
-        return live if merged is live else typed(ask, merged, checks)
+        if merged is live:
+            return live
+        if merged["metadata"].get("namespace", "") != ask.namespace:
+            settle_namespace(ask, merged)
+        return typed(ask, merged, checks, applied=True)
 
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         if ask.subresource:
             raise not_found(ask.kind, ask.name)
+        if uid := applied["metadata"].get("uid"):
+            raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
         merged = tracker.apply(None, applied, write, force=force)
-        return await insert(plane, ask, typed(ask, merged, checks), dry_run=dry_run, applied=True)
+        settle_namespace(ask, merged)
+        document = typed(ask, merged, checks, applied=True)
+        return await insert(plane, ask, document, dry_run=dry_run, applied=True)
     return await revise(plane, ask, change, dry_run=dry_run, applied=True)
 
 
@@ -112,5 +159,13 @@ def _read_applied(ask: Ask, checks: Validation) -> Document:
         raise BadRequest("error decoding YAML: the body is no object")
     if not isinstance(content.get("metadata"), dict):
         content["metadata"] = {}
-    content["metadata"].setdefault("name", ask.name)
+    _check_type(ask, content)
     return content
+
+
+def _check_type(ask: Ask, applied: Document) -> None:
+    """What is applied must be of the kind and version of the path. Raises BadRequest."""
+    found = applied.get("apiVersion") or "", applied.get("kind") or ""
+    if found != (ask.kind.resource.api_version, ask.kind.resource.kind):
+        group, version = split_api_version(found[0])
+        raise BadRequest(f"invalid object type: {group}/{version}, Kind={found[1]}")

@@ -30,7 +30,7 @@ async def update(plane: Plane, ask: Ask) -> Reply:
     check_manager(ask, "UpdateOptions")
     checks = field_validation(ask, "UpdateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
-    _check_name(ask, document)
+    check_name(ask, document["metadata"])
     settle_namespace(ask, document)
     return await revise(
         plane,
@@ -41,8 +41,9 @@ async def update(plane: Plane, ask: Ask) -> Reply:
     )
 
 
-def _check_name(ask: Ask, document: Document) -> None:
-    name = document["metadata"].get("name", "")
+def check_name(ask: Ask, meta: Document) -> None:
+    """The name in an object's metadata is that of the path. Raises BadRequest."""
+    name = meta.get("name", "")
     if not name:
         raise BadRequest(
             f"the name of the object ({ask.name} based on URL) was undeterminable: "
@@ -61,11 +62,13 @@ async def revise(
     *,
     dry_run: bool,
     strict: bool = False,
+    patched: bool = False,
     applied: bool = False,
 ) -> Reply:
     """Change the object that the path names.
 
-    strict: a resourceVersion is needed. applied: `change` brought managedFields up to date itself.
+    strict: a resourceVersion is needed. patched: `change` made it of the live object, so that
+    another uid is a change and not a precondition. applied: `change` brought managedFields up to date itself.
     """
     table = plane.table(ask.kind)
     for _ in range(ATTEMPTS):
@@ -74,8 +77,10 @@ async def revise(
             raise not_found(ask.kind, ask.name)
         live = await requested_form(plane, ask, stored)
         wanted = change(live)
-        check_preconditions(ask, live, wanted, strict=strict)
-        document = await _revised(plane, ask, live, wanted, dry_run=dry_run, applied=applied)
+        check_preconditions(ask, live, wanted, strict=strict, patched=patched)
+        document = await _revised(
+            plane, ask, live, wanted, dry_run=dry_run, applied=applied, patched=patched
+        )
         if table.latest(ask.namespace, ask.name) is not stored:
             if wanted["metadata"].get("resourceVersion") and strict:
                 raise conflict(ask.kind, ask.name)
@@ -98,14 +103,16 @@ async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
     return document
 
 
-def check_preconditions(ask: Ask, live: Document, wanted: Document, *, strict: bool) -> None:
+def check_preconditions(
+    ask: Ask, live: Document, wanted: Document, *, strict: bool, patched: bool
+) -> None:
     """Refuse to change another object than the writer saw. Raises Conflict, Invalid."""
     meta, before = wanted["metadata"], live["metadata"]
     uid = meta.get("uid")
-    if uid and uid != before["uid"]:
+    if uid and uid != before["uid"] and not patched:
         raise _wrong_uid(ask, uid, before["uid"])
     version = meta.get("resourceVersion")
-    if strict and version in (None, "", "0"):
+    if (strict or (patched and ask.kind.custom)) and version in (None, "", "0"):
         error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
         resource = ask.kind.resource
         raise Invalid.of(resource.plural, resource.group, ask.name, [error])
@@ -132,14 +139,21 @@ def _wrong_uid(ask: Ask, wanted: str, found: str) -> Conflict:
 
 
 async def _revised(
-    plane: Plane, ask: Ask, live: Document, wanted: Document, *, dry_run: bool, applied: bool
+    plane: Plane,
+    ask: Ask,
+    live: Document,
+    wanted: Document,
+    *,
+    dry_run: bool,
+    applied: bool,
+    patched: bool,
 ) -> Document:
     """The object as it would be stored; `live` itself when nothing changed."""
     if wanted is live:
         return live
     kind = ask.kind
     document = {**wanted, "metadata": {**wanted["metadata"]}}
-    metadata.carried(document, live)
+    metadata.carried(document, live, uid=not patched)
     if not applied:
         document = tracked(plane, ask, live, document)
         if document is live:

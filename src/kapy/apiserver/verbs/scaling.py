@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -118,7 +119,7 @@ async def _revise(
     def scaled(live: Document) -> Document:
         scale = change(_lenient_scale(ask, live))
         replicas = (scale.get("spec") or {}).get("replicas") or 0
-        _check(ask, scale, replicas)
+        _check(ask, live, scale, replicas)
         wanted = _with(live, paths["specReplicasPath"], replicas)
         version = (scale.get("metadata") or {}).get("resourceVersion")
         meta = {**wanted["metadata"]}
@@ -138,14 +139,16 @@ def _lenient_scale(ask: Ask, live: Document) -> Document:
     return scale_of(ask, live)
 
 
-def _check(ask: Ask, scale: Document, replicas: Any) -> None:
+def _check(ask: Ask, live: Document, scale: Document, replicas: Any) -> None:
     if type(replicas) is not int:
         why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
-        raise Invalid.of("", "", "", [invalid("patch", scale, why)])
+        text = json.dumps(scale, ensure_ascii=False, separators=(",", ":"))
+        error = invalid("patch", text, why)
+        raise Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
     if replicas < 0:
         path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
         errors = [invalid(path, replicas, "should be a non-negative integer")]
-        errors += ask.kind.schema.errors(_with({}, path, replicas), None)
+        errors += ask.kind.schema.errors(_with(live, path, replicas), live)
         raise invalid_object(ask.kind, ask.name, errors)
 
 

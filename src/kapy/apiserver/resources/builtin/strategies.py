@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from kapy.apiserver.resources.builtin.defaults import DEFAULTS
 from kapy.apiserver.resources.builtin.table import Row
 from kapy.apiserver.resources.strategy import Strategy, masked
 from kapy.kube import Document
@@ -13,9 +14,15 @@ from kapy.kube.qualified_names import dns_label_errors
 class BuiltIn(Strategy):
     """A kind with the flags of its row."""
 
-    def __init__(self, flags: str) -> None:
-        self.generation = "g" in flags
-        self.status = "s" in flags
+    def __init__(self, row: Row) -> None:
+        self.generation = "g" in row.flags
+        self.status = "s" in row.flags
+        table = f"{row.plural}.{row.group}" if row.group else row.plural
+        self._fill = DEFAULTS.get(table)
+
+    def default(self, document: Document) -> None:
+        if self._fill is not None:
+            self._fill(document)
 
 
 class NamespaceStrategy(BuiltIn):
@@ -64,4 +71,4 @@ _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
 
 def strategy_of(row: Row) -> Strategy:
     """The strategy of a built-in resource."""
-    return _SPECIAL.get((row.group, row.plural), BuiltIn)(row.flags)
+    return _SPECIAL.get((row.group, row.plural), BuiltIn)(row)
