@@ -7,9 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kapy.testing.virtual_time import VirtualTimeLoop
+from tests.absent import not_run
 
 
 def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callable[[], Any]]:
     if item.get_closest_marker("sockets"):
         return {"real-time": asyncio.SelectorEventLoop}
     return {"virtual-time": VirtualTimeLoop}
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for line in not_run():
+        terminalreporter.write_line(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -31,7 +31,7 @@ class Counters(NamedTuple):
 class Row:
     """The cells of one row; `message` is split into lines already."""
 
-    counters: Counters = Counters()
+    counters: Counters = field(default_factory=Counters)
     status: str = ""
     mood: Mood = "plain"
     reason: str = ""

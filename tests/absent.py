@@ -1,0 +1,22 @@
+"""What this machine lacks for some of the tests, one line each."""
+
+from __future__ import annotations
+
+import shutil
+
+from tests.oracle.recorded import absent
+
+
+def not_run() -> list[str]:
+    """What did not run, and why."""
+    lines = []
+    if topics := absent():
+        lines.append(f"not run, as ../shared is not there: recorded cases of {', '.join(topics)}")
+    if not has_kubectl():
+        lines.append("not run, as kubectl is not on PATH: tests/e2e")
+    return lines
+
+
+def has_kubectl() -> bool:
+    """Whether the tests that drive the real kubectl can run."""
+    return shutil.which("kubectl") is not None

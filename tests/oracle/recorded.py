@@ -1,0 +1,26 @@
+"""Where the recorded cases are, and what it means when they are not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from tests.oracle.registry import PURE
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+RECORDED: Final = ROOT.parent / "shared" / "oracle"
+SAMPLES: Final = ROOT / "tests" / "data"
+
+SUBTOPICS: Final = ("crud", "patch", "apply", "subresources", "metadata", "watch", "list")
+"""What of `apiserver` must hold so far."""
+
+
+def absent() -> list[str]:
+    """The topics whose recorded cases are not on this machine."""
+    return [topic for topic in ("apiserver", *PURE) if not (RECORDED / topic).is_dir()]
+
+
+def must_be_there() -> bool:
+    """Whether missing data is a failure: a build server must not pass without it."""
+    return os.environ.get("CI") == "true"

@@ -1,0 +1,35 @@
+"""The topics that can be replayed, each imported only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from tests.oracle.topic import Result, replayed
+
+PURE: Final[Mapping[str, str]] = {
+    "conditions": "tests.conditions.recorded",
+    "crdnames": "tests.oracle.crdnames",
+    "failuredomains": "tests.oracle.failuredomains",
+    "kubeconfig": "tests.oracle.kubeconfig",
+    "rollout": "tests.oracle.rollout",
+}
+"""Topics of pure functions: the module of each has FILES."""
+
+
+def known(topic: str) -> bool:
+    """Whether a topic (`crdnames`, `apiserver`, `apiserver/crud` …) can be replayed."""
+    return topic in PURE or topic.partition("/")[0] == "apiserver"
+
+
+def play(topic: str, folder: Path) -> Iterator[tuple[str, list[Result]]]:
+    """The results of a topic by sub-topic (a pure topic has one, itself)."""
+    if topic in PURE:
+        yield topic, list(replayed(import_module(PURE[topic]).FILES, folder))
+        return
+    from tests.oracle import apiserver
+
+    _, _, sub = topic.partition("/")
+    yield from apiserver.replay(folder, [sub] if sub else ()).items()

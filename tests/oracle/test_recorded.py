@@ -1,0 +1,32 @@
+"""Everything that was recorded from upstream and from a real kube-apiserver, replayed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle import apiserver
+from tests.oracle.known import APISERVER
+from tests.oracle.recorded import RECORDED, SUBTOPICS, absent
+from tests.oracle.registry import PURE, play
+
+
+def test_the_recorded_cases_are_there() -> None:
+    assert not absent(), f"missing below {RECORDED}"
+
+
+@pytest.mark.parametrize("topic", PURE)
+def test_every_case_of_a_pure_topic_passes(topic: str) -> None:
+    (results,) = dict(play(topic, RECORDED / topic)).values()
+    assert [one for one in results if not one.passed] == []
+
+
+@pytest.mark.sockets
+def test_requests_are_answered_as_by_kube_apiserver() -> None:
+    results = apiserver.replay(RECORDED / "apiserver", SUBTOPICS)
+    assert sorted(results) == sorted(SUBTOPICS)
+    failed = {one.case: one for some in results.values() for one in some if not one.passed}
+    assert [one for case, one in failed.items() if case not in APISERVER] == []
+    assert [case for case in APISERVER if case not in failed] == [], "these pass now: unlist them"
+    for topic, some in results.items():
+        passed = sum(one.passed for one in some)
+        assert passed >= 0.8 * len(some), topic
