@@ -221,20 +221,42 @@ async def test_a_stale_list_takes_nothing_back() -> None:
         await here.cache.synced()
         await asyncio.sleep(60)
         stale = dict(here.server.objects)
-        await here.client.patch(WIDGETS, Key("default", "a"), {"spec": {"size": 2}})
-        await here.client.create(WIDGETS, widget("b"))
+        here.server.put(widget("a", spec={"size": 2}))
+        here.server.put(widget("b"))
+        await asyncio.sleep(1)
         fresh = dict(here.server.objects)
         here.server.objects, here.server.stale_lists = stale, 2
         here.server.break_watches(
             {"type": "ERROR", "object": Expired("too old resource version").status()}
         )
         await asyncio.sleep(0.05)
-        here.server.objects = fresh
-        assert here.server.requests[-2].startswith("LIST")
+        assert here.server.requests[-1].startswith("LIST")
+        here.server.objects, here.server.stale_lists = fresh, 0
+        await asyncio.sleep(1)
         assert here.names == ["a", "b"]
         found = here.widgets.get(Key("default", "a"))
         assert found is not None
         assert found["spec"] == {"size": 2}
+        assert here.server.watches == 1
+
+
+async def test_a_server_that_was_restored_from_a_backup_is_believed_after_a_while() -> None:
+    async with running() as here:
+        here.server.put(widget("a"))
+        backup, version = dict(here.server.objects), here.server.version
+        here.server.put(widget("b"))
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.server.objects, here.server.version = backup, version
+        here.server.forget_history()
+        here.server.break_watches(
+            {"type": "ERROR", "object": Expired("too old resource version").status()}
+        )
+        await asyncio.sleep(10)
+        assert here.names == ["a"]
+        here.server.put(widget("c"))
+        await asyncio.sleep(1)
+        assert here.names == ["a", "c"]
 
 
 async def test_an_object_made_anew_under_its_old_name_is_a_removal_and_an_arrival() -> None:

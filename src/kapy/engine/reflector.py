@@ -29,11 +29,24 @@ LONGEST_DELAY: Final = 30.0
 LIVED: Final = 5.0  # seconds after which a watch that ends counts as having worked
 
 
+STALE_LISTS: Final = 4
+"""Lists in a row that are too old, after which it is not a replica that lags behind but a server
+that was restored from a backup."""
+
+
+class StaleList(KapyError):
+    """A server answered with a state from before what it told already."""
+
+
 class Sink(Protocol):
     """Where a reflector puts what it reads."""
 
-    def replace(self, items: Sequence[Document], version: str) -> None:
-        """Take in a whole list as of `version`."""
+    def replace(self, items: Sequence[Document], version: str) -> bool:
+        """Take in a whole list as of `version`; False refuses one that is older than what is known."""
+        ...
+
+    def rewind(self) -> None:
+        """Distrust all that is known: the next list is the truth."""
         ...
 
     def take(self, event: Event) -> None:
@@ -77,6 +90,7 @@ class Reflector:
         self._sink = sink
         self._backoff = Backoff(random)
         self._version = ""
+        self._stale_lists = 0
 
     async def run(self) -> None:
         """Follow the collection until cancelled."""
@@ -114,7 +128,14 @@ class Reflector:
 
     async def _list(self) -> None:
         listed = await self._client.list(self._resource, labels=self._labels)
-        self._sink.replace(listed.items, listed.resource_version)
+        if not self._sink.replace(listed.items, listed.resource_version):
+            self._stale_lists += 1
+            if self._stale_lists < STALE_LISTS:
+                raise StaleList(f"the list is as of {listed.resource_version}: older than known")
+            log.warning("%s went back in time: all is read anew", self._resource.plural)
+            self._sink.rewind()
+            self._sink.replace(listed.items, listed.resource_version)
+        self._stale_lists = 0
         self._version = listed.resource_version
 
     async def _watch(self) -> None:

@@ -1,8 +1,12 @@
 """The objects that one informer holds: by key, by index, in order, and never going back in time.
 
 Three sources write here and may overtake one another: the watch, lists, and the answers to this
-program's own writes. The newest resourceVersion of an object wins; what is known to be deleted
-(by its uid) never comes back.
+program's own writes. The newest resourceVersion of an object wins, and what was deleted never
+comes back, because
+
+* lists and watches tell everything up to some resourceVersion (`progress`): an answer from before
+  that about an object that is not here is about one that is gone by now;
+* what our own writes ended ahead of the watch is remembered by uid until the watch tells it too.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from kapy.kube.selectors import LabelSelector
 log = logging.getLogger(__name__)
 
 REMEMBERED: Final = 1000
-"""Deleted uids kept: they matter while the answer of an earlier write is still on its way."""
+"""Most uids kept of what our own writes ended; the watch usually tells it a moment later."""
 
 
 class Change(NamedTuple):
@@ -77,17 +81,30 @@ def _call(handler: Handler, change: Change) -> None:
 
 
 class Store:
-    """The objects of one watched collection, and who wants to know of its changes."""
+    """The objects of one watched collection, and who wants to know of its changes.
 
-    __slots__ = ("_gone", "_handlers", "_indexes", "_order", "_synced", "objects", "selector")
+    progress: the resourceVersion up to which lists and watches have told everything.
+    """
+
+    __slots__ = (
+        "_ended",
+        "_handlers",
+        "_indexes",
+        "_order",
+        "_synced",
+        "objects",
+        "progress",
+        "selector",
+    )
 
     def __init__(self, selector: LabelSelector | None = None) -> None:
         self.objects: dict[Key, Document] = {}
+        self.progress = 0
         self.selector = selector
         self._order: list[Key] | None = None
         self._handlers: tuple[Handler, ...] = ()
         self._indexes: dict[str, tuple[IndexValues, dict[str, set[Key]]]] = {}
-        self._gone: dict[str, int] = {}
+        self._ended: dict[str, int] = {}
         self._synced: asyncio.Event | bool = False
 
     @property
@@ -118,32 +135,64 @@ class Store:
 
     def take(self, event: Event) -> None:
         """Take in a watch event."""
+        document = event.document
         if event.type == "DELETED":
-            self.drop(event.document)
+            self._drop(document, version_of(document))
+            self._ended.pop(document["metadata"].get("uid", ""), None)
         elif event.type != "BOOKMARK":
-            self.put(event.document)
+            self._put(document)
+        self.progress = max(self.progress, version_of(document))
 
     def observe(self, document: Document) -> None:
         """Take in the answer to a write of this program."""
         if is_gone(document):
-            self.drop(document)
+            self._end(document, sys.maxsize)
         elif self.selector is None or self.selector.selects(document):
-            self.put(document)
-        elif Key.of(document) in self.objects:
-            self.drop(document)
+            self._put(document)
+        else:
+            self._end(document, version_of(document))
 
-    def put(self, document: Document, *, initial: bool = False) -> None:
-        """Take in a state of an object, unless a newer one is known."""
+    def replace(self, items: Iterable[Document], version: str) -> bool:
+        """Take in a list as of `version`: what is not in it is gone, unless it came later.
+
+        False, and nothing is taken in, when more is known already than the list tells.
+        """
+        as_of, initial = int(version), not self.is_synced
+        if as_of < self.progress:
+            return False
+        listed = set()
+        for item in items:
+            listed.add(Key.of(item))
+            self._put(item, initial=initial)
+        for key, old in [pair for pair in self.objects.items() if pair[0] not in listed]:
+            if version_of(old) <= as_of:
+                self._remove(key, old)
+        self.progress = as_of
+        waiting, self._synced = self._synced, True
+        if isinstance(waiting, asyncio.Event):
+            waiting.set()
+        return True
+
+    def rewind(self) -> None:
+        """Distrust all that is known: the server was restored, and the next list is the truth."""
+        self.progress = 0
+        self._ended.clear()
+        for key, old in tuple(self.objects.items()):
+            self._remove(key, old)
+
+    def _put(self, document: Document, *, initial: bool = False) -> None:
         metadata = document["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
         old = self.objects.get(key)
         version = version_of(document)
-        if self._gone and version <= self._gone.get(metadata.get("uid", ""), -1):
+        if self._ended and version <= self._ended.get(metadata.get("uid", ""), -1):
             return
         if old is None:
+            if 0 < version <= self.progress:
+                return
             self._order = None
         else:
-            if version and version <= version_of(old):
+            if 0 < version <= version_of(old):
                 return
             if old["metadata"].get("uid") != metadata.get("uid"):
                 self._remove(key, old)
@@ -153,30 +202,22 @@ class Store:
             self._reindex(key, old, document)
         self._tell(Change(old, document, initial))
 
-    def drop(self, document: Document) -> None:
-        """Take in that an object is gone; `document` is its last state (or its metadata)."""
-        metadata = document["metadata"]
-        uid = metadata.get("uid", "")
-        self._remember(uid, version_of(document) or sys.maxsize)
-        key = Key.of(document)
+    def _drop(self, document: Document, version: int) -> None:
+        key, uid = Key.of(document), document["metadata"].get("uid", "")
         old = self.objects.get(key)
-        if old is not None and (not uid or old["metadata"].get("uid") == uid):
+        if old is None or (uid and old["metadata"].get("uid") != uid):
+            return
+        if not version or version >= version_of(old):
             self._remove(key, old)
 
-    def replace(self, items: Iterable[Document], version: str) -> None:
-        """Take in a list as of `version`: what is not in it is gone, unless it came later."""
-        initial, as_of = not self.is_synced, int(version)
-        listed = set()
-        for item in items:
-            listed.add(Key.of(item))
-            self.put(item, initial=initial)
-        for key, old in [pair for pair in self.objects.items() if pair[0] not in listed]:
-            if version_of(old) <= as_of:
-                self._remember(old["metadata"].get("uid", ""), as_of)
-                self._remove(key, old)
-        waiting, self._synced = self._synced, True
-        if isinstance(waiting, asyncio.Event):
-            waiting.set()
+    def _end(self, document: Document, version: int) -> None:
+        """Take in that our own write ended an object; nothing older brings it back."""
+        self._drop(document, version)
+        uid = document["metadata"].get("uid", "")
+        if uid and version > self.progress:
+            self._ended[uid] = max(version, self._ended.pop(uid, 0))
+            if len(self._ended) > REMEMBERED:
+                del self._ended[next(iter(self._ended))]
 
     def keys(self, namespace: str | None = None) -> Sequence[Key]:
         """All keys (of a namespace), in order."""
@@ -216,13 +257,6 @@ class Store:
     def _tell(self, change: Change) -> None:
         for handler in self._handlers:
             _call(handler, change)
-
-    def _remember(self, uid: str, version: int) -> None:
-        if not uid:
-            return
-        self._gone[uid] = version
-        if len(self._gone) > REMEMBERED:
-            del self._gone[next(iter(self._gone))]
 
     def _reindex(self, key: Key, old: Document | None, new: Document | None) -> None:
         for values, index in self._indexes.values():

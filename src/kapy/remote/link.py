@@ -58,12 +58,17 @@ class Watched:
         self.task: asyncio.Task[None] | None = None
         self._synced = synced
 
-    def replace(self, items: Sequence[Document], version: str) -> None:
+    def replace(self, items: Sequence[Document], version: str) -> bool:
         """Take in a whole list; the first one is news to those who wait for it."""
         first = not self.store.is_synced
-        self.store.replace(items, version)
+        taken = self.store.replace(items, version)
         if first:
             self._synced()
+        return taken
+
+    def rewind(self) -> None:
+        """Distrust all that is known."""
+        self.store.rewind()
 
     def take(self, event: Event) -> None:
         """Take in one watch event."""
