@@ -54,7 +54,7 @@ def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
     for name, value in after.items():
         if name in before:
             was = before[name]
-            if was is value:
+            if was is value or (value.__class__ is str and was == value):
                 continue
             more, less = changes(node.type_of(name), was, value)
             if more is not None:
@@ -74,6 +74,9 @@ def _list_changes(node: ListType, old: Any, new: Any) -> Changes:
     after: list[Any] = new if isinstance(new, list) else []
     if node.keys is None or not (before or after):
         return _NONE if same(old, new) else _CHANGED
+    in_place = _in_place_changes(node, before, after)
+    if in_place is not None:
+        return in_place
     olds, news = _indexed(node, before), _indexed(node, after)
     changed: Fields = {}
     removed: Fields = {}
@@ -86,6 +89,30 @@ def _list_changes(node: ListType, old: Any, new: Any) -> Changes:
     for key, items in olds.items():
         if key not in news:
             removed[key] = _items(node, items)
+    return changed or None, removed or None
+
+
+def _in_place_changes(node: ListType, before: list[Any], after: list[Any]) -> Changes | None:
+    """The differences when the items stand where they stood (so only those that changed need a
+    look); None when they do not."""
+    if len(before) != len(after):
+        return None
+    changed: Fields = {}
+    removed: Fields = {}
+    for old, new in zip(before, after, strict=True):
+        if old is new or (old == new and same(old, new)):
+            continue
+        try:
+            key = item_key(node, new)
+            if item_key(node, old) != key or key in changed or key in removed:
+                return None
+        except InvalidItem:
+            return None
+        more, less = changes(node.element, old, new)
+        if more is not None:
+            changed[key] = more
+        if less is not None:
+            removed[key] = less
     return changed or None, removed or None
 
 

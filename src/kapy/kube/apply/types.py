@@ -118,6 +118,11 @@ def item_key(node: ListType, item: Any) -> str:
     """
     if not node.keys:
         return _set_key(item)
+    if len(node.keys) == 1 and isinstance(item, dict):
+        name = node.keys[0]
+        value = item.get(name)
+        if isinstance(value, str):
+            return _single_key(name, value)
     if not isinstance(item, dict):
         what = "a null element" if item is None else "non-map elements"
         raise InvalidItem(f"associative list with keys may not have {what}")
@@ -156,6 +161,11 @@ def _go(keys: tuple[str, ...]) -> str:
 @lru_cache(maxsize=65536)
 def _value_key(item: str) -> str:
     return "v:" + json.dumps(item, ensure_ascii=False)
+
+
+@lru_cache(maxsize=65536)
+def _single_key(name: str, value: str) -> str:
+    return _spelled({name: value})
 
 
 @lru_cache(maxsize=65536, typed=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.json import encode
+
 from kapy.kube import Document
 
 
@@ -69,12 +71,15 @@ def same(one: Any, two: Any) -> bool:
     """Equality of JSON values: unlike Python's, it tells true from 1 (but 1 is 1.0)."""
     if one is two:
         return True
+    if one != two:
+        return False
+    if isinstance(one, (dict, list)):
+        return encode(one) == encode(two) or _same_inside(one, two)
+    return isinstance(one, bool) is isinstance(two, bool)
+
+
+def _same_inside(one: Any, two: Any) -> bool:
+    """Of two containers that Python finds equal, written in another order or with other types."""
     if isinstance(one, dict):
-        if not isinstance(two, dict) or len(one) != len(two):
-            return False
-        return all(key in two and same(value, two[key]) for key, value in one.items())
-    if isinstance(one, list):
-        if not isinstance(two, list) or len(one) != len(two):
-            return False
-        return all(map(same, one, two))
-    return bool(one == two) and isinstance(one, bool) is isinstance(two, bool)
+        return all(same(value, two[key]) for key, value in one.items())
+    return all(map(same, one, two))

@@ -8,6 +8,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -41,6 +42,7 @@ def _is_date(value: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def _is_date_time(value: str) -> bool:
     found = _DATE_TIME.fullmatch(value)
     if not found or not _is_date(found[1]):

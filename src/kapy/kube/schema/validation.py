@@ -6,6 +6,7 @@ With an old value, whatever did not change is not looked at: its errors would be
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
@@ -31,7 +32,7 @@ _NAMES: Final[dict[type, str]] = {
 
 def validate(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
     """Add to `errors` what is wrong with `value`. old: what it was, or ABSENT."""
-    if old is not ABSENT and _unchanged(value, old):
+    if old is not ABSENT and same(value, old):
         return
     if value is None:
         _validate_null(node, path, errors)
@@ -44,10 +45,6 @@ def validate(node: Node, value: Any, old: Any, path: str, errors: Errors) -> Non
         check(node, value, old, path, errors)
     if node.limits.enum is not None:
         _validate_enum(node.limits.enum, value, path, errors)
-
-
-def _unchanged(value: Any, old: Any) -> bool:
-    return value is old or (bool(value == old) and same(value, old))
 
 
 def _validate_null(node: Node, path: str, errors: Errors) -> None:
@@ -101,8 +98,6 @@ def _quoted(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
@@ -176,7 +171,8 @@ def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Er
             if plain is not None and plain(item):
                 continue
             was = before.get(_key(node, item), ABSENT) if before else ABSENT
-            validate(items, item, was, f"{path}[{index}]", errors)
+            if was is not item:
+                validate(items, item, was, f"{path}[{index}]", errors)
     if limits.min_items is not None and len(value) < limits.min_items:
         errors.append(_bound(path, len(value), f"have at least {limits.min_items} items"))
     if limits.max_items is not None and len(value) > limits.max_items:
@@ -187,16 +183,20 @@ def _too_many(path: str, actual: int, most: int) -> FieldError:
     return FieldError("FieldValueTooMany", path, f"must have at most {most} items", actual)
 
 
-def _key(node: Node, item: Any) -> str:
-    keys = {
-        key: item[key] if key in item else node.key_defaults[key]
-        for key in node.list_keys or ()
-        if isinstance(item, dict) and (key in item or key in node.key_defaults)
-    }
-    return _json(keys)
+def _key(node: Node, item: Any) -> Any:
+    """What identifies an item of a list that is a map."""
+    if not isinstance(item, dict):
+        return None
+    keys, defaults = node.list_keys or (), node.key_defaults
+    if len(keys) == 1:
+        value = item.get(keys[0])
+        if isinstance(value, str):
+            return value
+    values = [item.get(key, defaults.get(key)) for key in keys]
+    return "\0" + _json(values)
 
 
-def _by_key(node: Node, items: list[Any]) -> dict[str, Any]:
+def _by_key(node: Node, items: list[Any]) -> dict[Any, Any]:
     return {_key(node, item): item for item in items}
 
 
@@ -282,13 +282,21 @@ def duplicates(node: Node, value: Any, path: str, errors: Errors) -> None:
 
 
 def _repeated(node: Node, value: list[Any], path: str, errors: Errors) -> None:
-    seen: dict[str, int] = {}
-    for index, item in enumerate(value):
-        key = _key(node, item) if node.list_keys else _json(item)
+    keyed = bool(node.list_keys)
+    keys = [_key(node, item) if keyed else _set_key(item) for item in value]
+    if len(set(keys)) == len(keys):
+        return
+    seen: dict[Any, int] = {}
+    for index, key in enumerate(keys):
         seen[key] = seen.get(key, 0) + 1
         if seen[key] == 2:
-            shown = _key_values(node, item) if node.list_keys else item
+            item = value[index]
+            shown = _key_values(node, item) if keyed else item
             errors.append(duplicate(f"{path}[{index}]", shown))
+
+
+def _set_key(item: Any) -> str:
+    return item if isinstance(item, str) else "\0" + _json(item)
 
 
 def _key_values(node: Node, item: Any) -> Any:
