@@ -42,7 +42,7 @@ class Sink(Protocol):
     """Where a reflector puts what it reads."""
 
     def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a whole list as of `version`; False refuses one that is older than what is known."""
+        """Take in a whole list; False refuses one that is older than what is known."""
         ...
 
     def rewind(self) -> None:
