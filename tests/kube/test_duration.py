@@ -1,0 +1,43 @@
+"""Go's durations as text."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kapy.kube import duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "printed"),
+    [
+        ("0", 0, "0s"),
+        ("1h30m", 5400, "1h30m0s"),
+        ("1.5h", 5400, "1h30m0s"),
+        ("90s", 90, "1m30s"),
+        ("1.5s", 1.5, "1.5s"),
+        ("100ms", 0.1, "100ms"),
+        ("1500us", 0.0015, "1.5ms"),
+        ("-2m", -120, "-2m0s"),
+        (".5s", 0.5, "500ms"),
+        ("7µs", 0.000007, "7µs"),
+    ],
+)
+def test_a_duration_is_read_and_printed_as_go_does(text: str, seconds: float, printed: str) -> None:
+    found = duration.parse(text)
+    assert found == timedelta(seconds=seconds)
+    assert duration.text(found) == printed
+
+
+@given(st.timedeltas(timedelta(days=-400), timedelta(days=400)))
+def test_what_is_printed_is_read_again(length: timedelta) -> None:
+    assert duration.parse(duration.text(length)) == length
+
+
+@pytest.mark.parametrize("text", ["", "1", "1d", "h", "1 h", "1h-2m", "1e3s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=f'time: invalid duration "{text}"'):
+        duration.parse(text)

@@ -1,0 +1,92 @@
+"""YAML as Kubernetes reads and prints it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kapy.kube import yaml
+
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.characters(codec="utf-8"))),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text("abc1y-", min_size=1), inner)
+    ),
+    max_leaves=10,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("yes", True),
+        ("off", False),
+        ("y", True),
+        ("N", False),
+        ("'yes'", "yes"),
+        ("010", 8),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("0b11", 3),
+        ("1_000", 1000),
+        ("1:20", "1:20"),
+        ("2024-01-01", "2024-01-01"),
+        ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("-1.5", -1.5),
+        ("1.2.3", "1.2.3"),
+        ("v1.34.0", "v1.34.0"),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        ("<<", "<<"),
+        ("=", "="),
+        ("{1: a, true: b, ~x: c}", {"1": "a", "true": "b", "~x": "c"}),
+        ("&a [1, 2]", [1, 2]),
+        ("{a: &x {b: 1}, c: {<<: *x, d: 2}}", {"a": {"b": 1}, "c": {"b": 1, "d": 2}}),
+    ],
+)
+def test_a_value_is_read(text: str, value: Any) -> None:
+    read = yaml.load(text)
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_empty_documents_do_not_count() -> None:
+    assert yaml.load_all("---\na: 1\n---\n# nothing\n---\nb: 2\n") == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("a: [", 2), ("a: b: c", 1), ("x: 1\n\ty: 2", 2), ("{[a]: 1}", 1)]
+)
+def test_an_error_names_file_and_line(text: str, line: int) -> None:
+    with pytest.raises(yaml.YamlError) as refused:
+        yaml.load(text, "cluster.yaml")
+    assert str(refused.value).startswith(f"cluster.yaml: line {line}: ")
+
+
+def test_two_documents_where_one_is_expected_are_an_error() -> None:
+    with pytest.raises(yaml.YamlError, match="only one document"):
+        yaml.load("a: 1\n---\nb: 2\n")
+
+
+def test_a_key_that_stands_twice_is_told() -> None:
+    duplicates: list[str] = []
+    assert yaml.load("a: 1\nb: 2\na: 3\n", duplicates=duplicates) == {"a": 3, "b": 2}
+    assert duplicates == ['line 3: key "a" already set in map']
+
+
+def test_what_looks_like_something_else_is_quoted() -> None:
+    document = {"a": "yes", "b": "1", "c": "2024-01-01", "d": "x\ny\n", "e": [{"f": ""}], "g": {}}
+    assert yaml.dump(document) == (
+        'a: "yes"\nb: "1"\nc: "2024-01-01"\nd: |\n  x\n  y\ne:\n- f: ""\ng: {}\n'
+    )
+
+
+@given(VALUES)
+def test_what_is_printed_is_read_again(value: Any) -> None:
+    assert yaml.load_all(yaml.dump_all([{"v": value}])) == [{"v": value}]
