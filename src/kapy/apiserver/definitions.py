@@ -1,36 +1,214 @@
-"""CustomResourceDefinitions: the server serves what they say as soon as they are stored."""
+"""CustomResourceDefinitions: what they say is served as soon as they are stored.
+
+Follows the store: names are accepted or not, conditions and storedVersions are kept, and a
+definition that is deleted waits until its objects are gone. All of it happens in the same step as
+the write that causes it; there is nothing to wait for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.resources.custom import kinds_of
+from kapy.apiserver.resources.custom import kinds_of, storage_version
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.store.history import Happening
+from kapy.kube import Document
+from kapy.kube.apply import Write
 
 TABLE = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
-def follow(plane: Plane) -> None:
-    """Serve the CRDs that are stored, and keep up with them."""
-    served: dict[str, list[Kind]] = {}
+class Definitions:
+    """Keeps a server's custom kinds in step with its CustomResourceDefinitions."""
 
-    def renew() -> None:
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+        self._served: dict[str, list[Kind]] = {}
+        self._ending: dict[str, str] = {}  # name of the definition by table
+        table = plane.store.peek(TABLE)
+        if table is not None:
+            for document in list(table.scan("")):
+                self._serve(document)
+                self._end(document)
+            self._renew()
+        plane.store.listeners.append(self._noticed)
+
+    def _renew(self) -> None:
+        plane = self._plane
         plane.registry = plane.registry.with_custom(
-            kind for kinds in served.values() for kind in kinds
+            kind for kinds in self._served.values() for kind in kinds
         )
 
-    def noticed(one: Happening) -> None:
-        if one.table != TABLE:
-            return
-        if one.change == "DELETED":
-            served.pop(one.name, None)
-        else:
-            served[one.name] = kinds_of(one.document)
-        renew()
+    def _noticed(self, one: Happening) -> None:
+        if one.table == TABLE:
+            self._changed(one)
+        elif one.change == "DELETED" and one.table in self._ending:
+            self._finish(one.table)
 
-    table = plane.store.peek(TABLE)
-    if table is not None:
-        for document in table.scan(""):
-            served[document["metadata"]["name"]] = kinds_of(document)
-        renew()
-    plane.store.listeners.append(noticed)
+    def _changed(self, one: Happening) -> None:
+        if one.change == "DELETED":
+            self._served.pop(one.name, None)
+            self._ending.pop(one.name, None)
+            self._renew()
+            return
+        document = one.document
+        if not document["metadata"].get("deletionTimestamp"):
+            document = self._settled(document)
+        before = one.previous
+        if before is None or _serving(before) != _serving(document):
+            self._serve(document)
+            self._renew()
+        self._end(document)
+
+    def _serve(self, document: Document) -> None:
+        if is_true(document, "Established"):
+            self._served[document["metadata"]["name"]] = kinds_of(document)
+
+    def _settled(self, document: Document) -> Document:
+        """The definition with a true status, stored when it had another one."""
+        plane = self._plane
+        status = status_of(document, self._others(document), stamp(plane.clock()))
+        if status == document.get("status"):
+            return document
+        kind = plane.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert kind is not None
+        new = {**document, "metadata": {**document["metadata"]}, "status": status}
+        write = Write(
+            "kube-apiserver",
+            "apiextensions.k8s.io/v1",
+            stamp(plane.clock()),
+            "status",
+            {"f:metadata": {}, "f:spec": {}},
+        )
+        new = kind.schema.tracker.track(document, new, write)
+        new = {**new, "metadata": {**new["metadata"]}}
+        return plane.store.put(plane.store.table(TABLE), "", new["metadata"]["name"], new)
+
+    def _others(self, document: Document) -> list[Document]:
+        name, group = document["metadata"]["name"], document["spec"]["group"]
+        return [
+            one
+            for one in self._plane.store.table(TABLE).scan("")
+            if one["metadata"]["name"] != name and one["spec"]["group"] == group
+        ]
+
+    def _end(self, document: Document) -> None:
+        """Delete the objects of a definition that is being deleted."""
+        meta = document["metadata"]
+        if not meta.get("deletionTimestamp") or CLEANUP not in (meta.get("finalizers") or ()):
+            return
+        table = meta["name"]
+        if self._ending.setdefault(table, meta["name"]) and self._plane.store.peek(table):
+            from kapy.apiserver.verbs.deletion import begin
+
+            for one in list(self._plane.store.table(table).content("").values()):
+                kinds = self._served.get(table)
+                if kinds and not one["metadata"].get("deletionTimestamp"):
+                    begin(self._plane, kinds[0], one)
+        self._finish(table)
+
+    def _finish(self, table: str) -> None:
+        """Let a definition go when none of its objects is left."""
+        if table not in self._ending:
+            return
+        objects = self._plane.store.peek(table)
+        definitions = self._plane.store.table(TABLE)
+        document = definitions.latest("", table)
+        if document is None or (objects is not None and (len(objects) or objects.staged)):
+            return
+        del self._ending[table]
+        meta = document["metadata"]
+        finalizers = [one for one in meta.get("finalizers") or () if one != CLEANUP]
+        if finalizers:
+            new = {**document, "metadata": {**meta, "finalizers": finalizers}}
+            self._plane.store.put(definitions, "", table, new)
+        else:
+            self._plane.store.delete(definitions, "", table, document)
+
+
+def _serving(document: Document) -> tuple[Any, ...]:
+    """What the served kinds depend on."""
+    status = document.get("status") or {}
+    return document["spec"], status.get("acceptedNames"), is_true(document, "Established")
+
+
+def is_true(document: Document, kind: str) -> bool:
+    """Whether a condition is True."""
+    return any(
+        one["type"] == kind and one["status"] == "True"
+        for one in (document.get("status") or {}).get("conditions") or ()
+    )
+
+
+def status_of(document: Document, others: list[Document], now: str) -> Document:
+    """The status that a definition should have beside the others of its group."""
+    spec, status = document["spec"], document.get("status") or {}
+    problem = next(_conflicts(spec["names"], others), None)
+    old = {one["type"]: one for one in status.get("conditions") or ()}
+    conditions = dict(old)
+    if problem is None:
+        accepted = spec["names"]
+        _put(conditions, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
+        if old.get("Established", {}).get("status") != "True":
+            _put(
+                conditions,
+                now,
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            )
+    else:
+        accepted = status.get("acceptedNames") or {"plural": "", "kind": ""}
+        _put(conditions, now, "NamesAccepted", "False", *problem)
+        if "Established" not in conditions:
+            _put(
+                conditions, now, "Established", "False", "NotAccepted", "not all names are accepted"
+            )
+    stored = list(status.get("storedVersions") or ())
+    if storage_version(document) not in stored:
+        stored.append(storage_version(document))
+    return {
+        "conditions": list(conditions.values()),
+        "acceptedNames": accepted,
+        "storedVersions": stored,
+    }
+
+
+def _put(
+    conditions: dict[str, Document], now: str, kind: str, status: str, reason: str, message: str
+) -> None:
+    before = conditions.get(kind, {})
+    moment = before.get("lastTransitionTime", now) if before.get("status") == status else now
+    conditions[kind] = {
+        "type": kind,
+        "status": status,
+        "lastTransitionTime": moment,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def _conflicts(names: Document, others: list[Document]) -> Iterator[tuple[str, str]]:
+    """Reason and message of each name that another definition of the group has already."""
+    resources: set[str] = set()
+    kinds: set[str] = set()
+    for other in others:
+        accepted = (other.get("status") or {}).get("acceptedNames") or {}
+        resources |= {accepted.get("plural", ""), accepted.get("singular", "")}
+        resources |= set(accepted.get("shortNames") or ())
+        kinds |= {accepted.get("kind", ""), accepted.get("listKind", "")}
+    asked = [
+        ("PluralConflict", names.get("plural"), resources),
+        ("SingularConflict", names.get("singular"), resources),
+        *(("ShortNamesConflict", one, resources) for one in names.get("shortNames") or ()),
+        ("KindConflict", names.get("kind"), kinds),
+        ("ListKindConflict", names.get("listKind"), kinds),
+    ]
+    for reason, name, taken in asked:
+        if name and name in taken:
+            yield reason, f'"{name}" is already in use'

@@ -120,9 +120,52 @@ def _part_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
         found += annotation_errors(annotations, "metadata.annotations")
     if metadata.get("ownerReferences"):
         found += _owner_errors(metadata["ownerReferences"])
+    if metadata.get("managedFields"):
+        found += _managed_errors(metadata["managedFields"])
     if metadata.get("finalizers"):
         found += _finalizer_errors(metadata["finalizers"], custom=custom)
     return found
+
+
+_MANAGER_LIMIT = 128
+
+
+def _managed_errors(entries: list[Document]) -> list[FieldError]:
+    found: list[FieldError] = []
+    for index, entry in enumerate(entries):
+        path = f"metadata.managedFields[{index}]"
+        if entry.get("operation") not in ("Apply", "Update"):
+            wrong = entry.get("operation", "")
+            found.append(invalid(f"{path}.operation", wrong, "must be `Apply` or `Update`"))
+        if entry.get("fieldsType", "") not in ("", "FieldsV1"):
+            found.append(invalid(f"{path}.fieldsType", entry["fieldsType"], "must be `FieldsV1`"))
+        for field in ("manager", "subresource"):
+            if len(entry.get(field, "").encode()) > _MANAGER_LIMIT:
+                text = f"may not be more than {_MANAGER_LIMIT} bytes"
+                found.append(FieldError("FieldValueTooLong", f"{path}.{field}", text))
+    return found
+
+
+def without_repeated_owners(document: Document) -> list[str]:
+    """Drop owner references that stand twice; returns the warning about it."""
+    owners = document["metadata"].get("ownerReferences")
+    if not owners or len(owners) == 1:
+        return []
+    kept: list[Document] = []
+    again: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            again.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if not again:
+        return []
+    document["metadata"]["ownerReferences"] = kept
+    return [
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references "
+        "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; "
+        f"duplicate UID(s) observed: {', '.join(dict.fromkeys(again))}"
+    ]
 
 
 _NOT_NEGATIVE = "must be greater than or equal to 0"

@@ -77,7 +77,7 @@ class Plane:
 
 def _read(kind: Kind | None, document: Document) -> Document:
     """The object as its version's schema lets it be read."""
-    return document if kind is None or not kind.custom else kind.schema.decoded(document, [])
+    return document if kind is None else kind.schema.pruned(document)
 
 
 def _renamed(document: Document, target: Resource) -> Document:

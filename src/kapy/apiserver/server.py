@@ -12,14 +12,15 @@ own reach it as CRDs, like any user's.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from kapy._aio.clock import Clock
-from kapy.apiserver import definitions
 from kapy.apiserver.admission import Admission, Review
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.authorization import Attributes, Authorizer, superusers_only
+from kapy.apiserver.definitions import Definitions
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.refusals import PageNotFound, method_not_allowed, method_unknown, name_missing
 from kapy.apiserver.routes import Route, resolve
@@ -39,6 +40,8 @@ __all__ = [
     "StoreInUse",
     "StoreTooNew",
 ]
+
+_log = logging.getLogger(__name__)
 
 Verb = Callable[[Plane, Ask], Awaitable[Reply]]
 
@@ -88,7 +91,7 @@ class Server:
         power, NORMAL the end of the process. authorize: decides what an authenticated user may.
         """
         plane = Plane(Store.open(path, synchronous=synchronous), clock, tuple(admission), convert)
-        definitions.follow(plane)
+        Definitions(plane)
         return cls(plane, authorize)
 
     @property
@@ -99,34 +102,26 @@ class Server:
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
         try:
-            return await self._answer(request, request.user or ANONYMOUS)
-        except PageNotFound as error:
-            return Reply(
-                404, f"{error.message}\n".encode(), {"content-type": "text/plain; charset=utf-8"}
-            )
-        except ApiError as error:
-            headers = (
-                {} if error.retry_after is None else {"retry-after": str(int(error.retry_after))}
-            )
-            return Reply(error.code, error.status(), headers)
-        except StoreError as error:
-            return Reply(500, ServerError(str(error)).status())
+            route = resolve(self.plane.registry, request.path)
+            if route is None:
+                raise PageNotFound
+            return await self._resource(request, request.user or ANONYMOUS, route)
+        except Exception as error:
+            return _failure(error)
 
-    async def _answer(self, request: Request, user: User) -> Reply:
-        route = resolve(self.plane.registry, request.path)
-        if route is None:
-            raise PageNotFound
+    async def _resource(self, request: Request, user: User, route: Route) -> Reply:
+        """Answer a request for a resource; warnings come with failures, too."""
         verb = _verb(request, route)
         self._authorize(Attributes.of_resource(user, verb, route))
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
-        action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
-        if action is None or not _served(route, verb):
-            raise method_not_allowed(route.kind, verb)
-        if not route.name and verb in ("update", "patch"):
-            raise name_missing() if route.kind.custom else method_unknown()
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
-        reply = await action(self.plane, ask)
+        try:
+            reply = await _action(route, verb)(self.plane, ask)
+        except ApiError as error:
+            if not ask.warnings:
+                raise
+            reply = _failure(error)
         if ask.warnings:
             reply.headers = {**reply.headers, "warning": _warnings(ask.warnings)}
         return reply
@@ -148,6 +143,33 @@ class Server:
     def close(self) -> None:
         """Flush and close the store; ends all watches."""
         self.plane.store.close()
+
+
+def _action(route: Route, verb: str) -> Verb:
+    """What to do. Raises MethodNotAllowed, BadRequest."""
+    action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
+    if action is None or not _served(route, verb):
+        raise method_not_allowed(route.kind, verb)
+    if not route.name and verb in ("update", "patch"):
+        raise name_missing() if route.kind.custom else method_unknown()
+    return action
+
+
+def _failure(error: Exception) -> Reply:
+    """The Reply for what went wrong. What nobody foresaw is logged and answered with 500."""
+    match error:
+        case PageNotFound():
+            kind = {"content-type": "text/plain; charset=utf-8"}
+            return Reply(404, f"{error.message}\n".encode(), kind)
+        case ApiError(retry_after=None):
+            return Reply(error.code, error.status())
+        case ApiError():
+            return Reply(error.code, error.status(), {"retry-after": str(int(error.retry_after))})
+        case StoreError():
+            return Reply(500, ServerError(str(error)).status())
+        case _:
+            _log.exception("a request failed", exc_info=error)
+            return Reply(500, ServerError("Internal error occurred").status())
 
 
 def _served(route: Route, verb: str) -> bool:

@@ -52,6 +52,10 @@ class ObjectSchema:
         decoded: Document = decoder(self.struct)(document, None, unknown)
         return decoded
 
+    def pruned(self, document: Document) -> Document:
+        """The object without what this version does not know, after a conversion."""
+        return document
+
     def errors(self, document: Document, old: Document | None) -> list[FieldError]:
         """What breaks the schema (what `old` already broke may be let through)."""
         del document, old
@@ -96,6 +100,9 @@ class CustomSchema(ObjectSchema):
         document, dropped = self._structural.prune(document, live)
         unknown.extend(dropped)
         return document
+
+    def pruned(self, document: Document) -> Document:
+        return document if self._preserve else self._structural.prune(document)[0]
 
     def errors(self, document: Document, old: Document | None) -> list[FieldError]:
         errors = self._structural.validate(document, old)

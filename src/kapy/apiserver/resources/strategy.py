@@ -7,6 +7,7 @@ defaulting, `prepare_*`, `validate`, admission's validation, the store.
 
 from __future__ import annotations
 
+from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.qualified_names import dns_subdomain_errors
@@ -34,8 +35,11 @@ class Strategy:
     def default(self, document: Document) -> None:
         """Fill in what depends on the object alone, when it is decoded; the writer owns it."""
 
-    def prepare_create(self, document: Document) -> None:
-        """Fill in what only the server knows; `document` is private to this write."""
+    def prepare_create(self, document: Document, table: Table) -> None:
+        """Fill in what only the server knows. table: the other objects of the kind.
+
+        `document` is private to this write, but its parts may be shared: replace, do not change.
+        """
 
     def prepare_update(self, document: Document, old: Document) -> None:
         """The same before an update; what the subresource protects has been reset already."""

@@ -8,6 +8,7 @@ from typing import Literal
 from kapy.apiserver import metadata
 from kapy.apiserver.admission import Review
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.metadata import without_repeated_owners
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
 from kapy.apiserver.resources.structs import Misfit
@@ -49,6 +50,7 @@ def typed(
     checks.report(ask, unknown)
     if document.get("metadata") is None:
         document = {**document, "metadata": {}}
+    ask.warnings.extend(without_repeated_owners(document))
     ask.kind.strategy.default(document)
     return document
 

@@ -38,13 +38,17 @@ def settle_namespace(ask: Ask, document: Document) -> None:
     if not ask.kind.namespaced:
         meta.pop("namespace", None)
         return
-    found = meta.get("namespace", "")
-    if found and found != ask.namespace:
+    check_namespace_of(ask, meta)
+    if ask.namespace:
+        meta["namespace"] = ask.namespace
+
+
+def check_namespace_of(ask: Ask, meta: Document) -> None:
+    """The namespace in an object's metadata may not be another. Raises BadRequest."""
+    if ask.kind.namespaced and meta.get("namespace", "") not in ("", ask.namespace):
         raise BadRequest(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    if ask.namespace:
-        meta["namespace"] = ask.namespace
 
 
 def _settle_name(plane: Plane, ask: Ask, document: Document) -> None:
@@ -76,7 +80,7 @@ async def insert(
     document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
     if kind.strategy.status:
         document = {key: value for key, value in document.items() if key != "status"}
-    kind.strategy.prepare_create(document)
+    kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
     name = document["metadata"]["name"]
     if table.latest(document["metadata"].get("namespace", ""), name) is not None:

@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.definitions import CLEANUP
+from kapy.apiserver.definitions import TABLE as DEFINITIONS
 from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_options, not_found
+from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.store.table import Table
@@ -125,7 +128,7 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
     return await shown(plane, ask, kept)
 
 
-_ANSWERS_OBJECT = ("namespaces", "pods")
+_ANSWERS_OBJECT = ("namespaces", "pods", "customresourcedefinitions")
 
 
 def _success(ask: Ask, uid: str) -> Document:
@@ -163,43 +166,70 @@ async def end(
     plane: Plane, ask: Ask, table: Table, document: Document, options: Options
 ) -> tuple[Document, bool]:
     """Delete an object, or mark it when something holds it. Returns it, and whether it is gone."""
-    meta = document["metadata"]
+    result = begin(plane, ask.kind, document, options)
+    if not options.dry_run:
+        await plane.store.committed()
+    return result
+
+
+def begin(
+    plane: Plane, kind: Kind, document: Document, options: Options | None = None
+) -> tuple[Document, bool]:
+    """Stage the deletion of an object. Returns it, and whether it is gone."""
+    options = options or Options()
+    meta, table = document["metadata"], plane.store.table(kind.table)
     finalizers = _finalizers(meta.get("finalizers") or [], options)
+    if kind.table == DEFINITIONS and CLEANUP not in finalizers:
+        finalizers = [*finalizers, CLEANUP]
     held = bool(finalizers) or (
-        ask.kind.table == "namespaces" and (document.get("spec") or {}).get("finalizers")
+        kind.table == "namespaces" and (document.get("spec") or {}).get("finalizers")
     )
     namespace, name = meta.get("namespace", ""), meta["name"]
     if not held:
         if options.dry_run:
             return document, True
-        gone = plane.store.delete(table, namespace, name, document)
-        await plane.store.committed()
-        return gone, True
-    marked = _marked(plane, ask, document, finalizers)
-    if marked == document:
-        return document, False
-    if not options.dry_run:
-        plane.store.put(table, namespace, name, marked)
-        await plane.store.committed()
+        return plane.store.delete(table, namespace, name, document), True
+    marked = _marked(plane, kind, document, finalizers)
+    if marked == document or options.dry_run:
+        return marked, False
+    plane.store.put(table, namespace, name, marked)
     return marked, False
 
 
-def _marked(plane: Plane, ask: Ask, document: Document, finalizers: list[str]) -> Document:
+def _marked(plane: Plane, kind: Kind, document: Document, finalizers: list[str]) -> Document:
     meta = {**document["metadata"]}
     marked = {**document, "metadata": meta}
     if finalizers:
         meta["finalizers"] = finalizers
     else:
         meta.pop("finalizers", None)
-    if not meta.get("deletionTimestamp"):
-        meta["deletionTimestamp"] = stamp(plane.clock())
-        if ask.kind.table == "namespaces":
-            marked["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
-        else:
-            meta["deletionGracePeriodSeconds"] = 0
-            if meta.get("generation"):
-                meta["generation"] += 1
+    if meta.get("deletionTimestamp"):
+        return marked
+    now = stamp(plane.clock())
+    meta["deletionTimestamp"] = now
+    if kind.table == "namespaces":
+        marked["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
+    elif kind.table == DEFINITIONS:
+        marked["status"] = _terminating(document, now)
+    else:
+        meta["deletionGracePeriodSeconds"] = 0
+        if meta.get("generation"):
+            meta["generation"] += 1
     return marked
+
+
+def _terminating(document: Document, now: str) -> Document:
+    status = document.get("status") or {}
+    condition = {
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; "
+        "CustomResource deletion will begin soon",
+    }
+    others = [one for one in status.get("conditions") or () if one["type"] != "Terminating"]
+    return {**status, "conditions": [*others, condition]}
 
 
 def _finalizers(found: list[str], options: Options) -> list[str]:

@@ -12,7 +12,7 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, invalid_options, not_found
 from kapy.apiserver.resources.structs import facts
 from kapy.apiserver.verbs.checks import typed, write_of
-from kapy.apiserver.verbs.creation import insert, settle_namespace
+from kapy.apiserver.verbs.creation import check_namespace_of, insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, check_manager, field_validation
 from kapy.apiserver.verbs.revision import check_name, revise
 from kapy.kube import Document
@@ -64,10 +64,8 @@ def _check_identity(ask: Ask, document: Document) -> None:
         raise Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
     meta = document.get("metadata")
     check_name(ask, meta if isinstance(meta, dict) else {})
-    if isinstance(meta, dict) and meta.get("namespace", "") not in ("", ask.namespace):
-        raise BadRequest(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+    if isinstance(meta, dict):
+        check_namespace_of(ask, meta)
     errors: list[FieldError] = []
     if version != resource.api_version:
         errors.append(invalid("apiVersion", version, f"must be {resource.api_version}"))
@@ -160,7 +158,14 @@ def _read_applied(ask: Ask, checks: Validation) -> Document:
     if not isinstance(content.get("metadata"), dict):
         content["metadata"] = {}
     _check_type(ask, content)
+    check_name(ask, content["metadata"])
+    check_namespace_of(ask, content["metadata"])
     return content
+
+
+_NO_OBJECT = (
+    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+)
 
 
 def _check_type(ask: Ask, applied: Document) -> None:
