@@ -92,7 +92,10 @@ class Controller:
     async def _work(self) -> None:
         queue, measures, now = self.queue, self.measures, asyncio.get_running_loop().time
         while True:
-            key = await queue.take()
+            key = queue.take()
+            if key is None:
+                await queue.arrival()
+                continue
             try:
                 result = await self._reconcile(key)
             except Exception as error:

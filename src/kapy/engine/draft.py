@@ -12,6 +12,7 @@ whatever others write meanwhile, and must not fail because of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
 
 from kapy.client.client import Client
@@ -50,67 +51,81 @@ class Draft(Generic[O]):
         is not an error. Raises Conflict when others keep changing it faster than we can follow.
         """
         try:
-            wrote = await self._save_part("")
-            if wrote and is_gone(self.before):
-                return True
-            return await self._save_part("status") or wrote
+            return await self._save()
         except NotFound:
             if self.object.deleting:
                 return False
             raise
 
-    async def _save_part(self, subresource: str) -> bool:
+    async def _save(self) -> bool:
+        main, status = self._differences()
+        wrote = bool(main)
+        if main:
+            await self._write("", main, rest=bool(status))
+            if is_gone(self.before):
+                return True
+            if status:
+                _, status = self._differences()
+        if status:
+            await self._write("status", status, rest=False)
+        return wrote or bool(status)
+
+    def _differences(self) -> tuple[Document, Document]:
+        """What we changed: in metadata and spec, and in the status; {} where nothing."""
+        base = read(self.before, self._kind)
+        if base == self.object:
+            return {}, {}
+        main = difference(encode(base), encode(self.object))
+        status = main.pop("status", None)
+        return main, {"status": status} if status else {}
+
+    async def _write(self, subresource: str, patch: Document, *, rest: bool) -> None:
+        """Write one part; rest says whether changes of the other one are still to be written."""
         for attempt in range(ATTEMPTS):
-            patch = self._patch(subresource)
-            if not patch:
-                return False
             try:
                 answer = await self._client.patch(
-                    self._kind.RESOURCE, self.object.key, patch, subresource=subresource
+                    self._kind.RESOURCE,
+                    self.object.key,
+                    self._locked(patch),
+                    subresource=subresource,
                 )
             except Conflict as conflict:
                 if attempt == ATTEMPTS - 1:
                     raise
                 await self._reread(conflict)
+                patch = self._differences()[bool(subresource)]
+                if not patch:
+                    return  # others did the same meanwhile
             else:
-                self._rebase(answer, subresource)
-                return True
-        return False
+                self._stand_on(answer, keep=("status",) if rest else ())
+                return
 
-    def _patch(self, subresource: str) -> Document:
-        base, ours = encode(read(self.before, self._kind)), encode(self.object)
-        if subresource:
-            patch = difference(base.get("status") or {}, ours.get("status") or {})
-            patch = {"status": patch} if patch else {}
-        else:
-            base.pop("status", None)
-            ours.pop("status", None)
-            patch = difference(base, ours)
-        if patch and touches_shared_list(patch):
-            version = self.before["metadata"]["resourceVersion"]
-            patch["metadata"] = {**patch.get("metadata", {}), "resourceVersion": version}
-        return patch
+    def _locked(self, patch: Document) -> Document:
+        if not touches_shared_list(patch):
+            return patch
+        version = self.before["metadata"]["resourceVersion"]
+        return {**patch, "metadata": {**patch.get("metadata", {}), "resourceVersion": version}}
 
     async def _reread(self, conflict: Conflict) -> None:
         fresh = await self._client.get(self._kind.RESOURCE, self.object.key)
         if fresh["metadata"].get("uid") != self.before["metadata"].get("uid"):
             raise conflict  # the name belongs to another object by now
-        self._rebase(fresh, None)
+        self._stand_on(fresh, keep=None)
 
-    def _rebase(self, answer: Document, saved: str | None) -> None:
-        """Stand on `answer`, keeping the changes that are not in it yet.
+    def _stand_on(self, document: Document, *, keep: Sequence[str] | None) -> None:
+        """Make `document` the state that we start from.
 
-        saved: the subresource whose changes `answer` holds already ("" for metadata and spec).
+        keep: the fields whose changes are not in it yet and are carried over; None is all.
         """
         kind = self._kind
-        base, ours = encode(read(self.before, kind)), encode(self.object)
-        theirs = read(answer, kind)
-        if saved is not None:
-            for part in (base, ours):
-                for name in [one for one in part if (one == "status") == (saved == "status")]:
-                    del part[name]
-        if base != ours:
+        theirs = read(document, kind)
+        if keep is None or keep:
+            base, ours = encode(read(self.before, kind)), encode(self.object)
+            if keep:
+                base, ours = (
+                    {name: one[name] for name in keep if name in one} for one in (base, ours)
+                )
             theirs = read(rebased(base, ours, encode(theirs)), kind)
-        self.before = answer
+        self.before = document
         for field in theirs.__struct_fields__:
             setattr(self.object, field, getattr(theirs, field))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kapy.kube import Key
 
@@ -31,9 +31,8 @@ class Watching(Protocol):
         ...
 
 
-class _Place(NamedTuple):
-    order: tuple[int, int]
-    since: float
+_Place: TypeAlias = tuple[int, int, Key, float]
+"""A key in the queue: priority (negative), number, key, since when."""
 
 
 class _Timer(NamedTuple):
@@ -47,7 +46,7 @@ class Queue:
     def __init__(self, watching: Watching | None = None) -> None:
         self.watching = watching
         self.running: dict[Key, float] = {}
-        self._heap: list[tuple[int, int, Key]] = []
+        self._heap: list[_Place] = []
         self._places: dict[Key, _Place] = {}
         self._dirty: dict[Key, int] = {}
         self._timers: dict[Key, _Timer] = {}
@@ -62,7 +61,7 @@ class Queue:
         """How many keys wait for a worker, by priority."""
         counts: dict[int, int] = {}
         for place in self._places.values():
-            priority = -place.order[0]
+            priority = -place[0]
             counts[priority] = counts.get(priority, 0) + 1
         return counts
 
@@ -78,14 +77,15 @@ class Queue:
         if key in self.running:
             self._dirty[key] = max(priority, self._dirty.get(key, priority))
             return
-        place = self._places.get(key)
-        if place is not None and -place.order[0] >= priority:
+        known = self._places.get(key)
+        if known is not None and -known[0] >= priority:
             return
         self._count += 1
-        order = (-priority, self._count)
-        self._places[key] = _Place(order, self._now() if place is None else place.since)
-        heappush(self._heap, (*order, key))
-        if place is None and self.watching is not None:
+        since = self._now() if known is None else known[3]
+        place = (-priority, self._count, key, since)
+        self._places[key] = place
+        heappush(self._heap, place)
+        if known is None and self.watching is not None:
             self.watching.added(retry=retry)
         if self._idle:
             self._wake_one()
@@ -104,20 +104,20 @@ class Queue:
         timer = self._timers.get(key)
         return None if timer is None else (timer.handle.when(), timer.because)
 
-    async def take(self) -> Key:
-        """The next key, as soon as there is one; give it back with `done`."""
-        while True:
-            while self._heap:
-                priority, count, key = heappop(self._heap)
-                place = self._places.get(key)
-                if place is not None and place.order == (priority, count):
-                    del self._places[key]
-                    now = self._now()
-                    self.running[key] = now
-                    if self.watching is not None:
-                        self.watching.taken(now - place.since)
-                    return key
-            await self._wait()
+    def take(self) -> Key | None:
+        """The next key, None when there is none (then `arrival`); give it back with `done`."""
+        heap, places = self._heap, self._places
+        while heap:
+            place = heappop(heap)
+            key = place[2]
+            if places.get(key) is place:  # otherwise it moved forward since
+                del places[key]
+                now = self._now()
+                self.running[key] = now
+                if self.watching is not None:
+                    self.watching.taken(now - place[3])
+                return key
+        return None
 
     def done(self, key: Key) -> bool:
         """The work on a key ended; True if it was asked for meanwhile (and is queued again)."""
@@ -134,7 +134,9 @@ class Queue:
         """Measure waits from now on, by the running loop's time."""
         self._now = asyncio.get_running_loop().time
         now = self._now()
-        self._places = {key: _Place(place.order, now) for key, place in self._places.items()}
+        self._heap = [(*place[:3], now) for place in self._places.values()]
+        heapify(self._heap)
+        self._places = {place[2]: place for place in self._heap}
 
     def close(self) -> None:
         """Cancel all timers."""
@@ -151,7 +153,10 @@ class Queue:
         if timer is not None:
             timer.handle.cancel()
 
-    async def _wait(self) -> None:
+    async def arrival(self) -> None:
+        """Wait until there is something to take (which another worker may have taken by then)."""
+        if self._heap:
+            return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._idle.append(future)
         try:
