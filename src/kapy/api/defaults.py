@@ -1,0 +1,253 @@
+"""What the server fills in when one of our kinds is created or updated (upstream's webhooks).
+
+Works on documents, before they are checked against the schema: what has the wrong type is left
+as it is, for the schema to refuse. Never changes its argument; parts that stay the same are shared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from kapy.api.label_values import label_value
+from kapy.api.names import (
+    CLUSTER_GROUP,
+    CONTROL_PLANE_GROUP,
+    INFRASTRUCTURE_GROUP,
+    Annotation,
+    Label,
+)
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+Path: TypeAlias = tuple[str, ...]
+Changes: TypeAlias = dict[Path, Any]
+Defaulter: TypeAlias = Callable[[Document, Document | None], Changes]
+
+NODE_DELETION_TIMEOUT_SECONDS: Final = 10
+DOCKER_PORT: Final = 6443
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_LABELS: Final[Path] = ("metadata", "labels")
+_REPLICAS: Final[Path] = ("spec", "replicas")
+_TEMPLATE: Final[Path] = ("spec", "template")
+_STRATEGY: Final[Path] = ("spec", "rollout", "strategy")
+
+
+class CannotDefault(KapyError):
+    """A default depends on something that cannot be understood."""
+
+
+def default(document: Document, old: Document | None = None, *, dry_run: bool = False) -> Document:
+    """The document with upstream's defaults for its kind; of another kind, the document itself.
+
+    old: what is stored, on an update. Raises CannotDefault.
+    """
+    group = str(document.get("apiVersion", "")).partition("/")[0]
+    defaulter = _DEFAULTERS.get((group, document.get("kind", "")))
+    if defaulter is not None:
+        document = _changed(document, defaulter(document, old))
+    elif dry_run and document.get("kind") == "KubeadmConfigTemplate":
+        annotations = value_at(document, ("metadata", "annotations")) or {}
+        if Annotation.TOPOLOGY_DRY_RUN in annotations:
+            document = previous_defaults(document, (*_TEMPLATE, "spec"))
+    return document
+
+
+def previous_defaults(document: Document, spec: Path) -> Document:
+    """The document with the defaults that former releases wrote into a KubeadmConfigSpec at
+    `spec`: who compares with what they stored must see no change in them."""
+    changes = _unless_set(document, (*spec, "format"), "cloud-config")
+    for one in ("initConfiguration", "joinConfiguration"):
+        policy = (*spec, one, "nodeRegistration", "imagePullPolicy")
+        changes |= _unless_set(document, policy, "IfNotPresent")
+    kubeconfig = (*spec, "joinConfiguration", "discovery", "file", "kubeConfig")
+    if value_at(document, (*kubeconfig, "user", "exec")):
+        version = (*kubeconfig, "user", "exec", "apiVersion")
+        changes |= _unless_set(document, version, "client.authentication.k8s.io/v1")
+    return _changed(document, changes)
+
+
+def value_at(document: Any, path: Path) -> Any:
+    """What stands at a path; None when nothing does."""
+    for part in path:
+        document = document.get(part) if isinstance(document, dict) else None
+    return document
+
+
+def _changed(document: Document, changes: Changes) -> Document:
+    """The document with values put in; a path through something that is no object is left."""
+    copies: dict[Path, Document] = {}
+    for path, value in changes.items():
+        if value_at(document, path) == value:
+            continue
+        *parents, name = path
+        node = copies.setdefault((), dict(document))
+        for depth in range(1, len(parents) + 1):
+            here = tuple(parents[:depth])
+            if here not in copies:
+                below = node.get(here[-1])
+                if below is not None and not isinstance(below, dict):
+                    break
+                node[here[-1]] = copies[here] = dict(below or {})
+            node = copies[here]
+        else:
+            node[name] = value
+    return copies.get((), document)
+
+
+def _machine(machine: Document, _: Document | None) -> Changes:
+    changes: Changes = {(*_LABELS, Label.CLUSTER_NAME): _cluster_name(machine)}
+    changes |= _version(machine, ("spec", "version"))
+    timeout = ("spec", "deletion", "nodeDeletionTimeoutSeconds")
+    return changes | _unless_set(machine, timeout, NODE_DELETION_TIMEOUT_SECONDS)
+
+
+def _machine_set(machine_set: Document, old: Document | None) -> Changes:
+    changes: Changes = {
+        (*_LABELS, Label.CLUSTER_NAME): _cluster_name(machine_set),
+        _REPLICAS: _replicas(machine_set, old),
+    }
+    if _selects_everything(machine_set):
+        changes |= _selected(Label.SET_NAME, label_value(_name(machine_set)))
+    return changes | _version(machine_set, (*_TEMPLATE, "spec", "version"))
+
+
+def _machine_deployment(deployment: Document, old: Document | None) -> Changes:
+    cluster = _cluster_name(deployment)
+    changes: Changes = {
+        (*_LABELS, Label.CLUSTER_NAME): cluster,
+        _REPLICAS: _replicas(deployment, old),
+    }
+    strategy = value_at(deployment, (*_STRATEGY, "type")) or "RollingUpdate"
+    changes[(*_STRATEGY, "type")] = strategy
+    if strategy == "RollingUpdate":
+        changes |= _unless_set(deployment, (*_STRATEGY, "rollingUpdate", "maxSurge"), 1)
+        changes |= _unless_set(deployment, (*_STRATEGY, "rollingUpdate", "maxUnavailable"), 0)
+    if _selects_everything(deployment):
+        changes |= _selected(Label.DEPLOYMENT_NAME, _name(deployment))
+    changes |= _selected(Label.CLUSTER_NAME, cluster)
+    return changes | _version(deployment, (*_TEMPLATE, "spec", "version"))
+
+
+def _control_plane(kcp: Document, _: Document | None) -> Changes:
+    version = value_at(kcp, ("spec", "version")) or ""
+    changes = _unless_set(kcp, _REPLICAS, 1)
+    if isinstance(version, str) and not version.startswith("v"):
+        changes["spec", "version"] = f"v{version}"
+    changes[(*_STRATEGY, "type")] = "RollingUpdate"
+    return changes | _unless_set(kcp, (*_STRATEGY, "rollingUpdate", "maxSurge"), 1)
+
+
+def _dev_cluster(cluster: Document, _: Document | None) -> Changes:
+    return _dev_cluster_spec(cluster, ("spec",))
+
+
+def _dev_cluster_template(template: Document, _: Document | None) -> Changes:
+    return _dev_cluster_spec(template, (*_TEMPLATE, "spec"))
+
+
+def _dev_cluster_spec(document: Document, spec: Path) -> Changes:
+    changes = _docker_unless_said(document, spec)
+    docker = (*spec, "backend", "docker")
+    if value_at(document, docker) is None and docker not in changes:
+        return changes
+    port = (*spec, "controlPlaneEndpoint", "port")
+    if not value_at(document, port):
+        changes[port] = DOCKER_PORT
+    domains = value_at(document, (*docker, "failureDomains"))
+    if isinstance(domains, list) and all(isinstance(one, dict) for one in domains):
+        changes[(*docker, "failureDomains")] = [{"controlPlane": False, **one} for one in domains]
+    return changes
+
+
+def _dev_machine(machine: Document, _: Document | None) -> Changes:
+    return _docker_unless_said(machine, ("spec",))
+
+
+def _dev_machine_template(template: Document, _: Document | None) -> Changes:
+    return _docker_unless_said(template, (*_TEMPLATE, "spec"))
+
+
+def _docker_unless_said(document: Document, spec: Path) -> Changes:
+    backend = (*spec, "backend")
+    said = any(value_at(document, (*backend, one)) is not None for one in ("docker", "inMemory"))
+    return {} if said else {(*backend, "docker"): {}}
+
+
+def _unless_set(document: Document, path: Path, value: Any) -> Changes:
+    return {} if value_at(document, path) is not None else {path: value}
+
+
+def _version(document: Document, path: Path) -> Changes:
+    version = value_at(document, path)
+    if not version or not isinstance(version, str) or version.startswith("v"):
+        return {}
+    return {path: f"v{version}"}
+
+
+def _name(document: Document) -> str:
+    return str(value_at(document, ("metadata", "name")) or "")
+
+
+def _cluster_name(document: Document) -> str:
+    return str(value_at(document, ("spec", "clusterName")) or "")
+
+
+def _selects_everything(document: Document) -> bool:
+    selector = ("spec", "selector")
+    return not any(
+        value_at(document, (*selector, one)) for one in ("matchLabels", "matchExpressions")
+    )
+
+
+def _selected(label: str, value: str) -> Changes:
+    """A label that the selector asks for and the template gives."""
+    return {
+        ("spec", "selector", "matchLabels", label): value,
+        (*_TEMPLATE, "metadata", "labels", label): value,
+    }
+
+
+def _replicas(document: Document, old: Document | None) -> Any:
+    """How many replicas; with the autoscaler's annotations, the old number within its bounds."""
+    given = value_at(document, _REPLICAS)
+    if given is not None:
+        return given
+    annotations = value_at(document, ("metadata", "annotations")) or {}
+    if not {Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE} <= set(annotations):
+        return 1
+    kind = document["kind"]
+    least = _bound(kind, annotations, Annotation.AUTOSCALER_MIN_SIZE)
+    most = _bound(kind, annotations, Annotation.AUTOSCALER_MAX_SIZE)
+    before = value_at(old, _REPLICAS)
+    if before is None or before < least:
+        return least
+    return min(before, most)
+
+
+def _bound(kind: str, annotations: Mapping[str, str], name: str) -> int:
+    text = annotations[name]
+    problem = "invalid syntax"
+    if _INTEGER.fullmatch(text):
+        number = int(text)
+        if -(2**31) <= number < 2**31:
+            return number
+        problem = "value out of range"
+    raise CannotDefault(
+        f"failed to caculate {kind} replicas value: could not parse the value of the "
+        f'"{name}" annotation: strconv.ParseInt: parsing "{text}": {problem}'
+    )
+
+
+_DEFAULTERS: Final[Mapping[tuple[str, str], Defaulter]] = {
+    (CLUSTER_GROUP, "Machine"): _machine,
+    (CLUSTER_GROUP, "MachineSet"): _machine_set,
+    (CLUSTER_GROUP, "MachineDeployment"): _machine_deployment,
+    (CONTROL_PLANE_GROUP, "KubeadmControlPlane"): _control_plane,
+    (INFRASTRUCTURE_GROUP, "DevCluster"): _dev_cluster,
+    (INFRASTRUCTURE_GROUP, "DevClusterTemplate"): _dev_cluster_template,
+    (INFRASTRUCTURE_GROUP, "DevMachine"): _dev_machine,
+    (INFRASTRUCTURE_GROUP, "DevMachineTemplate"): _dev_machine_template,
+}

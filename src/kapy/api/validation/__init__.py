@@ -1,0 +1,101 @@
+"""What is wrong with one of our kinds, and with a change of it (upstream's validating webhooks).
+
+Pure: an object by itself, and what it was before. Checks that read other objects are core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from kapy.api.cluster import Cluster
+from kapy.api.dev_cluster import DevCluster, DevClusterTemplate
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigTemplate
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane, KubeadmControlPlaneTemplate
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
+from kapy.api.validation.cluster import cluster_errors
+from kapy.api.validation.dev import (
+    dev_cluster_errors,
+    dev_cluster_template_errors,
+    dev_machine_errors,
+    dev_machine_template_errors,
+)
+from kapy.api.validation.immutable import immutability_errors
+from kapy.api.validation.kubeadm_config import kubeadm_config_errors, kubeadm_config_template_errors
+from kapy.api.validation.kubeadm_control_plane import (
+    control_plane_errors,
+    control_plane_template_errors,
+)
+from kapy.api.validation.machines import (
+    machine_deployment_errors,
+    machine_errors,
+    machine_set_errors,
+)
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError
+from kapy.kube.meta import Object, read
+
+
+class _Rule(NamedTuple):
+    """How a kind is checked.
+
+    immutable: how a template that must not change calls what to create in its stead. may_ask:
+    whether the topology controller may ask (by a dry run) what would become of a change.
+    """
+
+    kind: type[Object]
+    errors: Callable[[Any, Any, FeatureGates], list[FieldError]]
+    immutable: str = ""
+    may_ask: bool = False
+
+
+_RULES: Final[Mapping[tuple[str, str], _Rule]] = {
+    (rule.kind.RESOURCE.group, rule.kind.RESOURCE.kind): rule
+    for rule in (
+        _Rule(Cluster, cluster_errors),
+        _Rule(Machine, machine_errors),
+        _Rule(MachineSet, machine_set_errors),
+        _Rule(MachineDeployment, machine_deployment_errors),
+        _Rule(KubeadmConfig, kubeadm_config_errors),
+        _Rule(KubeadmConfigTemplate, kubeadm_config_template_errors),
+        _Rule(KubeadmControlPlane, control_plane_errors),
+        _Rule(KubeadmControlPlaneTemplate, control_plane_template_errors, "new resource"),
+        _Rule(DevCluster, dev_cluster_errors),
+        _Rule(DevClusterTemplate, dev_cluster_template_errors, "a new resource"),
+        _Rule(DevMachine, dev_machine_errors),
+        _Rule(DevMachineTemplate, dev_machine_template_errors, "a new resource", may_ask=True),
+    )
+}
+
+
+def validate(
+    new: Document,
+    old: Document | None = None,
+    *,
+    gates: FeatureGates = DEFAULT_GATES,
+    dry_run: bool = False,
+) -> list[FieldError]:
+    """What is wrong with `new` (that has passed its schema), nothing for other kinds.
+
+    old: what is stored, on an update. Raises msgspec.ValidationError for what no schema would let
+    through.
+    """
+    group = str(new.get("apiVersion", "")).partition("/")[0]
+    rule = _RULES.get((group, new.get("kind", "")))
+    if rule is None:
+        return []
+    errors = []
+    asks = rule.may_ask and dry_run and _is_of_topology(new)
+    if rule.immutable and old is not None and not asks:
+        errors += immutability_errors(new, old, rule.immutable)
+    before = read(old, rule.kind) if old is not None else None
+    return errors + rule.errors(read(new, rule.kind), before, gates)
+
+
+def _is_of_topology(document: Document) -> bool:
+    return Annotation.TOPOLOGY_DRY_RUN in (document["metadata"].get("annotations") or {})

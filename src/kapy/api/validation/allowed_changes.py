@@ -1,0 +1,101 @@
+"""What of a KubeadmControlPlane may change after it was created.
+
+The rest would have to change in a running control plane, or in all of its machines at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, forbidden
+from kapy.kube.meta import written
+from kapy.kube.patch.merge_patch import difference
+
+_CONFIG: Final = "spec.kubeadmConfigSpec"
+
+# A field that stands here may change, appear and go away, with everything that is in it.
+_ALLOWED: Final = frozenset(
+    (
+        "metadata",
+        *(
+            f"{_CONFIG}.clusterConfiguration.{name}"
+            for name in (
+                "etcd",
+                "dns",
+                "imageRepository",
+                "featureGates",
+                "apiServer",
+                "controllerManager",
+                "scheduler",
+                "certificateValidityPeriodDays",
+                "encryptionAlgorithm",
+            )
+        ),
+        *(
+            f"{_CONFIG}.initConfiguration.{name}"
+            for name in (
+                "nodeRegistration",
+                "patches",
+                "skipPhases",
+                "bootstrapTokens",
+                "localAPIEndpoint",
+                "timeouts",
+            )
+        ),
+        *(
+            f"{_CONFIG}.joinConfiguration.{name}"
+            for name in (
+                "nodeRegistration",
+                "patches",
+                "skipPhases",
+                "caCertPath",
+                "controlPlane",
+                "discovery",
+                "timeouts",
+            )
+        ),
+        *(
+            f"{_CONFIG}.{name}"
+            for name in (
+                "bootCommands",
+                "preKubeadmCommands",
+                "postKubeadmCommands",
+                "files",
+                "verbosity",
+                "users",
+                "ntp",
+                "ignition",
+                "diskSetup",
+                "format",
+                "mounts",
+            )
+        ),
+        "spec.machineTemplate.metadata",
+        "spec.machineTemplate.spec",
+        "spec.replicas",
+        "spec.version",
+        "spec.remediation",
+        "spec.machineNaming",
+        "spec.rollout",
+    )
+)
+
+
+def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
+    """An error for each field that changed and may not."""
+    changed = _changed("", difference(written(old), written(new)))
+    return [forbidden(path, "cannot be modified") for path in sorted(changed)]
+
+
+def _changed(path: str, patch: Document) -> Iterator[str]:
+    for name, value in patch.items():
+        here = f"{path}.{name}" if path else name
+        if here in _ALLOWED:
+            continue
+        if isinstance(value, dict):
+            yield from _changed(here, value)
+        else:
+            yield here

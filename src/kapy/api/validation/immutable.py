@@ -1,0 +1,54 @@
+"""Templates that must not change: whoever wants another one makes another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.api.defaults import default, previous_defaults, value_at
+from kapy.kube import Document
+from kapy.kube.field_errors import NO_VALUE, FieldError
+from kapy.kube.patch.merge_patch import same
+
+_SPEC: Final = ("spec", "template", "spec")
+_STRATEGY: Final = ("rollout", "strategy")
+_USUAL_STRATEGY: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
+
+
+def immutability_errors(new: Document, old: Document, create: str) -> list[FieldError]:
+    """An error that names the fields of `spec.template.spec` that changed.
+
+    create: how the sentence calls what to do instead. The values stay out of it: they may hold
+    what nobody is to read.
+    """
+    before, after = (_normal(one) for one in (old, new))
+    changed = sorted(_changed("", before, after))
+    if not changed:
+        return []
+    problem = (
+        f"{new['kind']} spec.template.spec field is immutable. Please create {create} instead. "
+        f"Diff: {', '.join(changed)}"
+    )
+    return [FieldError("FieldValueInvalid", ".".join(_SPEC), problem, NO_VALUE)]
+
+
+def _normal(template: Document) -> Document:
+    """The specification as it would be with every default that this or a former release fills in:
+    a template that was stored before them has not changed when it comes back with them."""
+    template = previous_defaults(default(template), (*_SPEC, "kubeadmConfigSpec"))
+    spec: Document = value_at(template, _SPEC) or {}
+    if value_at(spec, _STRATEGY) == _USUAL_STRATEGY:
+        rollout = {key: one for key, one in spec["rollout"].items() if key != "strategy"}
+        spec = {key: one for key, one in spec.items() if key != "rollout"}
+        if rollout:
+            spec["rollout"] = rollout
+    return spec
+
+
+def _changed(path: str, old: Any, new: Any) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in {**old, **new}:
+            here = f"{path}.{name}" if path else name
+            yield from _changed(here, old.get(name), new.get(name))
+    elif not same(old, new):
+        yield path

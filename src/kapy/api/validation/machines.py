@@ -1,0 +1,179 @@
+"""Machine, MachineSet and MachineDeployment."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kapy.api.embedded import LabelSelector
+from kapy.api.features import FeatureGates
+from kapy.api.machine import Bootstrap, Machine, MachineTemplateSpec
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation, Label
+from kapy.api.validation.metadata import name_as_label_errors, template_metadata_errors
+from kapy.api.validation.naming import naming_errors
+from kapy.api.validation.taints import taint_errors, worker_taint_errors
+from kapy.api.validation.versions import version_errors
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.meta import Object
+from kapy.kube.model import encode
+from kapy.kube.selectors import InvalidSelector, selector_of
+
+PREFLIGHT_CHECKS: Final = (
+    "All",
+    "ControlPlaneIsStable",
+    "ControlPlaneVersionSkew",
+    "KubeadmVersionSkew",
+    "KubernetesVersionSkew",
+)
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+_TEMPLATE: Final = "spec.template.spec"
+
+
+def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -> list[FieldError]:
+    """What is wrong with a Machine."""
+    spec = machine.spec
+    errors = [] if _of_machine_pool(machine) else _bootstrap_errors(spec.bootstrap, "spec")
+    if old is not None and old.spec.cluster_name != spec.cluster_name:
+        errors.append(forbidden("spec.clusterName", "field is immutable"))
+    if spec.version:
+        errors += version_errors(spec.version, "spec.version")
+    errors += taint_errors(spec.taints, "spec.taints", gates)
+    labels = machine.metadata.labels
+    return errors + worker_taint_errors(spec.taints, labels, "spec.taints", gates)
+
+
+def machine_set_errors(
+    machine_set: MachineSet, old: MachineSet | None, gates: FeatureGates
+) -> list[FieldError]:
+    """What is wrong with a MachineSet."""
+    spec = machine_set.spec
+    errors = _bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
+    errors += _selector_errors(spec.selector, spec.template, names_value=True)
+    errors += _preflight_errors(machine_set, gates)
+    errors += _cluster_name_errors(
+        spec.cluster_name, spec.template, old.spec.cluster_name if old is not None else None
+    )
+    errors += _template_errors(spec.template, gates)
+    errors += naming_errors(spec.machine_naming.template, "spec.machineNaming", "machineSet")
+    return errors + template_metadata_errors(spec.template.metadata, "spec.template.metadata")
+
+
+def machine_deployment_errors(
+    deployment: MachineDeployment, old: MachineDeployment | None, gates: FeatureGates
+) -> list[FieldError]:
+    """What is wrong with a MachineDeployment."""
+    spec = deployment.spec
+    errors = name_as_label_errors(deployment.metadata.name, ": ")
+    errors += _bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
+    errors += _selector_errors(spec.selector, spec.template, names_value=False)
+    errors += _preflight_errors(deployment, gates)
+    errors += _cluster_name_errors(
+        spec.cluster_name, spec.template, old.spec.cluster_name if old is not None else None
+    )
+    errors += _rollout_errors(deployment)
+    in_flight = spec.remediation.max_in_flight
+    errors += _int_or_percent_errors("spec.remediation.maxInFlight", in_flight)
+    if spec.template.spec.version:
+        errors += version_errors(spec.template.spec.version, f"{_TEMPLATE}.version")
+    errors += naming_errors(spec.machine_naming.template, "spec.machineNaming", "machineSet")
+    taints = spec.template.spec.taints
+    errors += taint_errors(taints, f"{_TEMPLATE}.taints", gates)
+    errors += worker_taint_errors(taints, {}, f"{_TEMPLATE}.taints", gates)
+    return errors + template_metadata_errors(spec.template.metadata, "spec.template.metadata")
+
+
+def _of_machine_pool(machine: Machine) -> bool:
+    metadata = machine.metadata
+    return Label.POOL_NAME in metadata.labels or any(
+        owner.kind == "MachinePool" for owner in metadata.owner_references
+    )
+
+
+def _bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
+    if bootstrap.config_ref is not None or bootstrap.data_secret_name is not None:
+        return []
+    where = f"{path}.bootstrap"
+    return [
+        required(
+            where, f"expected either {where}.dataSecretName or {where}.configRef to be populated"
+        )
+    ]
+
+
+def _selector_errors(
+    selector: LabelSelector, template: MachineTemplateSpec, *, names_value: bool
+) -> list[FieldError]:
+    """The template's labels must be selected. names_value: whether the error shows them."""
+    document = encode(selector)
+    try:
+        wanted = selector_of(document)
+    except InvalidSelector as error:
+        return [invalid("spec.selector", document, str(error))]
+    labels = template.metadata.labels
+    if wanted.matches(labels):
+        return []
+    where, problem = "spec.template.metadata.labels", f'must match spec.selector "{wanted}"'
+    return [invalid(where, labels, problem) if names_value else forbidden(where, problem)]
+
+
+def _preflight_errors(obj: Object, gates: FeatureGates) -> list[FieldError]:
+    skip = obj.metadata.annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
+    if not skip or not gates.machine_set_preflight_checks:
+        return []
+    unknown = [name for one in skip.split(",") if (name := one.strip()) not in PREFLIGHT_CHECKS]
+    if not unknown:
+        return []
+    where = f"metadata.annotations.{Annotation.SKIP_PREFLIGHT_CHECKS}"
+    known = " ".join(PREFLIGHT_CHECKS)
+    return [invalid(where, unknown, f"skipped preflight check(s) must be among: [{known}]")]
+
+
+def _cluster_name_errors(
+    name: str, template: MachineTemplateSpec, old: str | None
+) -> list[FieldError]:
+    errors = []
+    where = "spec.clusterName"
+    if old is not None and old != name:
+        errors.append(forbidden(where, "field is immutable"))
+    if name != template.spec.cluster_name:
+        problem = (
+            "spec.clusterName and spec.template.spec.clusterName must be set to the same value"
+        )
+        errors.append(invalid(where, name, problem))
+    return errors
+
+
+def _template_errors(template: MachineTemplateSpec, gates: FeatureGates) -> list[FieldError]:
+    spec = template.spec
+    errors = version_errors(spec.version, f"{_TEMPLATE}.version") if spec.version else []
+    errors += taint_errors(spec.taints, f"{_TEMPLATE}.taints", gates)
+    return errors + worker_taint_errors(spec.taints, {}, f"{_TEMPLATE}.taints", gates)
+
+
+def _rollout_errors(deployment: MachineDeployment) -> list[FieldError]:
+    strategy = deployment.spec.rollout.strategy
+    if strategy is None:
+        return []
+    path = "spec.rollout.strategy.rollingUpdate"
+    unavailable = strategy.rolling_update.max_unavailable
+    surge = strategy.rolling_update.max_surge
+    errors = _int_or_percent_errors(f"{path}.maxUnavailable", unavailable)
+    errors += _int_or_percent_errors(f"{path}.maxSurge", surge)
+    if unavailable == 0 and surge == 0:
+        errors.append(invalid(path, "0", "maxUnavailable and maxSurge cannot both be 0"))
+    return errors
+
+
+def _int_or_percent_errors(path: str, value: int | str | None) -> list[FieldError]:
+    if not isinstance(value, str):
+        return []
+    if not value.endswith("%"):
+        problem = "invalid type: string is not a percentage"
+    elif not _NUMBER.fullmatch(value[:-1]):
+        problem = f'invalid value "{value}": strconv.Atoi: parsing "{value[:-1]}": invalid syntax'
+    else:
+        return []
+    problem = f"must be either an int or a percentage: invalid value for IntOrString: {problem}"
+    return [invalid(path, value, problem)]
