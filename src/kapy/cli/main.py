@@ -1,7 +1,23 @@
-"""The `kapy` command."""
+"""The `kapy` command: parses, and imports a subcommand only when it is called."""
 
 from __future__ import annotations
+
+import sys
+
+from kapy import __version__
 
 
 def main() -> None:
     """Entry point of the console script."""
+    arguments = sys.argv[1:]
+    if arguments in (["--version"], ["version"]):
+        # Asked often, by scripts: answered before anything else is imported.
+        sys.stdout.write(f"kapy {__version__}\n")
+        return
+    from kapy.cli.root import run
+
+    sys.exit(run(arguments))
+
+
+if __name__ == "__main__":
+    main()

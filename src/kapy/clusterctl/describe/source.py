@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kapy.client.client import Client
+from kapy.clusterctl.kinds import Kinds
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import Resource
@@ -45,7 +46,7 @@ class ClientSource:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._groups: dict[str, list[Resource]] = {}
+        self._kinds = Kinds(client)
 
     async def get(self, resource: Resource, key: Key) -> Document:
         return await self._client.get(resource, key)
@@ -60,23 +61,10 @@ class ClientSource:
     async def referred(self, reference: Document | None, namespace: str) -> Document | None:
         if not reference or not reference.get("name"):
             return None
+        resource = await self._kinds.preferred(reference["apiGroup"], reference["kind"])
+        if resource is None:
+            return None
         try:
-            for resource in await self._served(reference["apiGroup"]):
-                if resource.kind == reference["kind"]:
-                    return await self._client.get(resource, Key(namespace, reference["name"]))
+            return await self._client.get(resource, Key(namespace, reference["name"]))
         except NotFound:
             return None
-        return None
-
-    async def _served(self, group: str) -> list[Resource]:
-        """The resources of a group in the version that the server prefers."""
-        if group not in self._groups:
-            found = await self._client.raw("GET", f"/apis/{group}")
-            version = found["preferredVersion"]["version"]
-            listed = await self._client.raw("GET", f"/apis/{group}/{version}")
-            self._groups[group] = [
-                Resource(group, version, one["name"], one["kind"], one["namespaced"])
-                for one in listed["resources"]
-                if "/" not in one["name"]
-            ]
-        return self._groups[group]

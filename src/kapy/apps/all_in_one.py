@@ -1,0 +1,148 @@
+"""A management plane in one process: API server, controllers and in-memory provider.
+
+    async with management_plane(Settings(), clock=loop_clock()) as plane:
+        await plane.client.create(...)
+
+The same function serves `kapy up`, `kapy quickstart`, the stories on virtual time (no sockets) and
+the benchmarks. The controllers reach the API server, and the workload clusters of the in-memory
+provider, in process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy._aio.services import Service, run_together
+from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application, listen, server_context
+from kapy.apps.admission import Rules
+from kapy.apps.controllers import add_controllers
+from kapy.apps.credentials import Credentials, credentials
+from kapy.apps.definitions import install_definitions
+from kapy.apps.settings import Serving, Settings
+from kapy.client.client import Client
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.runtime import Runtime
+from kapy.kube.errors import KapyError
+from kapy.kube.http import ADMIN, Transport, User
+from kapy.remote.connections import Connections
+
+CONTROLLERS: Final = User(
+    "system:serviceaccount:kapy-system:kapy", ("system:masters", "system:authenticated")
+)
+"""Who the controllers are to the API server."""
+
+
+class CannotListen(KapyError):
+    """The address that the plane should listen on cannot be had; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """A running management plane.
+
+    client: asks as the administrator, in process. access: how anybody else reaches it, None where
+    it serves no network.
+    """
+
+    server: Server
+    runtime: Runtime
+    connections: Connections
+    client: Client
+    access: Kubeconfig | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """The API server as its administrator sees it."""
+        return self.client.transport
+
+
+@asynccontextmanager
+async def management_plane(
+    settings: Settings, *, clock: Clock, random: Random | None = None
+) -> AsyncIterator[Plane]:
+    """Run a plane while the context is open; it is ready when the context is entered.
+
+    When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
+    UnusableCredentials and CannotListen, each a sentence for people.
+    """
+    server = Server.open(settings.data, clock=clock, admission=(Rules(),))
+    try:
+        async with AsyncExitStack() as stack:
+            yield await _started(stack, server, settings, clock, random)
+    finally:
+        server.close()
+
+
+async def _started(
+    stack: AsyncExitStack, server: Server, settings: Settings, clock: Clock, random: Random | None
+) -> Plane:
+    client = Client(server.transport(ADMIN), field_manager="kapy")
+    await install_definitions(client)
+    runtime = Runtime.on(server.transport(CONTROLLERS), clock=clock, random=random)
+    controllers = add_controllers(runtime, sockets=settings.serving is not None)
+    access = None
+    if settings.serving is not None:
+        access = await stack.enter_async_context(_served(server, settings.serving, clock))
+    await stack.enter_async_context(
+        _running(server=server.run, runtime=runtime.run, **controllers.services)
+    )
+    await runtime.cache.synced()
+    return Plane(server, runtime, controllers.connections, client, access)
+
+
+@asynccontextmanager
+async def _served(server: Server, serving: Serving, clock: Clock) -> AsyncIterator[Kubeconfig]:
+    loop = asyncio.get_running_loop()
+    made = await loop.run_in_executor(None, credentials, serving, clock())
+    own = made.server
+    tls = server_context(own.certificate, own.key, client_ca=made.authority.certificate)
+    application = Application(server, Authentication(serving.tokens))
+    async with AsyncExitStack() as stack:
+        try:
+            host, port = await stack.enter_async_context(
+                listen(application, host=serving.host, port=serving.port, tls=tls)
+            )
+        except (OSError, OverflowError) as error:
+            raise CannotListen(
+                f"cannot listen on {serving.host}:{serving.port} ({_reason(error)}); choose "
+                "another port with --port, or stop the program that uses it"
+            ) from None
+        yield _access(made, host, port)
+
+
+def _reason(error: Exception) -> str:
+    said = str(error.strerror if isinstance(error, OSError) else error)
+    return said.rpartition(": ")[2]
+
+
+def _access(made: Credentials, host: str, port: int) -> Kubeconfig:
+    reached = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
+    return Kubeconfig(
+        server=f"https://{reached}:{port}",
+        certificate_authority=made.authority.certificate,
+        client_certificate=made.administrator.certificate,
+        client_key=made.administrator.key,
+    )
+
+
+@asynccontextmanager
+async def _running(**services: Service) -> AsyncIterator[None]:
+    """Services that run while the context is open; what its body raises goes up as it is."""
+    failure: Exception | None = None
+    async with asyncio.TaskGroup() as group:
+        together = group.create_task(run_together(**services), name="plane")
+        try:
+            yield
+        except Exception as error:
+            failure = error
+        together.cancel()
+    if failure is not None:
+        raise failure

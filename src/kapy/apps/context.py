@@ -1,0 +1,56 @@
+"""The kubeconfig context of a plane, written and taken away as kind does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kapy.client import kubeconfig_files
+from kapy.client.kubeconfig import Kubeconfig, with_context, without_context
+from kapy.kube import Document
+
+
+def kubeconfig_path(given: str = "") -> Path:
+    """The file that contexts are written to: the given one, $KUBECONFIG's, `~/.kube/config`."""
+    if given:
+        return Path(given)
+    return kubeconfig_files.path_to_write(kubeconfig_files.paths(os.environ, Path.home()))
+
+
+@contextmanager
+def context_written(path: Path, name: str, access: Kubeconfig) -> Iterator[None]:
+    """A context that is there, and current, while this one is open.
+
+    Afterwards the context that was current before is so again. Raises KubeconfigError.
+    """
+    before = ""
+
+    def write(document: Document) -> Document:
+        nonlocal before
+        before = str(document.get("current-context") or "")
+        return with_context(document, name, access)
+
+    kubeconfig_files.edit(path, write)
+    try:
+        yield
+    finally:
+        kubeconfig_files.edit(path, lambda document: _without(document, name, access, before))
+
+
+def _without(document: Document, name: str, access: Kubeconfig, before: str) -> Document:
+    if _server(document, name) != access.server:
+        return document  # somebody else has the name by now
+    changed = without_context(document, name)
+    there = {entry.get("name") for entry in changed.get("contexts") or []}
+    if document.get("current-context") == name and before in there:
+        changed["current-context"] = before
+    return changed
+
+
+def _server(document: Document, name: str) -> str:
+    for entry in document.get("clusters") or []:
+        if entry.get("name") == name:
+            return str((entry.get("cluster") or {}).get("server") or "")
+    return ""

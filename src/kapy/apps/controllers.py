@@ -1,0 +1,31 @@
+"""Which controllers a management plane runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kapy._aio.services import Service
+from kapy.engine.runtime import Runtime
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Transport
+from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
+from kapy.remote.connections import Connections, Kubeconfig
+
+
+@dataclass(frozen=True, slots=True)
+class Controllers:
+    """What was added to a runtime. services: to be run beside it, by name."""
+
+    connections: Connections
+    services: dict[str, Service]
+
+
+def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
+    """Add all controllers. sockets: workload clusters listen, for kubectl."""
+
+    def dial(access: Kubeconfig) -> Transport:
+        raise Unreachable("not yet")
+
+    connections = Connections(runtime, dial=dial)
+    add_bootstrap(runtime, connections)
+    return Controllers(connections, {"connections": connections.run})

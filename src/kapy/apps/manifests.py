@@ -1,0 +1,89 @@
+"""Objects from YAML, applied to a management plane as `kubectl apply --server-side` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.kinds import Kinds
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.names import Resource
+from kapy.kube.yaml import load_all
+
+MANAGER: Final = "kapy-quickstart"
+SAMPLE: Final = "in-memory-cluster.yaml"
+
+
+class BadManifest(KapyError):
+    """A file cannot be read, or holds something that is no object; the message names it."""
+
+
+def sample() -> list[Document]:
+    """The cluster that comes with kapy: one control plane machine and two workers, in memory."""
+    text = (files("kapy.apps") / "samples" / SAMPLE).read_text(encoding="utf-8")
+    return read_manifests(text, SAMPLE)
+
+
+def read_file(path: Path) -> list[Document]:
+    """The objects of a file. Raises BadManifest, YamlError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadManifest(f"cannot read {path}: {reason}") from None
+    return read_manifests(text, str(path))
+
+
+def read_manifests(text: str, source: str) -> list[Document]:
+    """The objects of a YAML text, Lists unrolled. Raises BadManifest, YamlError."""
+    objects: list[Document] = []
+    for number, document in enumerate(load_all(text, source), 1):
+        where = f"{source}: document {number}"
+        if not isinstance(document, dict):
+            raise BadManifest(f"{where} is not an object (it has no apiVersion and kind)")
+        items = document["items"] if document.get("kind") == "List" else [document]
+        objects += (_checked(item, where) for item in items)
+    if not objects:
+        raise BadManifest(f"{source} holds no objects")
+    return objects
+
+
+def _checked(document: Document, where: str) -> Document:
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.get(field), str) or not document[field]:
+            raise BadManifest(f"{where} has no {field}")
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get("name"):
+        raise BadManifest(f"{where} ({document['kind']}) has no metadata.name")
+    return document
+
+
+async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[Document]:
+    """Apply all objects, or none: what any of them is refused for is found by a dry run first.
+
+    Answers the objects as stored. Raises UnknownKind and ApiErrors, the server's own.
+    """
+    kinds = Kinds(client)
+    placed = [(resource, _placed(one, resource)) for one in objects for resource in
+              [await kinds.of(one)]]  # fmt: skip
+    made = {one["metadata"]["name"] for one in objects if one["kind"] == "Namespace"}
+    for resource, document in placed:
+        # A namespace that comes with the objects is not there before they are stored.
+        if document["metadata"].get("namespace") not in made:
+            await client.apply(resource, document, field_manager=MANAGER, dry_run=True)
+    placed.sort(key=lambda one: one[1]["kind"] != "Namespace")
+    return [
+        await client.apply(resource, document, field_manager=MANAGER)
+        for resource, document in placed
+    ]
+
+
+def _placed(document: Document, resource: Resource) -> Document:
+    metadata = document["metadata"]
+    if not resource.namespaced or metadata.get("namespace"):
+        return document
+    return {**document, "metadata": {**metadata, "namespace": "default"}}

@@ -1,0 +1,112 @@
+"""Which plane runs in a folder: told by a lock that ends with its process, and a file beside it.
+
+The lock says whether a plane runs (a process id alone may be another program's by now); the file
+says who and where.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kapy.apps.credentials import write_private
+from kapy.apps.settings import Folder
+from kapy.kube.errors import KapyError
+
+
+class PlaneRuns(KapyError):
+    """A plane runs in that folder already."""
+
+
+class NoPlane(KapyError):
+    """No plane runs in that folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A running plane. started: RFC 3339. context: its name in the kubeconfig file."""
+
+    pid: int
+    server: str
+    context: str
+    kubeconfig: str
+    started: str
+    version: str
+
+
+@contextmanager
+def claimed(folder: Folder) -> Iterator[None]:
+    """Hold the folder for one plane. Raises PlaneRuns."""
+    folder.make()
+    handle = _open(folder)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlaneRuns(
+                f"a management plane runs in {folder.path} already; stop it with `kapy down`, or "
+                "choose another --name or --data-dir"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def announced(folder: Folder, presence: Presence) -> Iterator[None]:
+    """Tell who runs, while the context is open."""
+    write_private(folder.state, json.dumps(asdict(presence), indent=2).encode())
+    try:
+        yield
+    finally:
+        folder.state.unlink(missing_ok=True)
+
+
+def presence_of(folder: Folder) -> Presence | None:
+    """The plane that runs in the folder and is ready, or None."""
+    if not is_claimed(folder):
+        return None
+    try:
+        return Presence(**json.loads(folder.state.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None  # starting, or ending
+
+
+def is_claimed(folder: Folder) -> bool:
+    """Whether a process holds the folder, ready or not."""
+    if not _lock(folder).exists():
+        return False
+    handle = _open(folder)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def ask_to_end(folder: Folder) -> Presence:
+    """Send SIGTERM to the plane of the folder. Raises NoPlane."""
+    presence = presence_of(folder)
+    if presence is None:
+        raise NoPlane(f"no management plane runs in {folder.path}")
+    os.kill(presence.pid, signal.SIGTERM)
+    return presence
+
+
+def _lock(folder: Folder) -> Path:
+    return folder.path / "plane.lock"
+
+
+def _open(folder: Folder) -> int:
+    try:
+        return os.open(_lock(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise NoPlane(f"cannot use {folder.path}: {error.strerror}") from None

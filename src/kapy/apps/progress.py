@@ -1,0 +1,113 @@
+"""Watching clusters come up, and saying what happened as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.describe.source import CLUSTERS
+from kapy.clusterctl.describe.tree import condition
+from kapy.kube import Document, Key
+from kapy.kube.errors import Expired, KapyError
+
+STEPS: Final = (
+    ("InfrastructureReady", "infrastructure is ready"),
+    ("ControlPlaneInitialized", "control plane is initialized"),
+    ("ControlPlaneAvailable", "control plane is available"),
+    ("WorkersAvailable", "workers are available"),
+    ("Available", "cluster is available"),
+)
+
+Say = Callable[[Key, str], None]
+"""Told each step of each cluster once, when it is done."""
+
+
+class NotReady(KapyError):
+    """A cluster did not become Available in time; the message is its reason."""
+
+
+@dataclass
+class Watched:
+    """One cluster, and the steps of it that were told already."""
+
+    key: Key
+    document: Document | None = None
+    done: int = 0
+
+    def take(self, document: Document, say: Say) -> None:
+        """Tell the steps that are done by now, in their order."""
+        self.document = document
+        while self.done < len(STEPS) and _holds(document, STEPS[self.done][0]):
+            say(self.key, STEPS[self.done][1])
+            self.done += 1
+
+    @property
+    def available(self) -> bool:
+        """Whether all steps are done: each of them, and every counter as desired."""
+        document = self.document
+        return document is not None and self.done == len(STEPS) and is_complete(document)
+
+    def reason(self) -> str:
+        """Why it is not available, in the words of its own condition."""
+        if self.document is None:
+            return f"cluster {self.key} was not seen"
+        found = condition(self.document, "Available")
+        said = "it has no condition yet" if found is None else str(found.get("message") or "")
+        lines = [line.strip("* ").strip() for line in said.splitlines() if line.strip()]
+        return f"cluster {self.key} is not Available: {'; '.join(lines) or 'no reason was given'}"
+
+
+def is_complete(cluster: Document) -> bool:
+    """Whether the cluster is Available and has as many machines as it should, all of them ready."""
+    status = cluster.get("status") or {}
+    parts = [part for name in ("controlPlane", "workers") if (part := status.get(name))]
+    counted = ("replicas", "readyReplicas", "upToDateReplicas")
+    whole = all(part.get(name) == part.get("desiredReplicas") for part in parts for name in counted)
+    return _holds(cluster, "Available") and bool(parts) and whole
+
+
+async def until_available(
+    client: Client, clusters: Iterable[Key], say: Say, *, within: float
+) -> list[Document]:
+    """Wait until all clusters are complete; answers them. Raises NotReady after `within` s."""
+    watched = {key: Watched(key) for key in clusters}
+    try:
+        async with asyncio.timeout(within):
+            while not all(one.available for one in watched.values()):
+                await _follow(client, watched, say)
+    except TimeoutError:
+        reasons = [one.reason() for one in watched.values() if not one.available]
+        raise NotReady("; ".join(reasons)) from None
+    return [one.document for one in watched.values() if one.document is not None]
+
+
+async def _follow(client: Client, watched: dict[Key, Watched], say: Say) -> None:
+    """Take in a list and the changes after it, until all are available or the watch ends."""
+    listed = await client.list(CLUSTERS)
+    for document in listed.items:
+        _take(watched, document, say)
+    if all(one.available for one in watched.values()):
+        return
+    try:
+        async with client.watch(CLUSTERS, resource_version=listed.resource_version) as events:
+            async for event in events:
+                if event.type in ("ADDED", "MODIFIED"):
+                    _take(watched, event.document, say)
+                if all(one.available for one in watched.values()):
+                    return
+    except Expired:
+        return
+
+
+def _take(watched: dict[Key, Watched], document: Document, say: Say) -> None:
+    found = watched.get(Key.of(document))
+    if found is not None:
+        found.take(document, say)
+
+
+def _holds(document: Document, of: str) -> bool:
+    found = condition(document, of)
+    return found is not None and found.get("status") == "True"

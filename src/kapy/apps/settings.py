@@ -1,0 +1,84 @@
+"""What a management plane can be told, and where it keeps what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kapy.kube.http import User
+from kapy.kube.pki import Algorithm
+
+DEFAULT_PORT: Final = 6443
+LOOPBACK: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How the plane's API server is reached over the network.
+
+    port: 0 for any free one. tokens: users by bearer token. pki: the folder that keeps the
+    plane's certificate authority, None to make one that nobody keeps.
+    """
+
+    host: str = LOOPBACK
+    port: int = 0
+    tokens: Mapping[str, User] = field(default_factory=dict)
+    pki: Path | None = None
+    algorithm: Algorithm = "ECDSA-P256"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A management plane in one process.
+
+    data: the folder of the store, None for one in memory. serving: None for no sockets at all
+    (workload clusters are then reached in process only, too).
+    """
+
+    data: Path | None = None
+    serving: Serving | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of one plane on disk, for its owner's eyes only."""
+
+    path: Path
+
+    @property
+    def data(self) -> Path:
+        """The store."""
+        return self.path / "data"
+
+    @property
+    def pki(self) -> Path:
+        """The certificate authority and the administrator's certificate."""
+        return self.path / "pki"
+
+    @property
+    def log(self) -> Path:
+        """What a detached plane said."""
+        return self.path / "plane.log"
+
+    @property
+    def state(self) -> Path:
+        """Who runs the plane and where it listens, while it runs."""
+        return self.path / "plane.json"
+
+    def make(self) -> None:
+        """Make the folder, readable by its owner only."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+
+
+def folder_of(name: str, environ: Mapping[str, str], home: Path) -> Folder:
+    """The folder of a named plane: below $KAPY_HOME, else below `~/.kapy`."""
+    base = Path(environ["KAPY_HOME"]) if environ.get("KAPY_HOME") else home / ".kapy"
+    return Folder(base / (name or "default"))
+
+
+def context_name(name: str) -> str:
+    """The kubeconfig context of a plane: `kapy`, or `kapy-<name>`."""
+    return f"kapy-{name}" if name else "kapy"

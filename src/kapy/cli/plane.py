@@ -1,0 +1,161 @@
+"""Running a plane from the command line: settings from options, signals, the kubeconfig context."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+import click
+
+from kapy import __version__
+from kapy._aio.clock import system_clock
+from kapy.apiserver.authentication import read_tokens
+from kapy.apps.all_in_one import CannotListen, Plane, management_plane
+from kapy.apps.context import context_written, kubeconfig_path
+from kapy.apps.presence import Presence, announced, claimed
+from kapy.apps.settings import DEFAULT_PORT, LOOPBACK, Folder, Serving, Settings, context_name
+from kapy.kube.http import User
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says of a plane.
+
+    folder: None for a plane that leaves nothing on disk. port: None for the usual one, or any free
+    one where that is taken.
+    """
+
+    name: str
+    folder: Folder | None
+    in_memory: bool
+    host: str
+    port: int | None
+    token_file: str
+    kubeconfig: str
+
+
+def plane_options(command: F) -> F:
+    """The options of commands that run a plane."""
+    for option in (
+        click.option(
+            "--kubeconfig",
+            default="",
+            help="File to write the plane's context to, instead of $KUBECONFIG or ~/.kube/config.",
+        ),
+        click.option(
+            "--token-auth-file",
+            "token_file",
+            default="",
+            help="CSV file of token, user, uid and groups, as kube-apiserver's.",
+        ),
+        click.option(
+            "--bind-address",
+            "host",
+            default=LOOPBACK,
+            show_default=True,
+            help="Address to listen on.",
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=None,
+            help=f"Port to listen on; {DEFAULT_PORT} or a free one by default.",
+        ),
+        click.option("--in-memory", is_flag=True, help="Keep nothing on disk."),
+        click.option("--data-dir", default="", help="Folder of the plane's data."),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """A plane that is up, and how kubectl finds it."""
+
+    plane: Plane
+    server: str
+    context: str
+    kubeconfig: Path
+
+
+@asynccontextmanager
+async def up_and_announced(options: Options) -> AsyncIterator[Up]:
+    """A plane with its kubeconfig context, and its presence told in its folder."""
+    tokens = read_tokens(Path(options.token_file)) if options.token_file else {}
+    async with AsyncExitStack() as stack:
+        if options.folder is not None:
+            stack.enter_context(claimed(options.folder))
+        plane = await _listening(stack, options, tokens)
+        assert plane.access is not None
+        path, context = kubeconfig_path(options.kubeconfig), context_name(options.name)
+        stack.enter_context(context_written(path, context, plane.access))
+        found = Up(plane, plane.access.server, context, path)
+        if options.folder is not None:
+            stack.enter_context(announced(options.folder, _presence(found)))
+        yield found
+
+
+async def _listening(stack: AsyncExitStack, options: Options, tokens: dict[str, User]) -> Plane:
+    port = DEFAULT_PORT if options.port is None else options.port
+    try:
+        return await stack.enter_async_context(_plane(options, port, tokens))
+    except CannotListen:
+        if options.port is not None:
+            raise
+        return await stack.enter_async_context(_plane(options, 0, tokens))
+
+
+def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
+    folder = options.folder
+    keep = folder is not None and not options.in_memory
+    serving = Serving(
+        host=options.host,
+        port=port,
+        tokens=tokens,
+        pki=folder.pki if folder is not None and keep else None,
+    )
+    settings = Settings(data=folder.data if folder is not None and keep else None, serving=serving)
+    return management_plane(settings, clock=system_clock, random=Random())
+
+
+def _presence(up: Up) -> Presence:
+    started = system_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Presence(os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__)
+
+
+async def until_signal() -> None:
+    """Wait for Ctrl-C or SIGTERM."""
+    loop = asyncio.get_running_loop()
+    asked = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, asked.set)
+    try:
+        await asked.wait()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run on uvloop where it is installed, else on asyncio's own loop."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if sys.platform != "win32":
+        try:
+            import uvloop  # type: ignore[import-not-found, unused-ignore]
+
+            factory = uvloop.new_event_loop
+        except ImportError:
+            pass
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)

@@ -1,0 +1,227 @@
+"""`kapy quickstart`: from nothing to a Ready cluster in one command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kapy._aio.clock import system_clock
+from kapy.apps.context import kubeconfig_path
+from kapy.apps.manifests import apply_manifests, read_file, sample
+from kapy.apps.progress import until_available
+from kapy.cli.background import in_background
+from kapy.cli.console import Console
+from kapy.cli.describe import wants_color
+from kapy.cli.plane import Options, plane_options, run, until_signal, up_and_announced
+from kapy.cli.running import chosen_folder
+from kapy.cli.up import log_to_stderr
+from kapy.client.client import Client
+from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
+from kapy.clusterctl.describe import Options as Shown
+from kapy.kube import Document, Key
+
+NAME = "quickstart"
+PATIENCE = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What should become of a quickstart.
+
+    objects: what to apply. within: seconds to wait for clusters. stay: until Ctrl-C.
+    """
+
+    objects: Sequence[Document]
+    within: float
+    stay: bool
+    output: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where the plane is, for the person who goes on with kubectl."""
+
+    server: str
+    context: str
+    kubeconfig: str
+
+
+@click.command()
+@click.option("-f", "--file", "files", multiple=True, help="Apply this YAML, not the sample.")
+@click.option("--exit", "leave", is_flag=True, help="End after success (or with the reason).")
+@click.option("--detach", is_flag=True, help="Leave the plane running in the background.")
+@click.option("--name", default=NAME, show_default=True, help="Name of the plane.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=PATIENCE,
+    show_default=True,
+    help="Seconds to wait for the cluster.",
+)
+@plane_options
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print the result as JSON.")
+@click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
+def quickstart(
+    files: tuple[str, ...],
+    leave: bool,
+    detach: bool,
+    name: str,
+    timeout: float,
+    data_dir: str,
+    in_memory: bool,
+    port: int | None,
+    host: str,
+    token_file: str,
+    kubeconfig: str,
+    output: str | None,
+    verbose: int,
+) -> None:
+    """Start a management plane, apply a cluster, and wait until it is available."""
+    if leave and detach:
+        raise click.UsageError("--exit and --detach contradict each other")
+    objects = [one for path in files for one in read_file(Path(path))] if files else sample()
+    log_to_stderr(verbose)
+    wish = Wish(objects, timeout, not (leave or detach), output)
+    options = Options(name, None, in_memory, host, port, token_file, kubeconfig)
+    if detach:
+        run(_detached(replace(options, folder=chosen_folder(name, data_dir)), wish))
+        return
+    with _own_folder(name, data_dir, in_memory=in_memory) as data:
+        run(_here(replace(options, folder=data), wish))
+
+
+@contextmanager
+def _own_folder(name: str, data_dir: str, *, in_memory: bool) -> Iterator[Any]:
+    """The folder that was asked for, else one that goes when the plane does."""
+    if in_memory:
+        yield None
+    elif data_dir:
+        yield chosen_folder(name, data_dir)
+    else:
+        with tempfile.TemporaryDirectory(prefix="kapy-quickstart-") as folder:
+            yield chosen_folder(name, folder)
+
+
+async def _here(options: Options, wish: Wish) -> None:
+    """In this process: the plane ends with it."""
+    console = Console(json=wish.output == "json")
+    began = time.monotonic()
+    console.step("starting the management plane")
+    async with up_and_announced(options) as there:
+        where = Where(there.server, there.context, str(there.kubeconfig))
+        console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
+        await _unless_stopped(_wait_for(there.plane.client, wish, where, console, began))
+        if wish.stay:
+            console.say("\nThe plane runs until you press Ctrl-C; nothing of it stays.")
+            await until_signal()
+
+
+async def _detached(options: Options, wish: Wish) -> None:
+    """In a process of its own, which stays."""
+    console = Console(json=wish.output == "json")
+    began = time.monotonic()
+    console.step("starting the management plane in the background")
+    async with in_background(options) as (client, presence):
+        where = Where(presence.server, presence.context, presence.kubeconfig)
+        console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
+        await _wait_for(client, wish, where, console, began)
+        name = f" --name {options.name}" if options.name != NAME else ""
+        console.say(f"\nThe plane runs in the background: kapy status{name}, kapy down{name}.")
+
+
+async def _wait_for(
+    client: Client, wish: Wish, where: Where, console: Console, began: float
+) -> None:
+    applied = await apply_manifests(client, wish.objects)
+    console.done(f"applied {len(applied)} objects")
+    clusters = [Key.of(one) for one in applied if one["kind"] == "Cluster"]
+    if not clusters:
+        console.say("There is no Cluster among them, so there is nothing to wait for.")
+        return
+
+    def tell(key: Key, step: str) -> None:
+        console.done(f"{key.name}: {step} ({time.monotonic() - began:.1f} s)")
+
+    console.step(f"waiting for {', '.join(key.name for key in clusters)}")
+    ready = await until_available(client, clusters, tell, within=wish.within)
+    console.end()
+    seconds = time.monotonic() - began
+    trees = [await discover(ClientSource(client), key, Shown()) for key in clusters]
+    if wish.output == "json":
+        told = [_told(one, as_document(tree)) for one, tree in zip(ready, trees, strict=True)]
+        click.echo(json.dumps(_result(told, where, seconds), indent=2))
+        return
+    for one, tree in zip(ready, trees, strict=True):
+        console.say(f"\nCluster {Key.of(one)} is Available: {_size(one)} ({seconds:.1f} s)\n")
+        console.say(table(tree, now=system_clock(), color=wants_color(None)), nl=False)
+    console.say(f"\nTry next:\n{_next(where, trees[0])}")
+
+
+def _result(clusters: list[Document], where: Where, seconds: float) -> Document:
+    return {
+        "server": where.server,
+        "context": where.context,
+        "kubeconfig": where.kubeconfig,
+        "seconds": round(seconds, 3),
+        "clusters": clusters,
+    }
+
+
+def _told(cluster: Document, tree: Document) -> Document:
+    key = Key.of(cluster)
+    counts = {part: _replicas(cluster, part) for part in ("controlPlane", "workers")}
+    return {
+        "namespace": key.namespace,
+        "name": key.name,
+        "available": True,
+        **counts,
+        "tree": tree,
+    }
+
+
+def _size(cluster: Document) -> str:
+    planes, workers = _replicas(cluster, "controlPlane"), _replicas(cluster, "workers")
+    many = "s" if planes != 1 else ""
+    return f"{planes} control plane{many} + {workers} worker{'s' if workers != 1 else ''}"
+
+
+def _replicas(cluster: Document, part: str) -> int:
+    return int(((cluster.get("status") or {}).get(part) or {}).get("replicas") or 0)
+
+
+def _next(where: Where, tree: Node) -> str:
+    assert tree.document is not None
+    cluster = Key.of(tree.document)
+    namespace = "" if cluster.namespace == "default" else f" -n {cluster.namespace}"
+    usual = where.kubeconfig == str(kubeconfig_path())
+    at = "" if usual else f" --kubeconfig {where.kubeconfig}"
+    file = f"{cluster.name}.kubeconfig"
+    deployments = [one.document for one in tree.walk() if one.kind == "MachineDeployment"]
+    scaled = deployments[0]["metadata"]["name"] if deployments and deployments[0] else "NAME"
+    return (
+        f"  kubectl{at} get clusters,machines -A\n"
+        f"  kapy get kubeconfig {cluster.name}{namespace}{at} > {file} && "
+        f"kubectl --kubeconfig {file} get nodes\n"
+        f"  kubectl{at} scale machinedeployment{namespace} {scaled} --replicas 5"
+    )
+
+
+async def _unless_stopped(work: Any) -> None:
+    """Do the work; Ctrl-C and SIGTERM end it."""
+    async with asyncio.TaskGroup() as group:
+        stopping = group.create_task(until_signal())
+        working = group.create_task(work)
+        done, _ = await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (stopping, working):
+            task.cancel()
+    if stopping in done:
+        raise click.Abort

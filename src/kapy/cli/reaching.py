@@ -1,0 +1,59 @@
+"""Options and a client for commands that read a management plane through a kubeconfig."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kapy.client.client import Client
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A management plane and the namespace that is meant."""
+
+    client: Client
+    namespace: str
+
+
+def reaching(command: F) -> F:
+    """clusterctl's options: --kubeconfig, --kubeconfig-context, --namespace."""
+    for option in (
+        click.option("-n", "--namespace", default="", help="Namespace of the cluster."),
+        click.option(
+            "--kubeconfig-context", default="", help="Context to use, instead of the current one."
+        ),
+        click.option(
+            "--kubeconfig",
+            default="",
+            help="Kubeconfig of the management plane, instead of $KUBECONFIG or ~/.kube/config.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@asynccontextmanager
+async def reached(
+    kubeconfig: str, kubeconfig_context: str, namespace: str
+) -> AsyncIterator[Reached]:
+    """A client of the management plane that the options mean. Raises KubeconfigError."""
+    from kapy.client import kubeconfig_files
+    from kapy.client.https import Https
+
+    paths = kubeconfig_files.paths(os.environ, Path.home())
+    access = kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)
+    transport = Https(access)
+    try:
+        client = Client(transport, field_manager="kapy")
+        yield Reached(client, namespace or access.namespace or "default")
+    finally:
+        await transport.aclose()

@@ -1,0 +1,101 @@
+"""`kapy down`, `status` and `logs`: planes that run in the background."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from kapy.apps.presence import NoPlane, ask_to_end, is_claimed, presence_of
+from kapy.apps.settings import Folder, folder_of
+from kapy.kube.errors import KapyError
+
+PATIENCE = 30.0
+STEP = 0.05  # a process that is no child of ours cannot be waited for, only looked at
+
+
+class StillRuns(KapyError):
+    """The plane did not end in time."""
+
+
+def chosen_folder(name: str, data_dir: str) -> Folder:
+    """The folder of the plane that --name or --data-dir mean."""
+    if data_dir:
+        return Folder(Path(data_dir).absolute())
+    return folder_of(name, os.environ, Path.home())
+
+
+def _folder(name: str, data_dir: str) -> Folder:
+    """As `chosen_folder`; a quickstart's plane is meant where only that one is there."""
+    folder = chosen_folder(name, data_dir)
+    if not name and not data_dir and not is_claimed(folder):
+        quickstart = chosen_folder("quickstart", "")
+        if is_claimed(quickstart):
+            return quickstart
+    return folder
+
+
+name_option = click.option("--name", default="", help="Name of the plane.")
+data_dir_option = click.option("--data-dir", default="", help="Folder of the plane.")
+
+
+@click.command()
+@name_option
+@data_dir_option
+def down(name: str, data_dir: str) -> None:
+    """Stop a plane that runs in the background; its data stay."""
+    folder = _folder(name, data_dir)
+    presence = ask_to_end(folder)
+    deadline = time.monotonic() + PATIENCE
+    while is_claimed(folder):
+        if time.monotonic() > deadline:
+            raise StillRuns(
+                f"the plane (process {presence.pid}) still ends its work after {PATIENCE:g} s; "
+                f"look at {folder.log}"
+            )
+        time.sleep(STEP)
+    click.echo(f"stopped the management plane in {folder.path}")
+
+
+@click.command()
+@name_option
+@data_dir_option
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
+def status(name: str, data_dir: str, output: str | None) -> None:
+    """Say whether a plane runs, and where. Exit code 1 when none does."""
+    folder = _folder(name, data_dir)
+    presence = presence_of(folder)
+    if output == "json":
+        told = {"running": presence is not None, "folder": str(folder.path)}
+        click.echo(json.dumps(told | (asdict(presence) if presence else {}), indent=2))
+        raise click.exceptions.Exit(0 if presence else 1)
+    if presence is None:
+        starting = " (one is starting)" if is_claimed(folder) else ""
+        raise NoPlane(f"no management plane runs in {folder.path}{starting}")
+    click.echo(f"a management plane runs at {presence.server} since {presence.started}")
+    click.echo(f"  process     {presence.pid}")
+    click.echo(f"  folder      {folder.path}")
+    click.echo(f"  kubeconfig  {presence.kubeconfig}, context {presence.context}")
+
+
+@click.command()
+@name_option
+@data_dir_option
+@click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
+def logs(name: str, data_dir: str, follow: bool) -> None:
+    """Print what a plane in the background said."""
+    folder = _folder(name, data_dir)
+    if not folder.log.exists():
+        raise NoPlane(f"there is no log at {folder.log}: no plane ran in the background there")
+    with folder.log.open(encoding="utf-8", errors="replace") as file:
+        while True:
+            for line in file:
+                click.echo(line, nl=False)
+            if not follow or not is_claimed(folder):
+                return
+            # A file cannot be waited for in a portable way, only read again.
+            time.sleep(0.2)

@@ -1,0 +1,61 @@
+"""`kapy up`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+import click
+
+from kapy.cli.background import READY
+from kapy.cli.plane import Options, plane_options, run, until_signal, up_and_announced
+from kapy.cli.running import chosen_folder
+
+
+@click.command()
+@click.option("--name", default="", help="Name of the plane; its context is kapy or kapy-NAME.")
+@plane_options
+@click.option("--ready-fd", type=int, default=None, hidden=True)
+@click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
+def up(
+    name: str,
+    data_dir: str,
+    in_memory: bool,
+    port: int | None,
+    host: str,
+    token_file: str,
+    kubeconfig: str,
+    ready_fd: int | None,
+    verbose: int,
+) -> None:
+    """Run a management plane until Ctrl-C."""
+    log_to_stderr(verbose)
+    folder = chosen_folder(name, data_dir)
+    options = Options(name, folder, in_memory, host, port, token_file, kubeconfig)
+    run(_up(options, ready_fd))
+
+
+async def _up(options: Options, ready_fd: int | None) -> None:
+    async with up_and_announced(options) as there:
+        assert options.folder is not None
+        kept = "in memory" if options.in_memory else f"in {options.folder.path}"
+        click.echo(f"management plane at {there.server}, data {kept}")
+        click.echo(f"kubectl context {there.context} is current (in {there.kubeconfig})")
+        sys.stdout.flush()
+        if ready_fd is not None:
+            os.write(ready_fd, READY)
+            os.close(ready_fd)
+        await until_signal()
+        click.echo("stopping")
+    click.echo("stopped")
+
+
+def log_to_stderr(verbose: int) -> None:
+    """Warnings and errors, or more where that is asked for."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(
+        level=level, stream=sys.stderr, format="%(asctime)s %(levelname).1s %(name)s: %(message)s"
+    )
+    # asyncio's own debug lines tell of polls and selectors, nothing of the plane.
+    logging.getLogger("asyncio").setLevel(logging.WARNING)

@@ -1,0 +1,61 @@
+"""Where kinds are served, as a server's discovery tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.client.client import Client
+from kapy.kube import Document
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.names import Resource, split_api_version
+
+
+class UnknownKind(KapyError):
+    """The server does not serve this kind in this version."""
+
+
+class Kinds:
+    """The kinds of one server; each group version is asked for once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._served: dict[str, Sequence[Resource]] = {}
+        self._preferred: dict[str, str] = {}
+
+    async def of(self, document: Document) -> Resource:
+        """Where an object is written. Raises UnknownKind (in kubectl's words)."""
+        api_version, kind = document["apiVersion"], document["kind"]
+        for resource in await self._resources(api_version):
+            if resource.kind == kind:
+                return resource
+        raise UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
+
+    async def preferred(self, group: str, kind: str) -> Resource | None:
+        """Where a kind is served in the version that the server prefers, None if it is not."""
+        if group not in self._preferred:
+            try:
+                found = await self._client.raw("GET", f"/apis/{group}")
+            except NotFound:
+                return None
+            self._preferred[group] = found["preferredVersion"]["groupVersion"]
+        served = await self._resources(self._preferred[group])
+        return next((one for one in served if one.kind == kind), None)
+
+    async def _resources(self, api_version: str) -> Sequence[Resource]:
+        found = self._served.get(api_version)
+        if found is None:
+            found = self._served[api_version] = await self._asked(api_version)
+        return found
+
+    async def _asked(self, api_version: str) -> Sequence[Resource]:
+        group, version = split_api_version(api_version)
+        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        try:
+            listed = await self._client.raw("GET", root)
+        except NotFound:
+            return ()
+        return [
+            Resource(group, version, one["name"], one["kind"], one["namespaced"])
+            for one in listed["resources"]
+            if "/" not in one["name"]
+        ]
