@@ -402,3 +402,25 @@ async def test_idle_clusters_cost_no_tasks() -> None:
         await asyncio.sleep(10)
         assert all(here.connected(Key("default", f"c{number}")) for number in range(300))
         assert len(asyncio.all_tasks()) == before
+
+
+async def test_connections_are_shown_to_whoever_scrapes() -> None:
+    async with running() as here:
+        for name in ("one", "two", "three"):
+            here.clusters[name] = Workload(over_network=name != "three")
+            here.management.put(secret(name))
+        here.clusters["two"].fault = Unreachable("down")
+        await asyncio.sleep(25)
+        here.clusters["one"].fault = ServerError("no leader")
+        await asyncio.sleep(10)
+        lines = here.runtime.metrics.text().decode().splitlines()
+    for name, up in (("one", 1), ("two", 0), ("three", 1)):
+        labels = f'cluster_name="{name}",cluster_namespace="default"'
+        assert f"capi_cluster_cache_connection_up{{{labels}}} {up}.0" in lines
+    labels = 'cluster_name="one",cluster_namespace="default"'
+    assert f"capi_cluster_cache_healthcheck{{{labels}}} 0.0" in lines
+    for status, count in (("success", 2), ("error", 1)):
+        shown = f'capi_cluster_cache_healthchecks_total{{{labels},status="{status}"}} {count}.0'
+        assert shown in lines
+    assert not [one for one in lines if "healthcheck" in one and 'cluster_name="three"' in one]
+    assert 'controller_runtime_max_concurrent_reconciles{controller="clustercache"} 100.0' in lines

@@ -1,30 +1,29 @@
-"""Wrappers of a Transport: counting, and a seam for whatever else wants to stand in between."""
+"""What stands between a client and its transport: one base, and a counter of requests."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
 
 from kapy.kube.errors import KapyError
 from kapy.kube.http import Reply, Request, Transport
 
-Intercept: TypeAlias = Callable[[Request, Transport], Awaitable[Reply]]
-"""Answers a request, usually by asking the transport that it is given."""
 
+class Interceptor:
+    """A transport around another one. It passes everything on until a subclass knows better.
 
-class Intercepted:
-    """A transport with something in between; closing it closes what it wraps."""
+    What a transport says of itself (`over_network`, `host`) stays true of what wraps it, and
+    closing the wrapper closes what it wraps.
+    """
 
-    __slots__ = ("_intercept", "over_network", "transport")
+    __slots__ = ("host", "over_network", "transport")
 
-    def __init__(self, transport: Transport, intercept: Intercept) -> None:
+    def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.over_network = bool(getattr(transport, "over_network", False))
-        self._intercept = intercept
+        self.host = str(getattr(transport, "host", "in-process"))
 
     async def __call__(self, request: Request) -> Reply:
-        return await self._intercept(request, self.transport)
+        return await self.transport(request)
 
     async def aclose(self) -> None:
         """Close the wrapped transport, if it is one that can be."""
@@ -37,18 +36,13 @@ NO_ANSWER = 0
 """Stands for the status code where no answer came."""
 
 
-class Counted:
-    """A transport that counts its requests.
+class Counted(Interceptor):
+    """Counts requests by HTTP method ("WATCH" for a watch) and status code, in `counts`."""
 
-    counts: by HTTP method ("WATCH" for a watch) and status code. host: of the server, for metrics.
-    """
+    __slots__ = ("counts",)
 
-    __slots__ = ("counts", "host", "over_network", "transport")
-
-    def __init__(self, transport: Transport, host: str = "") -> None:
-        self.transport = transport
-        self.over_network = bool(getattr(transport, "over_network", False))
-        self.host = host or str(getattr(transport, "host", "in-process"))
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
         self.counts: Counter[tuple[str, int]] = Counter()
 
     async def __call__(self, request: Request) -> Reply:
@@ -60,9 +54,3 @@ class Counted:
             raise
         self.counts[method, reply.status] += 1
         return reply
-
-    async def aclose(self) -> None:
-        """Close the wrapped transport, if it is one that can be."""
-        close = getattr(self.transport, "aclose", None)
-        if close is not None:
-            await close()

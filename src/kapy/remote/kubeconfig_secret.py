@@ -10,6 +10,7 @@ from binascii import Error as NotBase64
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from kapy.client.kubeconfig import Kubeconfig, KubeconfigError, parse
 from kapy.kube import Document, Key
 from kapy.kube.meta import OwnerReference
 from kapy.kube.pki import Algorithm, InvalidPem, KeyPair, facts, issue
@@ -116,6 +117,17 @@ def kubeconfig(
             ],
         }
     )
+
+
+def access(secret: Document) -> Kubeconfig:
+    """How to reach the cluster whose kubeconfig the Secret holds. Raises BadSecret."""
+    text = secret_value(secret, KUBECONFIG_VALUE)
+    if text is None:
+        raise BadSecret(f'Secret {Key.of(secret)}: missing key "{KUBECONFIG_VALUE}" in secret data')
+    try:
+        return parse(text, f"Secret {Key.of(secret)}")
+    except KubeconfigError as error:
+        raise BadSecret(str(error)) from None
 
 
 def _config(secret: Document) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.client.intercept import Interceptor
 from kapy.client.stream import Event
 from kapy.engine.cache import Informer
 from kapy.engine.reflector import Backoff, Reflector
@@ -23,14 +24,13 @@ FIRST_RETRY: Final = 0.2
 LONGEST_RETRY: Final = 30.0
 
 
-class Suspicious:
+class Suspicious(Interceptor):
     """A transport that says so when nobody answers, before any probe would notice."""
 
-    __slots__ = ("_suspect", "over_network", "transport")
+    __slots__ = ("_suspect",)
 
     def __init__(self, transport: Transport, suspect: Callable[[], None]) -> None:
-        self.transport = transport
-        self.over_network = bool(getattr(transport, "over_network", False))
+        super().__init__(transport)
         self._suspect = suspect
 
     async def __call__(self, request: Request) -> Reply:
@@ -39,12 +39,6 @@ class Suspicious:
         except Unreachable:
             self._suspect()
             raise
-
-    async def aclose(self) -> None:
-        """Close the transport, if it is one that can be."""
-        close = getattr(self.transport, "aclose", None)
-        if close is not None:
-            await close()
 
 
 class Watched:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
+from kapy.client.intercept import Interceptor
 from kapy.kube import Document
 from kapy.kube.errors import (
     ApiError,
@@ -69,12 +70,11 @@ BAD_DAY: Final = Rates(
 CALM: Final = Rates()
 
 
-class Faults:
+class Faults(Interceptor):
     """A transport on which things go wrong; `happened` counts what did."""
 
     def __init__(self, transport: Transport, rates: Rates = BAD_DAY, *, seed: int = 0) -> None:
-        self.transport = transport
-        self.over_network = bool(getattr(transport, "over_network", False))
+        super().__init__(transport)
         self.rates = rates
         self.happened: Counter[str] = Counter()
         self._random = Random(seed)
@@ -99,12 +99,6 @@ class Faults:
         if self._happens("lost answer", rates.lost_answer):
             raise Unreachable("the answer was lost")
         return self._perhaps_stale(request, reply)
-
-    async def aclose(self) -> None:
-        """Close the wrapped transport, if it is one that can be."""
-        close = getattr(self.transport, "aclose", None)
-        if close is not None:
-            await close()
 
     def _before(self, request: Request) -> Unreachable | ApiError | None:
         rates = self.rates

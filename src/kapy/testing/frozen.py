@@ -12,6 +12,7 @@ import copy
 from collections.abc import AsyncIterator
 from typing import Any, Final, NoReturn
 
+from kapy.client.intercept import Interceptor
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request, Transport
 
@@ -61,12 +62,11 @@ def freeze(value: Any) -> Any:
     return value
 
 
-class Frozen:
-    """A transport whose answers and events are frozen; closing it closes what it wraps."""
+class Frozen(Interceptor):
+    """A transport whose answers and events are frozen."""
 
     def __init__(self, transport: Transport) -> None:
-        self.transport = transport
-        self.over_network = bool(getattr(transport, "over_network", False))
+        super().__init__(transport)
         # By identity, with the original kept so that its identity stays its own: the server hands
         # out the same document many times, and it would be a copy each time.
         self._frozen: dict[int, tuple[Document, Document]] = {}
@@ -83,12 +83,6 @@ class Frozen:
         if isinstance(body, bytes) or "watch" not in request.query:
             return reply
         return Reply(reply.status, _FrozenEvents(body, self._once), reply.headers)
-
-    async def aclose(self) -> None:
-        """Close the wrapped transport, if it is one that can be."""
-        close = getattr(self.transport, "aclose", None)
-        if close is not None:
-            await close()
 
     def _once(self, document: Document) -> Document:
         known = self._frozen.get(id(document))

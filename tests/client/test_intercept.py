@@ -1,0 +1,61 @@
+"""What stands between a client and its transport passes on what it must."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.client.client import Client, over_network
+from kapy.client.intercept import NO_ANSWER, Counted, Interceptor
+from kapy.kube import Key
+from kapy.kube.errors import NotFound, Unreachable
+from kapy.kube.http import Reply, Request
+from tests.engine.fake_server import WIDGETS, FakeServer, widget
+
+
+class Remote:
+    """A transport over a network that can be closed."""
+
+    over_network = True
+    host = "plane:6443"
+    closed = False
+
+    async def __call__(self, request: Request) -> Reply:
+        return Reply(200, {})
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+async def test_a_wrapped_transport_is_still_what_it_was() -> None:
+    remote = Remote()
+    wrapped = Counted(Interceptor(remote))
+    assert over_network(wrapped)
+    assert wrapped.host == "plane:6443"
+    await wrapped(Request("GET", "/"))
+    await wrapped.aclose()
+    assert remote.closed
+    inner = Interceptor(FakeServer())
+    assert not over_network(inner)
+    await inner.aclose()
+
+
+async def test_requests_are_counted_by_verb_and_outcome() -> None:
+    server = FakeServer()
+    counted = Counted(server)
+    client = Client(counted)
+    await client.create(WIDGETS, widget("a"))
+    await client.get(WIDGETS, Key("default", "a"))
+    with pytest.raises(NotFound):
+        await client.get(WIDGETS, Key("default", "b"))
+    async with client.watch(WIDGETS, resource_version="10"):
+        pass
+    server.faults.append(lambda request: Unreachable("gone"))
+    with pytest.raises(Unreachable):
+        await client.list(WIDGETS)
+    assert counted.counts == {
+        ("POST", 200): 1,
+        ("GET", 200): 1,
+        ("GET", 404): 1,
+        ("WATCH", 200): 1,
+        ("GET", NO_ANSWER): 1,
+    }

@@ -1,0 +1,98 @@
+"""A runtime on a server behind real sockets, which goes away and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application, listen
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, Unauthorized, Unreachable
+from kapy.kube.http import ADMIN
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES
+
+
+def config_map(name: str) -> Document:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[Server]:
+    opened = Server.open(None, clock=system_clock)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(opened.run())
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+        with suppress(AlreadyExists):
+            await Client(opened.transport(ADMIN)).create(NAMESPACES, namespace)
+        yield opened
+        task.cancel()
+    opened.close()
+
+
+def application(opened: Server) -> Application:
+    return Application(opened, Authentication({"let-me-in": ADMIN}))
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+@pytest.mark.sockets
+async def test_a_runtime_outlives_its_server() -> None:
+    seen: list[str] = []
+
+    async def reconcile(key: Key) -> Result:
+        seen.append(key.name)
+        return DONE
+
+    async with server() as opened:
+        people = Client(opened.transport(ADMIN))
+        async with listen(application(opened)) as (host, port):
+            transport = Https(Kubeconfig(f"http://{host}:{port}", token="let-me-in"))
+            runtime = Runtime.on(transport, clock=system_clock)
+            runtime.add(Controller("maps", reconcile)).watch(runtime.cache.informer(CONFIG_MAPS))
+            running = asyncio.Task(runtime.run())
+            await runtime.cache.synced()
+            await runtime.client.create(CONFIG_MAPS, config_map("before"))
+            await until(lambda: "before" in seen)
+        with pytest.raises(Unreachable):
+            await runtime.client.get(CONFIG_MAPS, Key("default", "before"))
+        await people.create(CONFIG_MAPS, config_map("meanwhile"))
+        assert "meanwhile" not in seen
+        async with listen(application(opened), host=host, port=port):
+            await until(lambda: "meanwhile" in seen)
+            await people.create(CONFIG_MAPS, config_map("after"))
+            await until(lambda: "after" in seen)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            await transport.aclose()
+    assert seen.count("meanwhile") == 1
+    assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.sockets
+async def test_a_wrong_token_is_unauthorized_and_not_in_the_error() -> None:
+    async with server() as opened, listen(application(opened)) as (host, port):
+        transport = Https(Kubeconfig(f"http://{host}:{port}", token="guessed"))
+        with pytest.raises(Unauthorized) as caught:
+            await Client(transport).list(CONFIG_MAPS)
+        assert "guessed" not in str(caught.value)
+        await transport.aclose()
