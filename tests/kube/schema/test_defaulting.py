@@ -1,0 +1,92 @@
+"""Defaults of structural schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.kube.schema import Structural
+
+SPEC: dict[str, Any] = {
+    "type": "object",
+    "default": {},
+    "properties": {
+        "text": {"type": "string", "default": "hello"},
+        "maybe": {"type": "string", "default": "x", "nullable": True},
+        "plain": {"type": "string"},
+        "whole": {
+            "type": "object",
+            "default": {"x": 1},
+            "properties": {"x": {"type": "integer"}, "y": {"type": "integer", "default": 2}},
+        },
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string", "default": "unnamed"}},
+            },
+        },
+        "map": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"size": {"type": "integer", "default": 1}},
+            },
+        },
+        "words": {"type": "object", "additionalProperties": {"type": "string"}},
+        "any": {"x-kubernetes-preserve-unknown-fields": True},
+    },
+}
+STRUCTURAL = Structural.compile({"type": "object", "properties": {"spec": SPEC}})
+FULL = {"text": "hello", "maybe": "x", "whole": {"x": 1, "y": 2}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, FULL),
+        ({"text": None, "maybe": None, "plain": None}, FULL | {"maybe": None}),
+        ({"text": "", "whole": {}}, FULL | {"text": "", "whole": {"y": 2}}),
+        ({"whole": {"x": 5}}, FULL | {"whole": {"x": 5, "y": 2}}),
+        ({"items": [{}, {"name": "n"}]}, FULL | {"items": [{"name": "unnamed"}, {"name": "n"}]}),
+        (
+            {"map": {"a": {}, "b": {"size": 2}}},
+            FULL | {"map": {"a": {"size": 1}, "b": {"size": 2}}},
+        ),
+        ({"words": {"a": None, "b": "c"}}, FULL | {"words": {"b": "c"}}),
+        ({"any": [None, {"a": None}]}, FULL | {"any": [None, {"a": None}]}),
+        ({"unknown": None}, FULL | {"unknown": None}),
+    ],
+)
+def test_defaults_are_filled_in_and_nulls_dropped(spec: Any, expected: Any) -> None:
+    assert STRUCTURAL.default({"spec": spec})["spec"] == expected
+
+
+@pytest.mark.parametrize("document", [{}, {"spec": None}])
+def test_a_default_has_defaults_too(document: Any) -> None:
+    assert STRUCTURAL.default(document)["spec"] == FULL
+
+
+def test_a_document_that_has_them_is_returned_itself() -> None:
+    document = STRUCTURAL.default({"spec": {"items": [{}]}, "metadata": {"labels": None}})
+    assert STRUCTURAL.default(document) is document
+
+
+def test_the_argument_is_not_changed() -> None:
+    document: dict[str, Any] = {"spec": {"items": [{}], "text": None}}
+    STRUCTURAL.default(document)
+    assert document == {"spec": {"items": [{}], "text": None}}
+
+
+def test_what_is_shared_with_a_settled_document_is_not_looked_at() -> None:
+    settled = STRUCTURAL.default({"spec": {"map": {"a": {}}}})
+    unsettled: Any = {"kept": "as it is"}
+    shared = {**settled, "spec": {**settled["spec"], "map": unsettled}}
+    assert STRUCTURAL.default(shared, shared) is shared
+    assert STRUCTURAL.default({**shared}, shared)["spec"]["map"] is unsettled
+
+
+def test_what_an_apply_made_keeps_its_nulls() -> None:
+    kept = STRUCTURAL.default({"spec": {"plain": None, "text": None}}, keep_nulls=True)
+    assert kept["spec"] == FULL | {"plain": None}
