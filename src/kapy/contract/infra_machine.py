@@ -20,5 +20,6 @@ class InfraMachine(View):
     failure_domain = text("status.failureDomain")
     spec_failure_domain = text("spec.failureDomain")
     addresses = Field("status.addresses", items(address))
+    interruptible = boolean("status.interruptible")
     failure_reason = text("status.failureReason")
     failure_message = text("status.failureMessage")

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[V]):
+class Found(Generic[V_co]):
     """It is there."""
 
-    view: V
+    view: V_co
 
 
 @dataclass(frozen=True, slots=True)

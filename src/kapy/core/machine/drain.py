@@ -14,6 +14,7 @@ from enum import Enum
 
 from kapy.api.names import Label
 from kapy.api.times import moment
+from kapy.api.wording import shortened
 from kapy.kube import Document, Key
 
 MIRROR_POD = "kubernetes.io/config.mirror"
@@ -76,9 +77,9 @@ def verdict(
 ) -> Verdict:
     """What happens to one Pod."""
     metadata = pod["metadata"]
-    if unreachable and "deletionTimestamp" in metadata:
-        if now - moment(metadata["deletionTimestamp"]) >= timedelta(seconds=2):
-            return Verdict.SKIP
+    ended = metadata.get("deletionTimestamp")
+    if unreachable and ended and now - moment(ended) >= timedelta(seconds=2):
+        return Verdict.SKIP
     if _of_daemon_set(pod, daemon_sets) or MIRROR_POD in (metadata.get("annotations") or {}):
         return Verdict.SKIP
     wanted = (metadata.get("labels") or {}).get(Label.DRAIN, "").lower()

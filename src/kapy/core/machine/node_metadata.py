@@ -45,7 +45,9 @@ def node_patch(
     annotations = managed_annotations(machine)
     was_labels = dict(before.get("labels") or {})
     was_annotations = dict(before.get("annotations") or {})
-    now_labels = _replaced(was_labels, _listed(was_annotations, Annotation.LABELS_FROM_MACHINE), labels)
+    now_labels = _replaced(
+        was_labels, _listed(was_annotations, Annotation.LABELS_FROM_MACHINE), labels
+    )
     previous = {*_listed(was_annotations, Annotation.ANNOTATIONS_FROM_MACHINE), *ALWAYS}
     now_annotations = _replaced(was_annotations, previous, annotations)
     now_annotations[Annotation.LABELS_FROM_MACHINE] = ",".join(sorted(labels))
@@ -88,7 +90,9 @@ def managed_annotations(machine: Machine) -> dict[str, str]:
     if owner is not None:
         annotations |= {Annotation.OWNER_KIND: owner.kind, Annotation.OWNER_NAME: owner.name}
     own = machine.metadata.annotations.items()
-    return annotations | {name: value for name, value in own if _within(name, Label.MANAGED_NODE_DOMAIN)}
+    return annotations | {
+        name: value for name, value in own if _within(name, Label.MANAGED_NODE_DOMAIN)
+    }
 
 
 def _within(name: str, domain: str) -> bool:
@@ -112,4 +116,4 @@ def _tainted(taints: list[Document], *, outdated: bool) -> list[Document]:
 
 
 def _is(taint: Document, other: Document) -> bool:
-    return taint.get("key") == other["key"] and taint.get("effect") == other["effect"]
+    return (taint.get("key"), taint.get("effect")) == (other["key"], other["effect"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kapy.conditions.wording import shortened
+from kapy.api.wording import shortened
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 

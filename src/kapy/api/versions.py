@@ -1,0 +1,57 @@
+"""Which versions of Kubernetes the Machines of a status run (`status.versions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cmp_to_key
+
+from kapy.api.embedded import StatusVersion
+from kapy.api.machine import Machine
+from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
+
+
+def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
+    """Machines by version: the kubelet's, or the wanted one as long as that is not known."""
+    oldest_first = sorted(
+        machines, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name)
+    )
+    return together(StatusVersion(version=_version_of(one), replicas=1) for one in oldest_first)
+
+
+def together(versions: Iterable[StatusVersion]) -> list[StatusVersion]:
+    """Counts of one version added up, from the oldest version to the newest.
+
+    Versions that cannot be compared (build tags of different kinds) keep their order.
+    """
+    replicas: dict[str, int] = {}
+    for one in versions:
+        if one.version:
+            replicas[one.version] = replicas.get(one.version, 0) + one.replicas
+    names = list(replicas)
+    if len(names) > 1:
+        names.sort(key=cmp_to_key(_compared))
+    return [StatusVersion(version=name, replicas=replicas[name]) for name in names]
+
+
+def _version_of(machine: Machine) -> str:
+    info = machine.status.node_info
+    return (info.kubelet_version if info is not None else "") or machine.spec.version
+
+
+def _compared(a: str, b: str) -> int:
+    one, other = _parsed(a), _parsed(b)
+    if one is None or other is None:
+        if one is None and other is None:
+            return -1 if a < b else 1
+        return 1 if one is None else -1
+    order = compare(one, other, build_tags=True)
+    if order in (-1, 1):
+        return order
+    return 0 if order else (-1 if a < b else 1)
+
+
+def _parsed(text: str) -> Version | None:
+    try:
+        return parse_tolerant(text)
+    except InvalidVersion:
+        return None

@@ -1,0 +1,77 @@
+"""Conditions that sum up many Machines; the owners of Machines all report them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Reason
+from kapy.api.times import moment
+from kapy.api.wording import machines_are
+from kapy.conditions.aggregate import aggregate
+from kapy.conditions.lookup import false, has, is_false, true
+from kapy.conditions.merge import Merge, reasons
+
+YOUNG: Final = timedelta(seconds=10)
+
+
+def machines_ready(
+    machines: Sequence[Machine], target: str = ConditionType.MACHINES_READY
+) -> Condition:
+    """The Ready conditions of Machines as one."""
+    if not machines:
+        return true(target, Reason.NO_REPLICAS)
+    merge = Merge(reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY))
+    return aggregate(machines, ConditionType.READY, target=target, merge=merge)
+
+
+def machines_up_to_date(
+    machines: Sequence[Machine], now: datetime, target: str = ConditionType.MACHINES_UP_TO_DATE
+) -> Condition:
+    """The UpToDate conditions of Machines as one. A Machine just made has not had the time to
+    report it, and does not count."""
+    counted = [
+        machine
+        for machine in machines
+        if has(machine.status.conditions, ConditionType.UP_TO_DATE) or not _is_young(machine, now)
+    ]
+    if not counted:
+        return true(target, Reason.NO_REPLICAS)
+    merge = Merge(
+        reason=reasons(Reason.NOT_UP_TO_DATE, Reason.UP_TO_DATE_UNKNOWN, Reason.UP_TO_DATE)
+    )
+    return aggregate(counted, ConditionType.UP_TO_DATE, target=target, merge=merge)
+
+
+def remediating(machines: Sequence[Machine], unless: str) -> Condition:
+    """Remediating: which Machines are being replaced for their health. unless: what the message
+    says of unhealthy Machines that are not (`not to be remediated by …`)."""
+    of = ConditionType.REMEDIATING
+    unhealthy = [machine for machine in machines if is_unhealthy(machine)]
+    to_remediate = [machine for machine in unhealthy if is_to_be_remediated(machine)]
+    if not to_remediate:
+        names = [machine.metadata.name for machine in unhealthy]
+        message = machines_are(names, f"not healthy ({unless})")
+        return false(of, Reason.NOT_REMEDIATING, message)
+    found = aggregate(to_remediate, ConditionType.OWNER_REMEDIATED, target=of)
+    return true(of, Reason.REMEDIATING, found.message)
+
+
+def is_unhealthy(machine: Machine) -> bool:
+    """Whether a health check found the Machine to be broken."""
+    return is_false(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED)
+
+
+def is_to_be_remediated(machine: Machine) -> bool:
+    """Whether the Machine's owner is asked to replace it."""
+    return is_unhealthy(machine) and is_false(
+        machine.status.conditions, ConditionType.OWNER_REMEDIATED
+    )
+
+
+def _is_young(machine: Machine, now: datetime) -> bool:
+    made = machine.metadata.creation_timestamp
+    return made is not None and now - moment(made) <= YOUNG

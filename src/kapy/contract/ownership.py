@@ -1,0 +1,109 @@
+"""Saying on a provider's object whose it is: owner references and the cluster's label.
+
+These are the only fields of such an object that core writes, and they have other writers too: a
+patch is made from a state of the object, and made anew when the object has changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kapy.api.names import Label
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import Conflict, KapyError
+from kapy.kube.meta import OwnerReference
+from kapy.kube.model import encode
+from kapy.kube.names import Resource, split_api_version
+
+ATTEMPTS: Final = 5
+
+
+class OwnedByAnother(KapyError):
+    """The object has a controller already, and it is somebody else."""
+
+
+async def claim(
+    client: Client, resource: Resource, document: Document, patch: Callable[[Document], Document]
+) -> Document:
+    """Patch the object with `patch(document)` unless that is empty; returns its newest state.
+
+    Raises Conflict when others keep changing it faster than we can follow.
+    """
+    key = Key.of(document)
+    for attempt in range(ATTEMPTS):
+        change = patch(document)
+        if not change:
+            break
+        try:
+            return await client.patch(resource, key, change)
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+            document = await client.get(resource, key)
+    return document
+
+
+def ownership_patch(
+    document: Document,
+    owner: OwnerReference,
+    *,
+    cluster: str | None = None,
+    without: Callable[[Document], bool] | None = None,
+) -> Document:
+    """The merge patch that adds `owner` (replacing what names the same object) and the cluster's
+    label; {} when all is as it should be. without: references that must go.
+
+    Raises OwnedByAnother when `owner` is to be the controller and there is another one.
+    """
+    metadata = document["metadata"]
+    before: list[Document] = metadata.get("ownerReferences") or []
+    after = [one for one in before if without is None or not without(one)]
+    if owner.controller:
+        _check_controller(document, after, owner)
+    wanted = encode(owner)
+    places = [place for place, one in enumerate(after) if is_same_owner(one, wanted)]
+    if not places:
+        after.append(wanted)
+    elif not _says(after[places[0]], wanted):
+        after[places[0]] = wanted
+    change: Document = {}
+    if after != before:
+        change["ownerReferences"] = after
+        change["resourceVersion"] = metadata["resourceVersion"]
+    if cluster is not None and (metadata.get("labels") or {}).get(Label.CLUSTER_NAME) != cluster:
+        change["labels"] = {Label.CLUSTER_NAME: cluster}
+    return {"metadata": change} if change else {}
+
+
+def is_same_owner(one: Document, other: Document) -> bool:
+    """Whether two references name the same object, in whichever version."""
+    return (
+        one["kind"] == other["kind"]
+        and one["name"] == other["name"]
+        and split_api_version(one["apiVersion"])[0] == split_api_version(other["apiVersion"])[0]
+    )
+
+
+def is_owned_by(document: Document, owner: Document) -> bool:
+    """Whether the object has the owner, by its uid."""
+    references = document["metadata"].get("ownerReferences") or []
+    return any(one["uid"] == owner["metadata"]["uid"] for one in references)
+
+
+def _says(reference: Document, wanted: Document) -> bool:
+    """Whether a reference is as wanted; whether it blocks deletion is its own business."""
+    names: tuple[str, ...] = ("apiVersion", "uid")
+    if any(reference.get(name) != wanted[name] for name in names):
+        return False
+    return bool(reference.get("controller")) == bool(wanted.get("controller"))
+
+
+def _check_controller(document: Document, references: list[Any], owner: OwnerReference) -> None:
+    for one in references:
+        if one.get("controller") and one["uid"] != owner.uid:
+            raise OwnedByAnother(
+                f"{document['kind']} {Key.of(document)} is already owned by another "
+                f"{one['kind']} controller {one['name']}"
+            )

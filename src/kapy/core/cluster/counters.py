@@ -1,0 +1,115 @@
+"""The replica counters of a Cluster. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from kapy.api.cluster import ClusterControlPlaneStatus, WorkersStatus
+from kapy.api.embedded import StatusVersion
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import ConditionType
+from kapy.api.versions import together, versions_of
+from kapy.conditions.lookup import is_true
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.errors import ContractError
+from kapy.contract.fields import Version
+from kapy.contract.observed import Found
+from kapy.core.cluster.scope import ClusterScope, is_owned_by
+
+Scaled: TypeAlias = MachineDeployment | MachineSet
+
+
+def count_control_plane(scope: ClusterScope) -> None:
+    """Set `status.controlPlane`, from the provider's object or from stand-alone Machines."""
+    cluster = scope.cluster
+    status = cluster.status.control_plane or ClusterControlPlaneStatus()
+    cluster.status.control_plane = status
+    if cluster.spec.control_plane_ref is None and cluster.spec.topology is None:
+        _count_machines(status, scope.descendants.control_plane)
+    elif isinstance(scope.control_plane, Found):
+        _count_reported(status, scope.control_plane.view)
+    else:
+        kept = status.upgrade_plan
+        cluster.status.control_plane = ClusterControlPlaneStatus(upgrade_plan=kept)
+
+
+def _count_machines(status: ClusterControlPlaneStatus, machines: list[Machine]) -> None:
+    status.replicas = status.desired_replicas = len(machines) or None
+    status.ready_replicas = _true(machines, ConditionType.READY)
+    status.available_replicas = _true(machines, ConditionType.AVAILABLE)
+    status.up_to_date_replicas = _true(machines, ConditionType.UP_TO_DATE)
+    status.versions = versions_of(machines)
+
+
+def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> None:
+    """What the provider reports; what it does not report (or wrongly) stays as it was."""
+    status.desired_replicas = _or(lambda: view.replicas, status.desired_replicas)
+    status.replicas = _or(lambda: view.status_replicas, status.replicas)
+    status.ready_replicas = _or(lambda: view.ready_replicas, status.ready_replicas)
+    status.up_to_date_replicas = _or(lambda: view.up_to_date_replicas, status.up_to_date_replicas)
+    available: Callable[[], int | None] = lambda: view.available_replicas  # noqa: E731
+    if view.contract is Version.V1BETA1:
+        desired = status.desired_replicas
+        available = lambda: _available(desired, view.unavailable_replicas)  # noqa: E731
+    status.available_replicas = _or(available, status.available_replicas)
+    try:
+        status.versions = list(view.status_versions or ())
+    except ContractError:
+        return
+
+
+def _available(desired: int | None, unavailable: int | None) -> int | None:
+    """The v1beta1 contract counts what is not available."""
+    if desired is None or unavailable is None:
+        return None
+    return max(desired - unavailable, 0)
+
+
+def _or(reported: Callable[[], int | None], before: int | None) -> int | None:
+    try:
+        found = reported()
+    except ContractError:
+        return before
+    return before if found is None else found
+
+
+def count_workers(scope: ClusterScope) -> None:
+    """Set `status.workers`: MachineDeployments, and what has no MachineDeployment above it."""
+    cluster, descendants = scope.cluster, scope.descendants
+    status = cluster.status.workers or WorkersStatus()
+    cluster.status.workers = status
+    sets = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
+    scaled: list[Scaled] = [*descendants.deployments, *sets]
+    alone = [one for one in descendants.workers if is_owned_by(one, cluster)]
+    count = len(alone) or None
+    status.desired_replicas = _sum(*(one.spec.replicas for one in scaled), count)
+    status.replicas = _sum(*(one.status.replicas for one in scaled), count)
+    status.ready_replicas = _sum(
+        *(one.status.ready_replicas for one in scaled), _true(alone, ConditionType.READY)
+    )
+    status.available_replicas = _sum(
+        *(one.status.available_replicas for one in scaled), _true(alone, ConditionType.AVAILABLE)
+    )
+    status.up_to_date_replicas = _sum(
+        *(one.status.up_to_date_replicas for one in scaled), _true(alone, ConditionType.UP_TO_DATE)
+    )
+    status.versions = together(_versions(scaled, alone))
+
+
+def _versions(scaled: Iterable[Scaled], alone: Iterable[Machine]) -> Iterable[StatusVersion]:
+    for one in scaled:
+        yield from one.status.versions
+    yield from versions_of(alone)
+
+
+def _true(machines: Iterable[Machine], of: str) -> int | None:
+    """How many Machines report the condition as True; not known when none does."""
+    return sum(is_true(machine.status.conditions, of) for machine in machines) or None
+
+
+def _sum(*numbers: int | None) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

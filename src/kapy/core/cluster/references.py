@@ -1,0 +1,139 @@
+"""The conditions of a Cluster that show what a provider's object reports. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
+from kapy.conditions.lookup import TRUE, false, from_bool, has, unknown
+from kapy.conditions.mirror import Fallback, mirror_foreign
+from kapy.contract.fields import View
+from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.core.cluster.scope import ClusterScope
+from kapy.kube import Document
+from kapy.kube.meta import ObjectMeta
+from kapy.kube.model import decode
+from kapy.kube.names import Resource, split_api_version
+
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How one condition speaks of the object that it shows.
+
+    source: the object's own condition. field: the object's field that says the same without
+    conditions. yes, no: reasons that belong to that field.
+    """
+
+    target: str
+    source: str
+    field: str
+    yes: str
+    no: str
+
+
+INFRASTRUCTURE: Final = Words(
+    ConditionType.INFRASTRUCTURE_READY,
+    ConditionType.READY,
+    "status.initialization.provisioned",
+    Reason.READY,
+    Reason.NOT_READY,
+)
+CONTROL_PLANE: Final = Words(
+    ConditionType.CONTROL_PLANE_AVAILABLE,
+    ConditionType.AVAILABLE,
+    "status.initialization.controlPlaneInitialized",
+    Reason.AVAILABLE,
+    Reason.NOT_AVAILABLE,
+)
+
+
+def infrastructure_ready(scope: ClusterScope) -> Condition:
+    """InfrastructureReady: what the infrastructure provider reports, or how far it is."""
+    cluster = scope.cluster
+    done = bool(cluster.status.initialization.infrastructure_provisioned)
+    ref = cluster.spec.infrastructure_ref
+    return _shown(cluster, ref, scope.infrastructure, INFRASTRUCTURE, done=done)
+
+
+def control_plane_available(scope: ClusterScope) -> Condition:
+    """ControlPlaneAvailable: what the control plane provider reports, or how far it is."""
+    cluster = scope.cluster
+    done = bool(cluster.status.initialization.control_plane_initialized)
+    ref = cluster.spec.control_plane_ref
+    return _shown(cluster, ref, scope.control_plane, CONTROL_PLANE, done=done)
+
+
+def _shown(
+    cluster: Cluster,
+    ref: ContractVersionedObjectReference | None,
+    observed: Observed[View],
+    words: Words,
+    *,
+    done: bool,
+) -> Condition:
+    if ref is None and cluster.spec.topology is not None:
+        message = "" if cluster.deleting else WAITING_FOR_TOPOLOGY
+        return false(words.target, Reason.OBJECT_DOES_NOT_EXIST, message)
+    if isinstance(observed, Found):
+        return _mirrored(observed.view.document, words, ref.kind if ref else "", done=done)
+    if ref is None or isinstance(observed, Unreadable):
+        # Upstream reports a Cluster without a reference in the same words.
+        return unknown(words.target, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    if not done:
+        return false(words.target, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
+    gone = f"{ref.kind} has been deleted"
+    if not cluster.deleting:
+        gone += " while the cluster still exists"
+    return false(words.target, Reason.OBJECT_DELETED, gone)
+
+
+def _mirrored(document: Document, words: Words, kind: str, *, done: bool) -> Condition:
+    message = "" if done else f"{kind} {words.field} is false"
+    fallback = Fallback(from_bool(done), words.yes if done else words.no, message)
+    try:
+        found = mirror_foreign(document, words.source, target=words.target, fallback=fallback)
+    except UnreadableConditions as error:
+        return unknown(words.target, Reason.INVALID_CONDITION_REPORTED, str(error))
+    if found.reason == NO_REASON_REPORTED and found.status == TRUE:
+        found.reason = words.yes
+    return found
+
+
+@dataclass(slots=True)
+class _Conditions:
+    """A status that holds conditions."""
+
+    conditions: list[Condition]
+
+
+@dataclass(slots=True)
+class Reporting:
+    """A provider's object as conditions are summed up over: what it is, and what it reports."""
+
+    RESOURCE: Resource
+    metadata: ObjectMeta
+    status: _Conditions
+
+
+def control_plane_reporting(scope: ClusterScope, of: str) -> list[Reporting]:
+    """The control plane, if it reports the condition: the contract does not ask that of it."""
+    if not isinstance(scope.control_plane, Found):
+        return []
+    document = scope.control_plane.view.document
+    try:
+        conditions = foreign_conditions(document)
+    except UnreadableConditions:
+        return []
+    if not has(conditions, of):
+        return []
+    group, version = split_api_version(document["apiVersion"])
+    resource = Resource(group, version, "", document["kind"])
+    return [Reporting(resource, decode(document["metadata"], ObjectMeta), _Conditions(conditions))]

@@ -1,0 +1,68 @@
+"""What one reconcile of a Cluster has read, and what it found out so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.machines import is_control_plane
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.observed import Absent, Observed
+from kapy.engine.draft import Draft
+from kapy.kube.meta import Object
+from kapy.remote.connections import Health
+
+
+@dataclass(slots=True)
+class Descendants:
+    """Our own kinds that belong to one Cluster, each in the order of names."""
+
+    deployments: list[MachineDeployment] = field(default_factory=list)
+    machine_sets: list[MachineSet] = field(default_factory=list)
+    machines: list[Machine] = field(default_factory=list)
+
+    @property
+    def control_plane(self) -> list[Machine]:
+        return [machine for machine in self.machines if is_control_plane(machine)]
+
+    @property
+    def workers(self) -> list[Machine]:
+        return [machine for machine in self.machines if not is_control_plane(machine)]
+
+
+@dataclass(slots=True)
+class ClusterScope:
+    """One Cluster, and what belongs to it.
+
+    infrastructure, control_plane: Absent until their phase has looked (and for a Cluster that
+    refers to none). deleting: reason and message of the Deleting condition.
+    """
+
+    draft: Draft[Cluster]
+    now: datetime
+    health: Health
+    descendants: Descendants
+    infrastructure: Observed[InfraCluster] = field(default_factory=Absent)
+    control_plane: Observed[ControlPlane] = field(default_factory=Absent)
+    deleting: tuple[str, str] = ("", "")
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.draft.object
+
+    def waits(self, reason: str, message: str) -> None:
+        """Say in the Deleting condition what the deletion has come to."""
+        self.deleting = (reason, message)
+
+
+def is_owned_by(owned: Object, owner: Object) -> bool:
+    """Whether `owned` refers to `owner` as one of its owners."""
+    return any(
+        reference.kind == owner.RESOURCE.kind and reference.name == owner.metadata.name
+        for reference in owned.metadata.owner_references
+    )

@@ -1,0 +1,241 @@
+"""The conditions and the phase of a Cluster. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.names import ConditionType, Reason
+from kapy.api.times import stamp
+from kapy.conditions.aggregate import aggregate
+from kapy.conditions.change import Conditioned, set_condition
+from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
+from kapy.conditions.lookup import FALSE, false, has, is_true, true, unknown
+from kapy.conditions.merge import Merge, reasons
+from kapy.conditions.paused import paused_condition
+from kapy.conditions.priority import Priority, by_polarity
+from kapy.conditions.summary import summary
+from kapy.contract.errors import ContractError
+from kapy.contract.observed import Found, Unreadable
+from kapy.core.cluster.counters import count_control_plane, count_workers
+from kapy.core.cluster.references import (
+    control_plane_available,
+    control_plane_reporting,
+    infrastructure_ready,
+)
+from kapy.core.cluster.scope import ClusterScope, is_owned_by
+
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+NOT_TO_BE: Final = "not to be remediated"
+WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
+GRACE_PERIOD: Final = timedelta(seconds=50)
+FAILURES: Final = 5
+
+AVAILABILITY: Final = (
+    ConditionType.DELETING,
+    ConditionType.REMOTE_CONNECTION_PROBE,
+    ConditionType.INFRASTRUCTURE_READY,
+    ConditionType.CONTROL_PLANE_AVAILABLE,
+    ConditionType.WORKERS_AVAILABLE,
+    ConditionType.TOPOLOGY_RECONCILED,
+)
+
+
+def update_status(scope: ClusterScope) -> None:
+    """Write what the phases found out to the Cluster's status."""
+    cluster = scope.cluster
+    cluster.status.phase = phase(cluster)
+    count_control_plane(scope)
+    count_workers(scope)
+    for condition in conditions(scope):
+        set_condition(cluster, condition, scope.now)
+    set_condition(cluster, available(cluster), scope.now)
+
+
+def phase(cluster: Cluster) -> str:
+    """`status.phase`."""
+    spec, found = cluster.spec, cluster.status.phase or "Pending"
+    if spec.infrastructure_ref is not None or spec.control_plane_ref is not None:
+        found = "Provisioning"
+    if cluster.status.initialization.infrastructure_provisioned and has_endpoint(cluster):
+        found = "Provisioned"
+    return "Deleting" if cluster.deleting else found
+
+
+def has_endpoint(cluster: Cluster) -> bool:
+    """Whether it is known where the control plane is reached."""
+    endpoint = cluster.spec.control_plane_endpoint
+    return bool(endpoint.host and endpoint.port)
+
+
+def conditions(scope: ClusterScope) -> Iterator[Condition]:
+    """All conditions that this controller owns, but Available."""
+    cluster, descendants = scope.cluster, scope.descendants
+    yield paused_condition(cluster, cluster)
+    if (probe := remote_connection(cluster, scope)) is not None:
+        yield probe
+    yield infrastructure_ready(scope)
+    yield control_plane_available(scope)
+    if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
+        yield control_plane_initialized(scope)
+    yield workers_available(scope)
+    control_plane, workers = descendants.control_plane, descendants.workers
+    yield machines_ready(control_plane, ConditionType.CONTROL_PLANE_MACHINES_READY)
+    yield machines_ready(workers, ConditionType.WORKER_MACHINES_READY)
+    now = scope.now
+    of = ConditionType.CONTROL_PLANE_MACHINES_UP_TO_DATE
+    yield machines_up_to_date(control_plane, now, of)
+    yield machines_up_to_date(workers, now, ConditionType.WORKER_MACHINES_UP_TO_DATE)
+    yield rolling_out(scope)
+    yield scaling(scope, ConditionType.SCALING_UP, _SCALING_UP)
+    yield scaling(scope, ConditionType.SCALING_DOWN, _SCALING_DOWN)
+    yield remediating(descendants.machines, NOT_TO_BE)
+    yield deleting(cluster, *scope.deleting)
+
+
+def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None:
+    """RemoteConnectionProbe; None while the first connection is still being tried."""
+    of, health = ConditionType.REMOTE_CONNECTION_PROBE, scope.health
+    if health.last_success is None and health.failures < FAILURES:
+        if has(cluster.status.conditions, of):
+            return None
+        return false(of, Reason.PROBE_FAILED, "Remote connection not established yet")
+    if health.last_success is None:
+        return false(of, Reason.PROBE_FAILED, "Remote connection probe failed")
+    if scope.now - health.last_success > GRACE_PERIOD:
+        when = stamp(health.last_success)
+        message = f"Remote connection probe failed, probe last succeeded at {when}"
+        return false(of, Reason.PROBE_FAILED, message)
+    return true(of, Reason.PROBE_SUCCEEDED)
+
+
+def control_plane_initialized(scope: ClusterScope) -> Condition:
+    """ControlPlaneInitialized: once True it stays so."""
+    of, cluster = ConditionType.CONTROL_PLANE_INITIALIZED, scope.cluster
+    ref = cluster.spec.control_plane_ref
+    if ref is None:
+        return _initialized_by_machines(scope)
+    match scope.control_plane:
+        case Found(view):
+            try:
+                if view.initialized:
+                    return true(of, Reason.INITIALIZED)
+            except ContractError:
+                return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+            return false(of, Reason.NOT_INITIALIZED, "Control plane not yet initialized")
+        case Unreadable():
+            return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    return unknown(of, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
+
+
+def _initialized_by_machines(scope: ClusterScope) -> Condition:
+    of, cluster = ConditionType.CONTROL_PLANE_INITIALIZED, scope.cluster
+    if cluster.spec.topology is not None:
+        message = "" if cluster.deleting else WAITING_FOR_TOPOLOGY
+        return unknown(of, Reason.OBJECT_DOES_NOT_EXIST, message)
+    if any(machine.status.node_ref is not None for machine in scope.descendants.control_plane):
+        return true(of, Reason.INITIALIZED)
+    message = "Waiting for the first control plane machine to have status.nodeRef set"
+    return false(of, Reason.NOT_INITIALIZED, message)
+
+
+def workers_available(scope: ClusterScope) -> Condition:
+    """WorkersAvailable: the MachineDeployments' Available conditions as one."""
+    of, deployments = ConditionType.WORKERS_AVAILABLE, scope.descendants.deployments
+    if not deployments:
+        return true(of, Reason.NO_WORKERS)
+    merge = Merge(reason=_AVAILABLE)
+    return aggregate(deployments, ConditionType.AVAILABLE, target=of, merge=merge)
+
+
+def rolling_out(scope: ClusterScope) -> Condition:
+    """RollingOut of the control plane and of the MachineDeployments as one."""
+    of = ConditionType.ROLLING_OUT
+    if isinstance(scope.control_plane, Unreadable):
+        return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    rolling: list[Conditioned] = [
+        *control_plane_reporting(scope, of),
+        *scope.descendants.deployments,
+    ]
+    return _negative(rolling, of, _ROLLING_OUT)
+
+
+def scaling(scope: ClusterScope, of: str, words: tuple[str, str, str]) -> Condition:
+    """ScalingUp or ScalingDown of the control plane and of all that owns workers as one."""
+    cluster, descendants = scope.cluster, scope.descendants
+    if isinstance(scope.control_plane, Unreadable):
+        return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    alone = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
+    scaled: list[Conditioned] = [
+        *control_plane_reporting(scope, of),
+        *descendants.deployments,
+        *alone,
+    ]
+    return _negative(scaled, of, words)
+
+
+_ROLLING_OUT: Final = (Reason.ROLLING_OUT, Reason.ROLLING_OUT_UNKNOWN, Reason.NOT_ROLLING_OUT)
+_SCALING_UP: Final = (Reason.SCALING_UP, Reason.SCALING_UP_UNKNOWN, Reason.NOT_SCALING_UP)
+_SCALING_DOWN: Final = (
+    Reason.SCALING_DOWN,
+    Reason.SCALING_DOWN_UNKNOWN,
+    Reason.NOT_SCALING_DOWN,
+)
+_AVAILABLE: Final = reasons(Reason.NOT_AVAILABLE, Reason.AVAILABLE_UNKNOWN, Reason.AVAILABLE)
+
+
+def _negative(objects: Sequence[Conditioned], of: str, words: tuple[str, str, str]) -> Condition:
+    if not objects:
+        return false(of, words[2])
+    merge = Merge(priority=by_polarity((of,)), reason=reasons(*words), positive=False)
+    return aggregate(objects, of, negative=True, merge=merge)
+
+
+def deleting(cluster: Cluster, reason: str, message: str) -> Condition:
+    """Deleting: what the deletion waits for."""
+    if not cluster.deleting:
+        return false(ConditionType.DELETING, Reason.NOT_DELETING)
+    return true(ConditionType.DELETING, reason or Reason.DELETING, message)
+
+
+def available(cluster: Cluster) -> Condition:
+    """Available: the Cluster's own conditions and its availability gates, summed up."""
+    gates = cluster.spec.availability_gates
+    negative = [ConditionType.DELETING]
+    negative += [gate.condition_type for gate in gates if gate.polarity == "Negative"]
+    usual = by_polarity(negative)
+
+    def priority(condition: Condition) -> Priority:
+        # What goes away with the Cluster is no issue of the Cluster.
+        if cluster.deleting and (condition.type, condition.reason) in _EXPECTED_WHILE_DELETING:
+            return Priority.INFO
+        if (
+            condition.type == ConditionType.TOPOLOGY_RECONCILED
+            and condition.status == FALSE
+            and condition.reason not in _TOPOLOGY_ISSUES
+        ):
+            return Priority.INFO
+        return usual(condition)
+
+    optional = [] if cluster.spec.topology is not None else [ConditionType.TOPOLOGY_RECONCILED]
+    return summary(
+        cluster,
+        ConditionType.AVAILABLE,
+        [*AVAILABILITY, *(gate.condition_type for gate in gates)],
+        ignore_if_missing=optional,
+        merge=Merge(priority=priority, reason=_AVAILABLE),
+    )
+
+
+_EXPECTED_WHILE_DELETING: Final = frozenset(
+    {
+        (ConditionType.INFRASTRUCTURE_READY, Reason.OBJECT_DELETED),
+        (ConditionType.INFRASTRUCTURE_READY, Reason.OBJECT_DOES_NOT_EXIST),
+        (ConditionType.CONTROL_PLANE_AVAILABLE, Reason.OBJECT_DELETED),
+        (ConditionType.CONTROL_PLANE_AVAILABLE, Reason.OBJECT_DOES_NOT_EXIST),
+    }
+)
+_TOPOLOGY_ISSUES: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_RECONCILED)

@@ -1,0 +1,43 @@
+"""Phase: the boot data of a Machine (BootstrapConfig contract)."""
+
+from __future__ import annotations
+
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.errors import ContractError
+from kapy.contract.observed import Found, Unreadable
+from kapy.core.machine.references import owned
+from kapy.core.machine.scope import MachineScope
+from kapy.engine.result import DONE, Result
+
+
+async def reconcile_bootstrap(scope: MachineScope) -> Result:
+    """Own the bootstrap config, and take over the name of the data secret when it is made.
+
+    A config that does not exist yet wakes the Machine when it appears.
+    """
+    machine = scope.machine
+    ref = machine.spec.bootstrap.config_ref
+    if ref is None:
+        return DONE
+    scope.bootstrap = await owned(scope, ref, BootstrapConfig)
+    match scope.bootstrap:
+        case Unreadable(error):
+            raise error
+        case Found(config):
+            _take_over(scope, config)
+    return DONE
+
+
+def _take_over(scope: MachineScope, config: BootstrapConfig) -> None:
+    machine = scope.machine
+    if machine.spec.bootstrap.data_secret_name is not None:
+        machine.status.initialization.bootstrap_data_secret_created = True
+        return
+    if config.deleting or not config.data_secret_created:
+        return
+    name = BootstrapConfig.data_secret_name.require(config)
+    if not name:
+        path = BootstrapConfig.data_secret_name.path(config.contract)
+        raise ContractError(f"got empty .{path} field from {config.kind} {config.name}")
+    machine.spec.bootstrap.data_secret_name = name
+    machine.status.initialization.bootstrap_data_secret_created = True

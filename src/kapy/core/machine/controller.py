@@ -1,0 +1,152 @@
+"""What wakes a Machine: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.names import Annotation, Label
+from kapy.contract.external import External
+from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.machine.reconcile import reconcile
+from kapy.core.machine.scope import Tools
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.remote.connections import Connections
+
+BY_NODE = "node"
+
+
+def add_to(runtime: Runtime, remote: Connections) -> Controller:
+    """Run the Machine controller in `runtime`."""
+    fleet = Fleet(runtime.cache)
+    external = External(runtime.client, runtime.cache)
+    mapping = _Mapping(fleet)
+    tools = Tools(
+        client=runtime.client,
+        external=external,
+        remote=remote,
+        fleet=fleet,
+        events=runtime.events.named("machine-controller"),
+        clock=runtime.clock,
+        node_keys=mapping.of_node,
+    )
+    controller = Controller("machine", partial(reconcile, tools))
+    tools.controller = controller
+    controller.watch(fleet.machines)
+    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
+    controller.watch(fleet.machine_sets, mapping.of_machine_set)
+    controller.watch(fleet.deployments, mapping.of_deployment)
+    references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
+    external.wake(controller, referring(fleet.machines, *references))
+
+    def connection_changed(cluster: Key) -> None:
+        for key in mapping.of(cluster):
+            controller.enqueue(key)
+
+    remote.subscribe(connection_changed)
+    return runtime.add(controller)
+
+
+class _Mapping:
+    """From what changed to the Machines that look at it."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._machines = fleet.machines
+        self._fleet = fleet
+        fleet.machines.add_index(BY_NODE, _node_names)
+
+    def of(self, cluster: Key) -> Iterable[Key]:
+        """All Machines of a Cluster."""
+        return [Key.of(one) for one in self._fleet.machines_of(cluster)]
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        if change.old is not None and change.new is not None and not _matters(change):
+            return ()
+        return self.of(Key.of(change.document))
+
+    def of_machine_set(self, change: Change) -> Iterable[Key]:
+        if not _template_changed(change):
+            return ()
+        name = change.document["metadata"]["name"]
+        cluster = cluster_of(change.document)
+        machines = self._fleet.machines_of(cluster) if cluster else ()
+        return [Key.of(one) for one in machines if _owned_by_set(one, name)]
+
+    def of_deployment(self, change: Change) -> Iterable[Key]:
+        if not _template_changed(change):
+            return ()
+        name = change.document["metadata"]["name"]
+        cluster = cluster_of(change.document)
+        machines = self._fleet.machines_of(cluster) if cluster else ()
+        return [
+            Key.of(one)
+            for one in machines
+            if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
+        ]
+
+    def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
+        """The Machine of a Node, by its name, or by its provider ID as long as nothing else is
+        known."""
+        node = change.document
+        names = [f"{cluster}/{node['metadata']['name']}"]
+        if provider_id := (node.get("spec") or {}).get("providerID"):
+            names.append(f"{cluster}/{provider_id}")
+        for name in names:
+            found = self._machines.indexed(BY_NODE, name)
+            if len(found) == 1:
+                return (Key.of(found[0]),)
+        return ()
+
+
+def _node_names(machine: Document) -> Iterable[str]:
+    cluster = cluster_of(machine)
+    if name := ((machine.get("status") or {}).get("nodeRef") or {}).get("name"):
+        yield f"{cluster}/{name}"
+    if provider_id := machine["spec"].get("providerID"):
+        yield f"{cluster}/{provider_id}"
+
+
+def _matters(change: Change) -> bool:
+    """Whether something of a Cluster changed that its Machines look at."""
+    return _seen(change.old) != _seen(change.new)
+
+
+def _seen(cluster: Document | None) -> object:
+    assert cluster is not None
+    spec, status = cluster.get("spec") or {}, cluster.get("status") or {}
+    initialized = [
+        one["status"]
+        for one in status.get("conditions") or ()
+        if one["type"] == "ControlPlaneInitialized"
+    ]
+    return (
+        spec.get("paused"),
+        spec.get("controlPlaneRef"),
+        (status.get("initialization") or {}).get("infrastructureProvisioned"),
+        initialized,
+        cluster["metadata"].get("deletionTimestamp"),
+    )
+
+
+def _template_changed(change: Change) -> bool:
+    """Whether what Machines are compared with changed: template, revision, rollout.after."""
+    if change.old is None or change.new is None:
+        return True
+    return _compared(change.old) != _compared(change.new)
+
+
+def _compared(owner: Document) -> object:
+    spec, metadata = owner["spec"], owner["metadata"]
+    return (
+        spec.get("template"),
+        spec.get("rollout"),
+        (metadata.get("annotations") or {}).get(Annotation.REVISION),
+    )
+
+
+def _owned_by_set(machine: Document, name: str) -> bool:
+    owners = machine["metadata"].get("ownerReferences") or ()
+    return any(owner["kind"] == "MachineSet" and owner["name"] == name for owner in owners)

@@ -1,0 +1,128 @@
+"""Phase: the Node that a Machine became."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.api.core_v1 import NodeSystemInfo
+from kapy.api.machine import MachineNodeReference
+from kapy.api.names import Label
+from kapy.api.template_changes import revision_of
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.core.machine.node_metadata import node_patch
+from kapy.core.machine.scope import MachineScope
+from kapy.engine.cache import Informer
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import NODES
+from kapy.remote.connections import NotConnected
+
+BY_PROVIDER_ID = "providerID"
+INFO = (
+    "architecture",
+    "bootID",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeProxyVersion",
+    "kubeletVersion",
+    "machineID",
+    "operatingSystem",
+    "osImage",
+    "systemUUID",
+)
+
+
+class Ambiguous(KapyError):
+    """More than one Node has the Machine's provider ID."""
+
+
+async def reconcile_node(scope: MachineScope) -> Result:
+    """Find the Node by its provider ID, keep it in line with the Machine, note what it is.
+
+    Nodes are watched, and so is the connection: whatever is missing wakes the Machine.
+    """
+    machine = scope.machine
+    if not machine.spec.provider_id:
+        return DONE
+    scope.node = find_node(scope, machine.spec.provider_id)
+    match scope.node:
+        case Unreadable(NotConnected()):
+            return DONE
+        case Unreadable(error):
+            raise error
+        case Found(node):
+            await _keep_in_line(scope, node)
+    return DONE
+
+
+def find_node(scope: MachineScope, provider_id: str) -> Observed[Document]:
+    """The Node with a provider ID, as the cache of the workload cluster has it."""
+    try:
+        nodes = watched_nodes(scope)
+    except KapyError as error:
+        return Unreadable(error)
+    found = nodes.indexed(BY_PROVIDER_ID, provider_id)
+    if len(found) > 1:
+        message = f"unexpectedly found more than one Node matching the providerID {provider_id}"
+        return Unreadable(Ambiguous(message))
+    return Found(found[0]) if found else Absent()
+
+
+def watched_nodes(scope: MachineScope) -> Informer[Document]:
+    """The Nodes of the Machine's cluster, whose changes wake their Machines."""
+    tools = scope.tools
+    keys = tools.node_keys
+    nodes = tools.remote.watch(tools.controller, scope.cluster_key, NODES, keys)
+    nodes.add_index(BY_PROVIDER_ID, _provider_id)
+    return nodes
+
+
+def _provider_id(node: Document) -> Iterable[str]:
+    provider_id = (node.get("spec") or {}).get("providerID")
+    return (provider_id,) if provider_id else ()
+
+
+async def _keep_in_line(scope: MachineScope, node: Document) -> None:
+    machine, name = scope.machine, node["metadata"]["name"]
+    if machine.status.node_ref is None:
+        machine.status.node_ref = MachineNodeReference(name=name)
+        scope.tools.events.normal(machine, "SuccessfulSetNodeRef", name)
+    machine.status.node_info = node_info(node)
+    interruptible = is_interruptible(scope)
+    patch = node_patch(node, machine, interruptible=interruptible, outdated=_is_outdated(scope))
+    if not patch:
+        return
+    client = scope.tools.remote.client(scope.cluster_key)
+    scope.node = Found(await client.patch(NODES, Key("", name), patch))
+    if interruptible and Label.INTERRUPTIBLE not in (node["metadata"].get("labels") or {}):
+        scope.tools.events.normal(machine, "SuccessfulSetInterruptibleNodeLabel", name)
+
+
+def node_info(node: Document) -> NodeSystemInfo:
+    """`status.nodeInfo` of a Node; what it does not tell is empty."""
+    info = (node.get("status") or {}).get("nodeInfo") or {}
+    return NodeSystemInfo(
+        architecture=info.get("architecture", ""),
+        boot_id=info.get("bootID", ""),
+        container_runtime_version=info.get("containerRuntimeVersion", ""),
+        kernel_version=info.get("kernelVersion", ""),
+        kube_proxy_version=info.get("kubeProxyVersion", ""),
+        kubelet_version=info.get("kubeletVersion", ""),
+        machine_id=info.get("machineID", ""),
+        operating_system=info.get("operatingSystem", ""),
+        os_image=info.get("osImage", ""),
+        system_uuid=info.get("systemUUID", ""),
+    )
+
+
+def is_interruptible(scope: MachineScope) -> bool:
+    """Whether the infrastructure may take the machine away at any time."""
+    return isinstance(scope.infrastructure, Found) and bool(scope.infrastructure.view.interruptible)
+
+
+def _is_outdated(scope: MachineScope) -> bool:
+    """Whether the Machine's set serves an older revision: its Node should get no new Pods."""
+    if scope.machine_set is None or scope.deployment is None:
+        return False
+    return revision_of(scope.machine_set) < revision_of(scope.deployment)

@@ -1,0 +1,163 @@
+"""The conditions of a Machine that tell of its Node. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Reason
+from kapy.api.times import moment, stamp
+from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN, get, has
+from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.kube import Document
+from kapy.remote.connections import Health, NotConnected
+
+GRACE_PERIOD: Final = timedelta(minutes=5)
+"""How long the last known state of a Node is shown after its cluster went silent."""
+
+FAILURES: Final = 5
+"""Failed attempts after which a first connection counts as down rather than as yet to come."""
+
+PRESSURES: Final = ("MemoryPressure", "DiskPressure", "PIDPressure")
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Status, reason and message that both Node conditions get."""
+
+    status: str
+    reason: str
+    message: str
+
+
+def node_conditions(
+    cluster: Cluster, machine: Machine, node: Observed[Document], health: Health, now: datetime
+) -> list[Condition]:
+    """NodeReady and NodeHealthy; empty when what they said before is still the best answer."""
+    told = _without_node(cluster, machine, node, health, now)
+    if told is None and isinstance(node, Found):
+        return [node_ready(node.view), node_healthy(node.view)]
+    if told is None:
+        return []
+    return [
+        Condition(type=one, status=told.status, reason=told.reason, message=told.message)
+        for one in (ConditionType.NODE_READY, ConditionType.NODE_HEALTHY)
+    ]
+
+
+def _without_node(
+    cluster: Cluster, machine: Machine, node: Observed[Document], health: Health, now: datetime
+) -> Told | None:
+    """What to say when the Node itself has nothing to say; None to ask it, or to keep."""
+    if not cluster.status.initialization.infrastructure_provisioned:
+        return _waiting(
+            "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"
+        )
+    initialized = get(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
+    if initialized is None or initialized.status != TRUE:
+        return _waiting("Waiting for Cluster control plane to be initialized")
+    if health.last_success is None and health.failures < FAILURES:
+        return _unless_known(machine, "Remote connection not established yet")
+    since = moment(initialized.last_transition_time)
+    if health.last_success is not None:
+        since = max(since, health.last_success)
+    if now - since > GRACE_PERIOD:
+        return Told(UNKNOWN, Reason.CONNECTION_DOWN, _last_probe(health))
+    if isinstance(node, Unreadable):
+        if isinstance(node.error, NotConnected):
+            return _unless_known(machine, _last_probe(health))
+        return Told(UNKNOWN, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    return None if isinstance(node, Found) else _absent(machine)
+
+
+def _absent(machine: Machine) -> Told:
+    ref = machine.status.node_ref
+    if machine.deleting:
+        if ref is None:
+            return Told(UNKNOWN, Reason.NODE_DOES_NOT_EXIST, "Node does not exist")
+        return Told(FALSE, Reason.NODE_DELETED, f"Node {ref.name} has been deleted")
+    if ref is not None:
+        gone = f"Node {ref.name} has been deleted while the Machine still exists"
+        return Told(FALSE, Reason.NODE_DELETED, gone)
+    if machine.spec.provider_id:
+        wanted = f"spec.providerID {machine.spec.provider_id}"
+        return _waiting(f"Waiting for a Node with {wanted} to exist")
+    return _waiting(f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID")
+
+
+def node_ready(node: Document) -> Condition:
+    """The Node's own Ready condition, with its own time."""
+    of = ConditionType.NODE_READY
+    found = _condition(node, "Ready")
+    if found is None:
+        message = "* Node.Ready: Condition not yet reported"
+        return Condition(type=of, status=UNKNOWN, reason=Reason.NODE_READY_UNKNOWN, message=message)
+    status, text = found["status"], found.get("message") or ""
+    reasons = {TRUE: Reason.NODE_READY, FALSE: Reason.NODE_NOT_READY}
+    return Condition(
+        type=of,
+        status=status,
+        reason=reasons.get(status, Reason.NODE_READY_UNKNOWN),
+        message=f"* Node.Ready: {text}" if status != TRUE and text else "",
+        last_transition_time=found.get("lastTransitionTime") or "",
+    )
+
+
+def node_healthy(node: Document) -> Condition:
+    """Ready, and under no pressure: only issues and what is unknown are named."""
+    of = ConditionType.NODE_HEALTHY
+    lines, told, issues, unknowns = [], [], 0, 0
+    for name in ("Ready", *PRESSURES):
+        found = _condition(node, name)
+        if found is None:
+            lines.append(f"* Node.{name}: Condition not yet reported")
+            unknowns += 1
+            continue
+        status = found["status"]
+        if status == (TRUE if name == "Ready" else FALSE):
+            continue
+        message = found.get("message") or f"Condition is {status}"
+        told.append(message)
+        lines.append(f"* Node.{name}: {message}")
+        unknowns += status == UNKNOWN
+        issues += status != UNKNOWN
+    if len(told) > 1 and len(set(told)) == 1:
+        lines = [f"* Node.AllConditions: {told[0]}"]
+    message = "\n".join(lines)
+    if issues:
+        return Condition(type=of, status=FALSE, reason=Reason.NODE_NOT_HEALTHY, message=message)
+    if unknowns:
+        unknown = Reason.NODE_HEALTHY_UNKNOWN
+        return Condition(type=of, status=UNKNOWN, reason=unknown, message=message)
+    return Condition(type=of, status=TRUE, reason=Reason.NODE_HEALTHY, message="")
+
+
+def _condition(node: Document, type_: str) -> Document | None:
+    found = None
+    for condition in (node.get("status") or {}).get("conditions") or []:
+        if condition.get("type") == type_:
+            found = condition
+    return found
+
+
+def _waiting(message: str) -> Told:
+    return Told(UNKNOWN, Reason.INSPECTION_FAILED, message)
+
+
+def _unless_known(machine: Machine, message: str) -> Told | None:
+    """A connection may be back soon: until then the last known state is the best answer."""
+    conditions = machine.status.conditions
+    if has(conditions, ConditionType.NODE_READY) and has(conditions, ConditionType.NODE_HEALTHY):
+        return None
+    return Told(UNKNOWN, Reason.CONNECTION_DOWN, message)
+
+
+def _last_probe(health: Health) -> str:
+    if health.last_success is None:
+        return ""
+    return f"Last successful probe at {stamp(health.last_success)}"

@@ -1,0 +1,112 @@
+"""One look at a Machine: the order of the phases, and what is written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import CLUSTER_GROUP, Finalizer, Label
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.machine.bootstrap import reconcile_bootstrap
+from kapy.core.machine.certificates import reconcile_certificates
+from kapy.core.machine.deletion import reconcile_delete
+from kapy.core.machine.infrastructure import reconcile_infrastructure
+from kapy.core.machine.node import reconcile_node
+from kapy.core.machine.owner import reconcile_owner
+from kapy.core.machine.scope import MachineScope, Tools
+from kapy.core.machine.status import update_status
+from kapy.engine.draft import Draft
+from kapy.engine.phases import Phase, run_phases
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.meta import O, read
+
+ALWAYS: Final[tuple[Phase[MachineScope], ...]] = (
+    reconcile_owner,
+    reconcile_bootstrap,
+    reconcile_infrastructure,
+    reconcile_node,
+    reconcile_certificates,
+)
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring a Machine one step further; a Cluster that is missing wakes it when it appears."""
+    document = tools.fleet.machines.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, Machine, document)
+    machine = draft.object
+    cluster = tools.fleet.clusters.get(Key(key.namespace, machine.spec.cluster_name))
+    if cluster is None:
+        return DONE
+    if is_paused(machine, cluster):
+        set_condition(machine, paused_condition(machine, cluster), tools.clock())
+        await draft.save()
+        return DONE
+    if not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers:
+        # Before anything is done, or a deletion meanwhile would leave it undone.
+        machine.metadata.finalizers.append(Finalizer.MACHINE)
+        await draft.save()
+    machine_set = _machine_set(tools, machine)
+    scope = MachineScope(
+        tools=tools,
+        draft=draft,
+        cluster=cluster,
+        now=tools.clock(),
+        health=tools.remote.health(cluster.key),
+        machine_set=machine_set,
+        deployment=_deployment(tools, machine_set),
+    )
+    return await _work(scope)
+
+
+async def _work(scope: MachineScope) -> Result:
+    phases = (*ALWAYS, reconcile_delete) if scope.machine.deleting else ALWAYS
+    result, failure = DONE, None
+    try:
+        result = await run_phases(phases, scope)
+    except Exception as error:
+        failure = error
+    again = await _write(scope, failed=failure is not None)
+    if failure is not None:
+        raise failure
+    return result.sooner(again)
+
+
+async def _write(scope: MachineScope, *, failed: bool) -> Result:
+    """Metadata and spec first: the status then speaks of the generation that they make."""
+    await scope.draft.save()
+    machine = scope.machine
+    if machine.deleting and not machine.metadata.finalizers:
+        return DONE
+    again = update_status(scope)
+    if not failed:
+        machine.status.observed_generation = machine.metadata.generation
+    await scope.draft.save()
+    return again
+
+
+def _machine_set(tools: Tools, machine: Machine) -> MachineSet | None:
+    for owner in machine.metadata.owner_references:
+        if owner.kind == "MachineSet" and owner.api_version.startswith(f"{CLUSTER_GROUP}/"):
+            found = tools.fleet.machine_sets.raw(Key(machine.metadata.namespace, owner.name))
+            return _typed(found, MachineSet)
+    return None
+
+
+def _deployment(tools: Tools, machine_set: MachineSet | None) -> MachineDeployment | None:
+    if machine_set is None:
+        return None
+    name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
+    if not name:
+        return None
+    found = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
+    return _typed(found, MachineDeployment)
+
+
+def _typed(document: Document | None, kind: type[O]) -> O | None:
+    return None if document is None else read(document, kind)

@@ -1,0 +1,63 @@
+"""The objects that a Machine refers to: read, and made the Machine's own."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.names import CLUSTER_GROUP, Label
+from kapy.contract.fields import View
+from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.contract.ownership import claim, ownership_patch
+from kapy.core.machine.scope import MachineScope
+from kapy.kube import Document
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import split_api_version
+
+V = TypeVar("V", bound=View)
+
+
+async def owned(
+    scope: MachineScope, ref: ContractVersionedObjectReference, view: type[V]
+) -> Observed[V]:
+    """The object that the Machine refers to, with the Machine as its only controller.
+
+    MachineSets and control planes put themselves down as owners of what they clone, because the
+    Machine did not exist then: it takes their place.
+    """
+    machine, tools = scope.machine, scope.tools
+    found = await tools.external.get(ref, scope.namespace, view)
+    if not isinstance(found, Found):
+        return found
+    owner = owner_reference(machine, controller=True, block_deletion=True)
+
+    def patch(document: Document) -> Document:
+        return ownership_patch(
+            document,
+            owner,
+            cluster=machine.spec.cluster_name,
+            without=lambda one: _only_until_the_machine_exists(scope, one),
+        )
+
+    document = found.view.document
+    if not patch(document):
+        return found
+    try:
+        resource = await tools.external.resource_of(document)
+        document = await claim(tools.client, resource, document, patch)
+    except NotFound:
+        return await tools.external.get(ref, scope.namespace, view)
+    except KapyError as error:
+        return Unreadable(error)
+    return Found(view(document, found.view.contract))
+
+
+def _only_until_the_machine_exists(scope: MachineScope, owner: Document) -> bool:
+    group, _ = split_api_version(owner["apiVersion"])
+    if group == CLUSTER_GROUP and owner["kind"] == "MachineSet":
+        return True
+    control_plane = scope.cluster.spec.control_plane_ref
+    if control_plane is None or Label.CONTROL_PLANE not in scope.machine.metadata.labels:
+        return False
+    return (group, owner["kind"]) == (control_plane.api_group, control_plane.kind)

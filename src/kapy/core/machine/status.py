@@ -1,0 +1,275 @@
+"""The conditions and the phase of a Machine.
+
+Pure: what was observed goes in, the Machine's status comes out. The phases act; this module only
+reports, so that the report is right even when a phase failed.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.machines import is_updating_in_place
+from kapy.api.names import ConditionType, Reason
+from kapy.api.template_changes import AFTER_EXPIRED, difference, rollout_after_expired
+from kapy.api.times import moment, stamp
+from kapy.conditions.change import set_condition
+from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions
+from kapy.conditions.lookup import TRUE, false, from_bool, get, is_true, message_of, true, unknown
+from kapy.conditions.merge import Merge, reasons
+from kapy.conditions.mirror import Fallback, mirror_foreign
+from kapy.conditions.paused import paused_condition
+from kapy.conditions.priority import Priority, by_polarity
+from kapy.conditions.stale import drain_delays
+from kapy.conditions.summary import summary
+from kapy.contract.fields import View
+from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.core.machine.node_conditions import LOOK_AT_LOGS, node_conditions
+from kapy.core.machine.scope import MachineScope
+from kapy.engine.result import DONE, Result, requeue
+
+LONG: Final = timedelta(minutes=15)
+IN_PLACE: Final = "In-place update in progress"
+
+READINESS: Final = (
+    ConditionType.DELETING,
+    ConditionType.UPDATING,
+    ConditionType.BOOTSTRAP_CONFIG_READY,
+    ConditionType.INFRASTRUCTURE_READY,
+    ConditionType.NODE_HEALTHY,
+    ConditionType.HEALTH_CHECK_SUCCEEDED,
+)
+
+
+def update_status(scope: MachineScope) -> Result:
+    """Write what the phases found out to the Machine's status; says when it changes by itself."""
+    machine, now = scope.machine, scope.now
+    for condition in (
+        paused_condition(machine, scope.cluster),
+        bootstrap_ready(machine, scope.bootstrap),
+        infrastructure_ready(machine, scope.infrastructure),
+        *node_conditions(scope.cluster, machine, scope.node, scope.health, now),
+        deleting(machine, *scope.deleting),
+        updating(machine),
+    ):
+        set_condition(machine, condition, now)
+    if (compared := up_to_date(scope)) is not None:
+        set_condition(machine, compared, now)
+    set_condition(machine, ready(scope), now)
+    _set_phase(scope)
+    available, again = availability(scope)
+    set_condition(machine, available, now)
+    return again
+
+
+class Words(NamedTuple):
+    """How a condition that mirrors a provider's object speaks of it."""
+
+    type: str
+    kind: str
+    field: str
+
+
+def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
+    """BootstrapConfigReady: what the bootstrap provider reports, or how far it is without it."""
+    of, ref = ConditionType.BOOTSTRAP_CONFIG_READY, machine.spec.bootstrap.config_ref
+    if ref is None:
+        return true(of, Reason.DATA_SECRET_PROVIDED)
+    created = bool(machine.status.initialization.bootstrap_data_secret_created)
+    match bootstrap:
+        case Found(view):
+            words = Words(of, ref.kind, "status.initialization.dataSecretCreated")
+            return _mirrored(view, words, ready=created)
+        case Unreadable():
+            return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    if machine.deleting and created:
+        return false(of, Reason.OBJECT_DELETED, f"{ref.kind} has been deleted")
+    return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
+
+
+def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Condition:
+    """InfrastructureReady: what the infrastructure provider reports, or how far it is."""
+    of, kind = ConditionType.INFRASTRUCTURE_READY, machine.spec.infrastructure_ref.kind
+    provisioned = bool(machine.status.initialization.infrastructure_provisioned)
+    match infrastructure:
+        case Found(view):
+            words = Words(of, kind, "status.initialization.provisioned")
+            return _mirrored(view, words, ready=provisioned)
+        case Unreadable():
+            return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    if not provisioned:
+        return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{kind} does not exist")
+    gone = f"{kind} has been deleted"
+    if not machine.deleting:
+        gone += " while the Machine still exists"
+    return false(of, Reason.OBJECT_DELETED, gone)
+
+
+def _mirrored(view: View, words: Words, *, ready: bool) -> Condition:
+    message = "" if ready else f"{words.kind} {words.field} is false"
+    reason = Reason.READY if ready else Reason.NOT_READY
+    fallback = Fallback(from_bool(ready), reason, message)
+    try:
+        found = mirror_foreign(
+            view.document, ConditionType.READY, target=words.type, fallback=fallback
+        )
+    except UnreadableConditions as error:
+        return unknown(words.type, Reason.INVALID_CONDITION_REPORTED, str(error))
+    if found.reason == NO_REASON_REPORTED and found.status == TRUE:
+        found.reason = Reason.READY
+    return found
+
+
+def deleting(machine: Machine, reason: str, message: str) -> Condition:
+    """Deleting: what the deletion waits for."""
+    if not machine.deleting:
+        return false(ConditionType.DELETING, Reason.NOT_DELETING)
+    return true(ConditionType.DELETING, reason or Reason.DELETING, message)
+
+
+def updating(machine: Machine) -> Condition:
+    """Updating: whether the Machine is being changed in place."""
+    if is_updating_in_place(machine):
+        return true(ConditionType.UPDATING, Reason.IN_PLACE_UPDATING, IN_PLACE)
+    return false(ConditionType.UPDATING, Reason.NOT_UPDATING)
+
+
+def up_to_date(scope: MachineScope) -> Condition | None:
+    """UpToDate, for the Machines of MachineDeployments; None for others, whose owners say it.
+
+    It compares the templates of the MachineSet and the MachineDeployment, as the rollout does:
+    what somebody changed on the Machine itself does not count.
+    """
+    of, machine = ConditionType.UP_TO_DATE, scope.machine
+    machine_set, deployment = scope.machine_set, scope.deployment
+    if machine_set is None or deployment is None:
+        return None
+    found = difference(machine_set.spec.template, deployment.spec.template)
+    why = list(found.condition_messages)
+    if rollout_after_expired(deployment, machine_set, scope.now):
+        why.append(AFTER_EXPIRED)
+    if why:
+        return false(of, Reason.NOT_UP_TO_DATE, "\n".join(f"* {one}" for one in why))
+    conditions = machine.status.conditions
+    if is_true(conditions, ConditionType.UPDATING):
+        message = message_of(conditions, ConditionType.UPDATING) or IN_PLACE
+        return false(of, Reason.UPDATING, f"* {message}")
+    info = machine.status.node_info
+    if info is not None and info.kubelet_version not in ("", machine.spec.version):
+        message = (
+            f"* Node.status.nodeInfo.kubeletVersion {info.kubelet_version}, "
+            f"{machine.spec.version} required"
+        )
+        return false(of, Reason.UPDATING, message)
+    return true(of, Reason.UP_TO_DATE)
+
+
+def ready(scope: MachineScope) -> Condition:
+    """Ready: the Machine's own conditions and its readiness gates, summed up."""
+    machine = scope.machine
+    gates = machine.spec.readiness_gates
+    negative = [ConditionType.DELETING, ConditionType.UPDATING]
+    negative += [gate.condition_type for gate in gates if gate.polarity == "Negative"]
+    usual = by_polarity(negative)
+
+    def priority(condition: Condition) -> Priority:
+        # What goes away with the Machine is no issue of the Machine.
+        if machine.deleting and (condition.type, condition.reason) in _EXPECTED_WHILE_DELETING:
+            return Priority.INFO
+        return usual(condition)
+
+    return summary(
+        machine,
+        ConditionType.READY,
+        [*READINESS, *(gate.condition_type for gate in gates)],
+        ignore_if_missing=[ConditionType.HEALTH_CHECK_SUCCEEDED],
+        overrides=[_deleting_in_short(scope)] if machine.deleting else [],
+        merge=Merge(
+            priority=priority,
+            reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY),
+            summary_lines=grouped_control_plane,
+        ),
+    )
+
+
+_EXPECTED_WHILE_DELETING: Final = frozenset(
+    {
+        (ConditionType.BOOTSTRAP_CONFIG_READY, Reason.OBJECT_DELETED),
+        (ConditionType.BOOTSTRAP_CONFIG_READY, Reason.OBJECT_DOES_NOT_EXIST),
+        (ConditionType.INFRASTRUCTURE_READY, Reason.OBJECT_DELETED),
+        (ConditionType.INFRASTRUCTURE_READY, Reason.OBJECT_DOES_NOT_EXIST),
+        (ConditionType.NODE_HEALTHY, Reason.NODE_DELETED),
+        (ConditionType.NODE_HEALTHY, Reason.NODE_DOES_NOT_EXIST),
+    }
+)
+
+
+def _deleting_in_short(scope: MachineScope) -> Condition:
+    """Deleting as Ready tells it: few different messages, so that many Machines sum up well."""
+    machine, now = scope.machine, scope.now
+    found = get(machine.status.conditions, ConditionType.DELETING)
+    message = "Machine deletion in progress"
+    if found is not None:
+        message = f"{message}, stage: {found.reason}"
+        if now - moment(machine.metadata.deletion_timestamp or stamp(now)) > LONG:
+            message = f"Machine deletion in progress since more than 15m, stage: {found.reason}"
+            if delays := drain_delays(machine, now):
+                message += f", delay likely due to {', '.join(delays)}"
+    return true(ConditionType.DELETING, Reason.DELETING, message)
+
+
+def grouped_control_plane(lines: list[str]) -> list[str]:
+    """One line for all components of a control plane that have the same to say."""
+    components = [line for line in lines if _of_component(line)]
+    said = {line.partition(":")[2] for line in components}
+    if len(components) < 2 or len(said) != 1:
+        return lines
+    grouped = [line for line in lines if line not in components[1:]]
+    grouped[grouped.index(components[0])] = f"* Control plane components:{said.pop()}"
+    return grouped
+
+
+def _of_component(line: str) -> bool:
+    name, colon, _ = line.partition(":")
+    prefixes = ("* APIServer", "* ControllerManager", "* Scheduler")
+    return bool(colon) and (name.startswith(prefixes) or name == "* EtcdPodHealthy")
+
+
+def availability(scope: MachineScope) -> tuple[Condition, Result]:
+    """Available: ready for `spec.minReadySeconds`."""
+    of, machine = ConditionType.AVAILABLE, scope.machine
+    found = get(machine.status.conditions, ConditionType.READY)
+    if found is None or found.status != TRUE:
+        return false(of, Reason.NOT_READY), DONE
+    least = timedelta(seconds=machine.spec.min_ready_seconds or 0)
+    left = least - (scope.now - moment(found.last_transition_time))
+    if left <= timedelta(0):
+        return true(of, Reason.AVAILABLE), DONE
+    # A timer, because nothing changes at the moment when it has been ready long enough.
+    again = requeue(after=left, because="not ready for spec.minReadySeconds yet")
+    return false(of, Reason.WAITING_FOR_MIN_READY_SECONDS), again
+
+
+def _set_phase(scope: MachineScope) -> None:
+    machine = scope.machine
+    phase = phase_of(machine)
+    if phase != machine.status.phase:
+        machine.status.phase = phase
+        machine.status.last_updated = stamp(scope.now)
+
+
+def phase_of(machine: Machine) -> str:
+    """How far the Machine is, as `status.phase` says it."""
+    status, done = machine.status, machine.status.initialization
+    phase = status.phase or "Pending"
+    if done.bootstrap_data_secret_created and not done.infrastructure_provisioned:
+        phase = "Provisioning"
+    if machine.spec.provider_id:
+        phase = "Provisioned"
+    if status.node_ref is not None and done.infrastructure_provisioned:
+        phase = "Running"
+    if is_true(status.conditions, ConditionType.UPDATING):
+        phase = "Updating"
+    return "Deleting" if machine.deleting else phase

@@ -1,0 +1,76 @@
+"""What wakes a MachineDeployment: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.names import CLUSTER_GROUP
+from kapy.contract.external import External, owner_keys
+from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.machinedeployment.reconcile import reconcile
+from kapy.core.machinedeployment.scope import Tools
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import GroupKind
+from kapy.kube.selectors import selector_of
+from kapy.remote.connections import Connections
+
+TEMPLATES = (
+    ("spec", "template", "spec", "bootstrap", "configRef"),
+    ("spec", "template", "spec", "infrastructureRef"),
+)
+
+
+def add_to(runtime: Runtime, _remote: Connections) -> Controller:
+    """Run the MachineDeployment controller in `runtime`."""
+    fleet = Fleet(runtime.cache)
+    external = External(runtime.client, runtime.cache)
+    tools = Tools(
+        client=runtime.client,
+        external=external,
+        fleet=fleet,
+        events=runtime.events.named("machinedeployment-controller"),
+        clock=runtime.clock,
+    )
+    mapping = _Mapping(fleet)
+    controller = Controller("machinedeployment", partial(reconcile, tools))
+    controller.watch(fleet.deployments)
+    controller.watch(fleet.machine_sets, owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment")))
+    controller.watch(fleet.machine_sets, mapping.of_orphan)
+    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
+    external.wake(controller, referring(fleet.deployments, *TEMPLATES))
+    return runtime.add(controller)
+
+
+class _Mapping:
+    """From what changed to the MachineDeployments that look at it."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def of_orphan(self, change: Change) -> Iterable[Key]:
+        """The MachineDeployments that may adopt a MachineSet without a controller."""
+        machine_set = change.document
+        owners = machine_set["metadata"].get("ownerReferences") or ()
+        cluster = cluster_of(machine_set)
+        if cluster is None or any(owner.get("controller") for owner in owners):
+            return ()
+        deployments = self._fleet.deployments_of(cluster)
+        return [Key.of(one) for one in deployments if _selects(one, machine_set)]
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """All MachineDeployments of a Cluster that appears, or is paused or unpaused."""
+        if change.old is not None and change.new is not None:
+            before, after = (one["spec"].get("paused") for one in (change.old, change.new))
+            if bool(before) == bool(after):
+                return ()
+        cluster = Key.of(change.document)
+        return [Key.of(one) for one in self._fleet.deployments_of(cluster)]
+
+
+def _selects(deployment: Document, machine_set: Document) -> bool:
+    selector = deployment["spec"].get("selector") or {}
+    return bool(selector) and selector_of(selector).selects(machine_set)

@@ -1,0 +1,142 @@
+"""The MachineSet that a MachineDeployment wants, as a server-side apply says it. Pure.
+
+The template of an existing set stays as it is, but for what is mutable in place: labels,
+annotations, naming, deletion order, timeouts, readiness gates and taints follow the
+MachineDeployment in all of its sets.
+"""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from hashlib import sha256
+from typing import Final
+
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet, MachineSetDeletionSpec, MachineSetSpec
+from kapy.api.names import Annotation, Finalizer, Label
+from kapy.core.machinedeployment.fenceposts import ON_DELETE, max_surge, strategy_of
+from kapy.core.machinedeployment.revisions import kept_revision_annotations
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
+from kapy.kube.meta import ObjectMeta, owner_reference, written
+from kapy.kube.model import encode
+
+MANAGER: Final = "capi-machinedeployment"
+NOT_FOR_SETS: Final = frozenset(
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "cluster.x-k8s.io/conversion-data",
+        Annotation.REVISION,
+        Annotation.REVISION_HISTORY,
+        Annotation.DESIRED_REPLICAS,
+        Annotation.MAX_REPLICAS,
+    }
+)
+
+
+class NoTemplateHash(KapyError):
+    """A MachineSet lacks the label that tells its Machines from those of other sets."""
+
+
+def new_set(deployment: MachineDeployment, *slot: object) -> MachineSet:
+    """A set for the MachineDeployment's template, with no replicas yet; its name and its unique
+    label follow from `slot`."""
+    unique = suffix(deployment.metadata.uid, *slot)
+    name = f"{deployment.metadata.name}-"[: LONGEST_NAME - LENGTH] + unique
+    metadata = ObjectMeta(name=name, finalizers=[Finalizer.MACHINE_SET])
+    spec = MachineSetSpec(
+        cluster_name=deployment.spec.cluster_name,
+        selector=deployment.spec.selector,
+        template=deepcopy(deployment.spec.template),
+        replicas=0,
+    )
+    hashed = f"{template_hash(deployment)}-{unique}"
+    desired = _completed(deployment, MachineSet(metadata=metadata, spec=spec), hashed)
+    desired.metadata.annotations[Annotation.DISABLE_MACHINE_CREATE] = "false"
+    return desired
+
+
+def updated_set(deployment: MachineDeployment, current: MachineSet, *, old: bool) -> MachineSet:
+    """An existing set as it should be, before a plan says how many replicas it gets.
+
+    old: it does not serve the template any more; with the OnDelete strategy it makes no Machines.
+    Raises NoTemplateHash.
+    """
+    hashed = current.metadata.labels.get(Label.MACHINE_TEMPLATE_HASH)
+    if hashed is None:
+        raise NoTemplateHash(f"MachineSet {current.key} has no label {Label.MACHINE_TEMPLATE_HASH}")
+    metadata = ObjectMeta(
+        name=current.metadata.name,
+        uid=current.metadata.uid,
+        creation_timestamp=current.metadata.creation_timestamp,
+        deletion_timestamp=current.metadata.deletion_timestamp,
+        finalizers=list(current.metadata.finalizers),
+        generation=current.metadata.generation,
+    )
+    spec = MachineSetSpec(
+        cluster_name=deployment.spec.cluster_name,
+        selector=deployment.spec.selector,
+        template=deepcopy(current.spec.template),
+        replicas=current.spec.replicas or 0,
+    )
+    whole = MachineSet(metadata=metadata, spec=spec, status=current.status)
+    desired = _completed(deployment, whole, hashed)
+    annotations = desired.metadata.annotations
+    if old:
+        annotations.update(kept_revision_annotations(current))
+    disabled = old and strategy_of(deployment).type == ON_DELETE
+    annotations[Annotation.DISABLE_MACHINE_CREATE] = "true" if disabled else "false"
+    return desired
+
+
+def intent_of(machine_set: MachineSet) -> Document:
+    """What is applied for a desired set."""
+    document = written(machine_set)
+    document.pop("status", None)
+    for name in ("creationTimestamp", "deletionTimestamp", "generation"):
+        document["metadata"].pop(name, None)
+    return document
+
+
+def template_hash(deployment: MachineDeployment) -> int:
+    """A number that changes with what causes a rollout; it only has to tell sets apart."""
+    text = json.dumps(encode(deployment.spec.template.spec), sort_keys=True)
+    return int.from_bytes(sha256(text.encode()).digest()[:4])
+
+
+def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: str) -> MachineSet:
+    """Fill in what every set takes from its MachineDeployment."""
+    wanted, metadata, spec = deployment.spec, machine_set.metadata, machine_set.spec
+    unique = {Label.MACHINE_TEMPLATE_HASH: hashed}
+    metadata.namespace = deployment.metadata.namespace
+    metadata.owner_references = [owner_reference(deployment, controller=True, block_deletion=True)]
+    metadata.labels = {
+        **wanted.template.metadata.labels,
+        **unique,
+        Label.DEPLOYMENT_NAME: deployment.metadata.name,
+    }
+    metadata.annotations = set_annotations(deployment)
+    spec.selector = deepcopy(wanted.selector)
+    spec.selector.match_labels.update(unique)
+    spec.machine_naming = wanted.machine_naming
+    spec.deletion = MachineSetDeletionSpec(order=wanted.deletion.order)
+    spec.template.metadata.labels = {**wanted.template.metadata.labels, **unique}
+    spec.template.metadata.annotations = dict(wanted.template.metadata.annotations)
+    mine, theirs = spec.template.spec, wanted.template.spec
+    mine.min_ready_seconds = theirs.min_ready_seconds
+    mine.readiness_gates = theirs.readiness_gates
+    mine.deletion = deepcopy(theirs.deletion)
+    mine.taints = theirs.taints
+    return machine_set
+
+
+def set_annotations(deployment: MachineDeployment) -> dict[str, str]:
+    """The annotations that all sets get: the MachineDeployment's own, and its size."""
+    replicas = deployment.spec.replicas or 0
+    own = deployment.metadata.annotations.items()
+    return {name: value for name, value in own if name not in NOT_FOR_SETS} | {
+        Annotation.DESIRED_REPLICAS: str(replicas),
+        Annotation.MAX_REPLICAS: str(replicas + max_surge(deployment)),
+    }

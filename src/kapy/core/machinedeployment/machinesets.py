@@ -1,0 +1,174 @@
+"""The MachineSets of a MachineDeployment: read, adopted, applied, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Finalizer, Label
+from kapy.contract.ownership import claim, ownership_patch
+from kapy.core.machinedeployment.desired import MANAGER, intent_of
+from kapy.core.machinedeployment.rollout import by_age, existing, replicas
+from kapy.core.machinedeployment.scope import MachineDeploymentScope
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document
+from kapy.kube.apply.settled import is_settled
+from kapy.kube.errors import Conflict, KapyError, NotFound
+from kapy.kube.meta import owner_reference, read
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
+
+
+class EmptySelector(KapyError):
+    """`spec.selector` selects everything; admission does not let that through."""
+
+
+async def read_machine_sets(scope: MachineDeploymentScope) -> Result:
+    """The sets that this MachineDeployment controls; selected ones that nobody controls are
+    adopted."""
+    deployment = scope.deployment
+    selector = selector_of(encode(deployment.spec.selector))
+    if not str(selector):
+        raise EmptySelector(
+            "failed to get MachineSets: label selector computed from "
+            "MachineDeployment.spec.selector is empty"
+        )
+    documents: list[Document] = []
+    for found in scope.tools.fleet.machine_sets_of(scope.cluster.key):
+        document: Document | None = found
+        controller = _controller(found)
+        if controller is None:
+            document = await _adopt(scope, found) if selector.selects(found) else None
+        elif controller["uid"] != deployment.metadata.uid:
+            document = None
+        if document is not None:
+            documents.append(await _named(scope, document))
+    scope.documents = {one["metadata"]["name"]: one for one in documents}
+    scope.machine_sets = [read(one, MachineSet) for one in documents]
+    return DONE
+
+
+def _controller(document: Document) -> Document | None:
+    for owner in document["metadata"].get("ownerReferences") or ():
+        if owner.get("controller"):
+            found: Document = owner
+            return found
+    return None
+
+
+async def _adopt(scope: MachineDeploymentScope, document: Document) -> Document | None:
+    deployment, tools = scope.deployment, scope.tools
+    name = document["metadata"]["name"]
+    owner = owner_reference(deployment, controller=True, block_deletion=True)
+    try:
+        adopted = await claim(
+            tools.client, MachineSet.RESOURCE, document, lambda one: ownership_patch(one, owner)
+        )
+    except KapyError as error:
+        message = f'Failed to adopt MachineSet "{name}": {error}'
+        tools.events.warning(deployment, "FailedAdopt", message)
+        return None
+    tools.events.normal(deployment, "SuccessfulAdopt", f'Adopted MachineSet "{name}"')
+    return adopted
+
+
+async def _named(scope: MachineDeploymentScope, document: Document) -> Document:
+    """The set with the label that names its MachineDeployment, which others find it by."""
+    name = scope.deployment.metadata.name
+    if (document["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name:
+        return document
+    if scope.deployment.deleting:
+        return document
+    key = read(document, MachineSet).key
+    patch = {"metadata": {"labels": {Label.DEPLOYMENT_NAME: name}}}
+    return await scope.tools.client.patch(MachineSet.RESOURCE, key, patch)
+
+
+async def apply_sets(
+    scope: MachineDeploymentScope, new: MachineSet | None, old: Sequence[MachineSet]
+) -> None:
+    """Write the desired sets, the new one first; what is so already is left alone."""
+    for desired in (new, *old):
+        if desired is not None:
+            await _apply(scope, desired)
+    scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
+
+
+async def _apply(scope: MachineDeploymentScope, desired: MachineSet) -> None:
+    tools, name = scope.tools, desired.metadata.name
+    before = scope.documents.get(name)
+    intent = intent_of(desired)
+    if before is not None and is_settled(before, intent, MANAGER):
+        return
+    try:
+        after = await tools.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)
+    except (Conflict, NotFound) as error:
+        if desired.deleting:  # gone meanwhile
+            return
+        _complain(scope, desired, before, error)
+        raise
+    except KapyError as error:
+        _complain(scope, desired, before, error)
+        raise
+    scope.documents[name] = after
+    _announce(scope, desired, before)
+
+
+def _announce(scope: MachineDeploymentScope, desired: MachineSet, before: Document | None) -> None:
+    deployment, events, count = scope.deployment, scope.tools.events, replicas(desired)
+    if before is None:
+        message = f"Created MachineSet {desired.key} with {count} replicas"
+        events.normal(deployment, "SuccessfulCreate", message)
+        return
+    was = before["spec"].get("replicas") or 0
+    if was != count:
+        direction = "up" if count > was else "down"
+        message = f"Scaled {direction} MachineSet {desired.metadata.name}: {was} -> {count}"
+        events.normal(deployment, "SuccessfulScale", message)
+
+
+def _complain(
+    scope: MachineDeploymentScope,
+    desired: MachineSet,
+    before: Document | None,
+    error: KapyError,
+) -> None:
+    verb = "create" if before is None else "update"
+    message = f"Failed to {verb} MachineSet {desired.key}: {error}"
+    scope.tools.events.warning(scope.deployment, f"Failed{verb.capitalize()}", message)
+
+
+async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> None:
+    """Delete the old sets of a finished rollout, as soon as they have no Machines."""
+    deployment, tools = scope.deployment, scope.tools
+    for one in by_age(old):
+        document = scope.documents[one.metadata.name]
+        current = read(document, MachineSet)
+        seen = current.status.observed_generation >= current.metadata.generation
+        if current.deleting or existing(current) or replicas(current) or not seen:
+            continue
+        await delete_set(scope, current)
+        message = f'Deleted MachineSet "{one.metadata.name}"'
+        tools.events.normal(deployment, "SuccessfulDelete", message)
+
+
+async def delete_sets(scope: MachineDeploymentScope) -> Result:
+    """Delete all sets, and let the MachineDeployment go when the last one is gone."""
+    if scope.machine_sets is None:
+        return DONE
+    if not scope.machine_sets:
+        finalizers = scope.deployment.metadata.finalizers
+        finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_DEPLOYMENT]
+        return DONE
+    for one in scope.machine_sets:
+        if not one.deleting:
+            await delete_set(scope, one)
+    return DONE
+
+
+async def delete_set(scope: MachineDeploymentScope, machine_set: MachineSet) -> None:
+    """Ask for the deletion of this very set."""
+    try:
+        await scope.tools.client.delete(MachineSet, machine_set.key, uid=machine_set.metadata.uid)
+    except NotFound:
+        return

@@ -1,0 +1,180 @@
+"""One look at a MachineDeployment: the order of the phases, and what is written."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation, Finalizer
+from kapy.api.times import moment
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
+from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
+from kapy.core.machinedeployment.machinesets import (
+    apply_sets,
+    clean_up,
+    delete_sets,
+    read_machine_sets,
+)
+from kapy.core.machinedeployment.on_delete import plan_on_delete
+from kapy.core.machinedeployment.owner import reconcile_owner, reconcile_templates
+from kapy.core.machinedeployment.revisions import Sorted, newest_revision, sort_sets
+from kapy.core.machinedeployment.rolling_update import plan_rolling_update
+from kapy.core.machinedeployment.rollout import Rollout, number_new
+from kapy.core.machinedeployment.scale import proportional_scale
+from kapy.core.machinedeployment.scope import MachineDeploymentScope, Tools
+from kapy.core.machinedeployment.status import count, update_status
+from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
+from kapy.engine.phases import Phase, run_phases
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Key
+from kapy.kube.meta import read
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring a MachineDeployment one step further; a missing Cluster wakes it when it appears."""
+    document = tools.fleet.deployments.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, MachineDeployment, document)
+    deployment = draft.object
+    cluster = tools.fleet.clusters.get(Key(key.namespace, deployment.spec.cluster_name))
+    if cluster is None:
+        return DONE
+    if is_paused(deployment, cluster):
+        set_condition(deployment, paused_condition(deployment, cluster), tools.clock())
+        await draft.save()
+        return DONE
+    selector = selector_of(encode(deployment.spec.selector))
+    machines = [one for one in tools.fleet.machines_of(cluster.key) if selector.selects(one)]
+    scope = MachineDeploymentScope(
+        tools=tools,
+        draft=draft,
+        cluster=cluster,
+        now=tools.clock(),
+        machines=[read(one, Machine) for one in machines],
+    )
+    return await _work(scope)
+
+
+async def _work(scope: MachineDeploymentScope) -> Result:
+    phases = DELETION if scope.deployment.deleting else NORMAL
+    result, failure = DONE, None
+    try:
+        result = await run_phases(phases, scope)
+    except Exception as error:
+        failure = error
+    await _write(scope, failed=failure is not None)
+    if failure is not None:
+        raise failure
+    return result
+
+
+async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:
+    """Metadata and spec first: the status then speaks of the generation that they make."""
+    await scope.draft.save()
+    deployment = scope.deployment
+    if deployment.deleting and not deployment.metadata.finalizers:
+        return
+    update_status(scope)
+    if not failed:
+        deployment.status.observed_generation = deployment.metadata.generation
+    await scope.draft.save()
+
+
+async def roll_out(scope: MachineDeploymentScope) -> Result:
+    """Plan the next step of a rollout (or of scaling, when rollouts are paused) and take it."""
+    deployment, sets = scope.deployment, scope.machine_sets
+    if sets is None:
+        return DONE
+    found = sort_sets(deployment, sets, scope.now)
+    old = [updated_set(deployment, one, old=True) for one in found.old]
+    new = _new_set(scope, found)
+    if new is not None:
+        rollout = Rollout(deployment, new, old, scope.machines, found.differences)
+        revision = number_new(rollout, found.new, found.old)
+        deployment.metadata.annotations[Annotation.REVISION] = revision
+        _plan(scope, rollout)
+        old = rollout.old
+    if deployment.spec.paused:
+        _set_replicas([*old, *_known(new)], proportional_scale(deployment, new, old))
+    finalizers = deployment.metadata.finalizers
+    if Finalizer.MACHINE_DEPLOYMENT not in finalizers:
+        finalizers.append(Finalizer.MACHINE_DEPLOYMENT)
+    # Before anything is made: a deletion meanwhile would leave the sets behind.
+    await scope.draft.save()
+    await apply_sets(scope, new, old)
+    if not deployment.spec.paused and _is_complete(scope):
+        await clean_up(scope, old)
+    return _at_rollout_after(scope)
+
+
+def _known(new: MachineSet | None) -> list[MachineSet]:
+    return [] if new is None else [new]
+
+
+def _new_set(scope: MachineDeploymentScope, found: Sorted) -> MachineSet | None:
+    """The desired state of the set that serves the template; None when it may not be made."""
+    deployment = scope.deployment
+    if found.new is not None:
+        return updated_set(deployment, found.new, old=False)
+    if deployment.spec.paused:
+        return None
+    if scope.missing:
+        raise NotYet(
+            "cannot create a MachineSet when templates do not exist: " + ", ".join(scope.missing)
+        )
+    slot = newest_revision(found.old) + 1, template_hash(deployment), deployment.spec.rollout.after
+    attempt = 0
+    while (desired := new_set(deployment, *slot, attempt)).metadata.name in scope.documents:
+        attempt += 1
+    return desired
+
+
+def _plan(scope: MachineDeploymentScope, rollout: Rollout) -> None:
+    if scope.deployment.spec.paused:
+        return
+    if strategy_of(scope.deployment).type == ON_DELETE:
+        plan_on_delete(rollout)
+    else:
+        plan_rolling_update(rollout)
+    _set_replicas(rollout.everything, rollout.scale)
+
+
+def _set_replicas(sets: list[MachineSet], sizes: dict[str, int]) -> None:
+    for one in sets:
+        if one.metadata.name in sizes:
+            one.spec.replicas = sizes[one.metadata.name]
+
+
+def _is_complete(scope: MachineDeploymentScope) -> bool:
+    """Whether all wanted Machines are there, up to date and available, and no others."""
+    deployment, status = scope.deployment, scope.deployment.status
+    count(status, scope.machine_sets or [])
+    wanted = deployment.spec.replicas or 0
+    found = (status.replicas, status.up_to_date_replicas, status.available_replicas)
+    return status.observed_generation >= deployment.metadata.generation and all(
+        (number or 0) == wanted for number in found
+    )
+
+
+def _at_rollout_after(scope: MachineDeploymentScope) -> Result:
+    """A timer, because nothing changes at the moment when the rollout is due."""
+    after = scope.deployment.spec.rollout.after
+    if after is None or moment(after) <= scope.now:
+        return DONE
+    # One second later: it is due only after that moment, and times have whole seconds.
+    left = moment(after) - scope.now + timedelta(seconds=1)
+    return requeue(after=left, because="spec.rollout.after is not reached yet")
+
+
+ALWAYS: Final[tuple[Phase[MachineDeploymentScope], ...]] = (read_machine_sets,)
+NORMAL: Final = (reconcile_owner, reconcile_templates, *ALWAYS, roll_out)
+DELETION: Final = (*ALWAYS, delete_sets)

@@ -1,0 +1,181 @@
+"""The counters, the conditions and the phase of a MachineDeployment. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment, MachineDeploymentStatus
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import ConditionType, Reason
+from kapy.api.versions import together
+from kapy.conditions.change import set_condition
+from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
+from kapy.conditions.lookup import FALSE, false, get, true, unknown
+from kapy.conditions.paused import paused_condition
+from kapy.conditions.stale import stale_machines
+from kapy.core.machinedeployment.fenceposts import is_rolling, max_unavailable, strategy_of
+from kapy.core.machinedeployment.rollout import existing
+from kapy.core.machinedeployment.scope import MachineDeploymentScope
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
+
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+NOT_BY_US: Final = "not to be remediated by MachineDeployment/MachineSet"
+
+
+def update_status(scope: MachineDeploymentScope) -> None:
+    """Write counters, phase and conditions to the MachineDeployment's status."""
+    deployment, sets = scope.deployment, scope.machine_sets
+    deployment.status.selector = str(selector_of(encode(deployment.spec.selector)))
+    if sets is not None:
+        count(deployment.status, sets)
+    deployment.status.phase = phase(deployment, sets)
+    for condition in conditions(scope):
+        set_condition(deployment, condition, scope.now)
+
+
+def count(status: MachineDeploymentStatus, sets: Sequence[MachineSet]) -> None:
+    """Set the replica counters to the sums over all sets; a sum of nothing is not known."""
+    status.replicas = _sum(sets, lambda one: one.status.replicas)
+    status.ready_replicas = _sum(sets, lambda one: one.status.ready_replicas)
+    status.available_replicas = _sum(sets, lambda one: one.status.available_replicas)
+    status.up_to_date_replicas = _sum(sets, lambda one: one.status.up_to_date_replicas)
+    status.versions = together(version for one in sets for version in one.status.versions)
+
+
+def _sum(sets: Iterable[MachineSet], number: Callable[[MachineSet], int | None]) -> int | None:
+    numbers = [found for found in map(number, sets) if found is not None]
+    return sum(numbers) if numbers else None
+
+
+def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> str:
+    """`status.phase`."""
+    if sets is None or deployment.spec.replicas is None:
+        return "Unknown"
+    current = sum(map(existing, sets))
+    if deployment.deleting or current > deployment.spec.replicas:
+        return "ScalingDown"
+    return "Running" if current == deployment.spec.replicas else "ScalingUp"
+
+
+def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
+    """All conditions that this controller owns."""
+    machines = scope.machines
+    yield paused_condition(scope.deployment, scope.cluster)
+    yield available(scope)
+    yield rolling_out(machines)
+    yield scaling_up(scope)
+    yield scaling_down(scope)
+    yield machines_ready(machines)
+    yield machines_up_to_date(machines, scope.now)
+    yield remediating(machines, NOT_BY_US)
+    yield deleting(scope)
+
+
+def available(scope: MachineDeploymentScope) -> Condition:
+    """Available: not more Machines are missing than `maxUnavailable` tolerates."""
+    of, deployment = ConditionType.AVAILABLE, scope.deployment
+    if (told := _not_known(scope, of)) is not None:
+        return told
+    found, replicas = deployment.status.available_replicas, deployment.spec.replicas or 0
+    if found is None:
+        reason = Reason.WAITING_FOR_AVAILABLE_REPLICAS_SET
+        return unknown(of, reason, "Waiting for status.availableReplicas set")
+    least = replicas - max_unavailable(deployment)
+    if found >= least:
+        return true(of, Reason.AVAILABLE)
+    message = f"{found} available replicas, at least {least} required"
+    if deployment.deleting:
+        message = "Deletion in progress"
+    elif is_rolling(deployment):
+        tolerated = strategy_of(deployment).rolling_update.max_unavailable
+        message += (
+            f" (spec.strategy.rollout.maxUnavailable is {tolerated}, spec.replicas is {replicas})"
+        )
+    return false(of, Reason.NOT_AVAILABLE, message)
+
+
+def rolling_out(machines: Iterable[Machine]) -> Condition:
+    """RollingOut: how many Machines are out of date, and why; a new version is named first."""
+    of = ConditionType.ROLLING_OUT
+    found = [get(machine.status.conditions, ConditionType.UP_TO_DATE) for machine in machines]
+    outdated = [one for one in found if one is not None and one.status == FALSE]
+    if not outdated:
+        return false(of, Reason.NOT_ROLLING_OUT)
+    why = {line for one in outdated if one.message for line in one.message.split("\n")}
+    lines = sorted(why, key=lambda line: (not line.startswith("* Version"), line))
+    message = f"Rolling out {len(outdated)} not up-to-date replicas"
+    return true(of, Reason.ROLLING_OUT, "\n".join([message, *lines]))
+
+
+def scaling_up(scope: MachineDeploymentScope) -> Condition:
+    """ScalingUp: from how many to how many, and what is in the way."""
+    of, deployment = ConditionType.SCALING_UP, scope.deployment
+    if (told := _not_known(scope, of)) is not None:
+        return told
+    current, desired = _current(scope), _desired(deployment)
+    missing = ""
+    if scope.missing:
+        verb = "do" if len(scope.missing) > 1 else "does"
+        missing = f"because {' and '.join(scope.missing)} {verb} not exist"
+    if current >= desired:
+        message = ""
+        if missing and not deployment.deleting:
+            message = f"Scaling up would be blocked {missing}"
+        return false(of, Reason.NOT_SCALING_UP, message)
+    message = f"Scaling up from {current} to {desired} replicas"
+    if missing:
+        message += f" is blocked {missing}"
+    return true(of, Reason.SCALING_UP, message)
+
+
+def scaling_down(scope: MachineDeploymentScope) -> Condition:
+    """ScalingDown: from how many to how many, and which Machines take long."""
+    of = ConditionType.SCALING_DOWN
+    if (told := _not_known(scope, of)) is not None:
+        return told
+    current, desired = _current(scope), _desired(scope.deployment)
+    if current <= desired:
+        return false(of, Reason.NOT_SCALING_DOWN)
+    message = f"Scaling down from {current} to {desired} replicas"
+    return true(of, Reason.SCALING_DOWN, _with_stale(message, scope))
+
+
+def deleting(scope: MachineDeploymentScope) -> Condition:
+    """Deleting: what is still there."""
+    of, sets, machines = ConditionType.DELETING, scope.machine_sets, scope.machines
+    if sets is None:
+        return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    if not scope.deployment.deleting:
+        return false(of, Reason.NOT_DELETING)
+    message = "Deletion completed"
+    if machines:
+        message = f"Deleting {len(machines)} Machine{'s' if len(machines) > 1 else ''}"
+        message = _with_stale(message, scope)
+    elif sets:
+        message = f"Deleting {len(sets)} MachineSets"
+    return true(of, Reason.DELETING, message)
+
+
+def _not_known(scope: MachineDeploymentScope, of: str) -> Condition | None:
+    if scope.machine_sets is None:
+        return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+    if scope.deployment.spec.replicas is None:
+        return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
+    return None
+
+
+def _with_stale(message: str, scope: MachineDeploymentScope) -> str:
+    stale = stale_machines(scope.machines, scope.now)
+    return f"{message}\n* {stale}" if stale else message
+
+
+def _current(scope: MachineDeploymentScope) -> int:
+    return sum(map(existing, scope.machine_sets or ()))
+
+
+def _desired(deployment: MachineDeployment) -> int:
+    return 0 if deployment.deleting else deployment.spec.replicas or 0

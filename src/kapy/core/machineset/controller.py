@@ -1,0 +1,98 @@
+"""What wakes a MachineSet: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.names import CLUSTER_GROUP
+from kapy.contract.external import External, owner_keys
+from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.machineset.reconcile import reconcile
+from kapy.core.machineset.scope import Tools
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import GroupKind
+from kapy.kube.selectors import selector_of
+from kapy.remote.connections import Connections
+
+TEMPLATES = (
+    ("spec", "template", "spec", "bootstrap", "configRef"),
+    ("spec", "template", "spec", "infrastructureRef"),
+)
+
+
+def add_to(runtime: Runtime, _remote: Connections) -> Controller:
+    """Run the MachineSet controller in `runtime`."""
+    fleet = Fleet(runtime.cache)
+    external = External(runtime.client, runtime.cache)
+    tools = Tools(
+        client=runtime.client,
+        cache=runtime.cache,
+        external=external,
+        fleet=fleet,
+        events=runtime.events.named("machineset-controller"),
+        clock=runtime.clock,
+    )
+    mapping = _Mapping(runtime, fleet)
+    controller = Controller("machineset", partial(reconcile, tools))
+    controller.watch(fleet.machine_sets)
+    controller.watch(fleet.machines, owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet")))
+    controller.watch(fleet.machines, mapping.of_orphan)
+    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
+    external.wake(controller, referring(fleet.machine_sets, *TEMPLATES))
+    external.wake(controller, mapping.of_control_plane)
+    return runtime.add(controller)
+
+
+class _Mapping:
+    """From what changed to the MachineSets that look at it."""
+
+    def __init__(self, runtime: Runtime, fleet: Fleet) -> None:
+        self._fleet = fleet
+        clusters = runtime.cache.informer(fleet.clusters.resource)
+        self._controlled = referring(clusters, ("spec", "controlPlaneRef"))
+
+    def of_orphan(self, change: Change) -> Iterable[Key]:
+        """The sets that may adopt a Machine without a controller."""
+        machine = change.document
+        owners = machine["metadata"].get("ownerReferences") or ()
+        cluster = cluster_of(machine)
+        if cluster is None or any(owner.get("controller") for owner in owners):
+            return ()
+        sets = self._fleet.machine_sets_of(cluster)
+        return [Key.of(one) for one in sets if _selects(one, machine)]
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """All sets of a Cluster that appears, or is paused or unpaused."""
+        if change.old is not None and change.new is not None:
+            before, after = (one["spec"].get("paused") for one in (change.old, change.new))
+            if bool(before) == bool(after):
+                return ()
+        return self._of(Key.of(change.document))
+
+    def of_control_plane(self, change: Change) -> Iterable[Key]:
+        """The sets that want more Machines than they have: the control plane may be in the way."""
+        return [
+            key
+            for cluster in self._controlled(change)
+            for key in self._of(cluster)
+            if self._is_short(key)
+        ]
+
+    def _of(self, cluster: Key) -> Iterable[Key]:
+        return [Key.of(one) for one in self._fleet.machine_sets_of(cluster)]
+
+    def _is_short(self, key: Key) -> bool:
+        found = self._fleet.machine_sets.raw(key)
+        if found is None:
+            return False
+        has = (found.get("status") or {}).get("replicas") or 0
+        return has < (found["spec"].get("replicas") or 0)
+
+
+def _selects(machine_set: Document, machine: Document) -> bool:
+    selector = machine_set["spec"].get("selector") or {}
+    return bool(selector) and selector_of(selector).selects(machine)

@@ -1,0 +1,141 @@
+"""The Machine that a MachineSet wants for a slot, as a server-side apply says it. Pure.
+
+On an existing Machine only what is mutable in place is taken from the template: labels,
+annotations, readiness gates, timeouts, taints. A Machine never changes its version that way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Finalizer, Label
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
+from kapy.kube.label_values import label_value
+from kapy.kube.meta import Object, owner_reference
+from kapy.kube.model import encode
+
+MANAGER: Final = "capi-machineset"
+METADATA_MANAGER: Final = "capi-machineset-metadata"
+DEFAULT_NAME: Final = "{{ .machineSet.name }}-{{ .random }}"
+FIELD = re.compile(r"\{\{-?\s*\.([\w.]+)\s*-?\}\}")
+
+
+class BadNaming(KapyError):
+    """`spec.machineNaming.template` cannot be used; the message says why."""
+
+
+def machine_name(machine_set: MachineSet, *slot: object) -> str:
+    """A name for the slot, by `spec.machineNaming.template`: the same for the same slot."""
+    template = machine_set.spec.machine_naming.template or DEFAULT_NAME
+    unique = suffix(machine_set.metadata.uid, *slot)
+    values = {
+        "cluster.name": machine_set.spec.cluster_name,
+        "machineSet.name": machine_set.metadata.name,
+        "random": unique,
+    }
+    unknown = [name for name in FIELD.findall(template) if name not in values]
+    if unknown or ".random" not in template:
+        problem = f"{unknown[0]} is not known" if unknown else "{{ .random }} is missing"
+        raise BadNaming(f"cannot generate Machine name: {problem} in machineNaming.template")
+    name = FIELD.sub(lambda found: values[found.group(1)], template)
+    if "{{" in name:
+        raise BadNaming(
+            "cannot generate Machine name: machineNaming.template uses more than fields"
+        )
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - LENGTH] + unique
+
+
+def machine_labels(machine_set: MachineSet) -> dict[str, str]:
+    """The labels of the set's Machines, and of the objects cloned for them."""
+    labels = dict(machine_set.spec.template.metadata.labels)
+    labels[Label.SET_NAME] = label_value(machine_set.metadata.name)
+    deployment = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
+    if deployment is not None:
+        labels[Label.DEPLOYMENT_NAME] = deployment
+    return labels
+
+
+def machine_annotations(machine_set: MachineSet) -> dict[str, str]:
+    """The annotations of the set's Machines, and of the objects cloned for them."""
+    return dict(machine_set.spec.template.metadata.annotations)
+
+
+def new_machine(
+    machine_set: MachineSet, name: str, *, bootstrap: Document | None, infrastructure: Document
+) -> Document:
+    """A Machine to create. bootstrap, infrastructure: references to what was cloned for it."""
+    spec = _spec(machine_set)
+    spec["infrastructureRef"] = infrastructure
+    if bootstrap is not None:
+        spec["bootstrap"] = {**spec.get("bootstrap", {}), "configRef": bootstrap}
+    return _intent(machine_set, {"name": name}, [Finalizer.MACHINE], spec)
+
+
+def updated_machine(machine_set: MachineSet, machine: Machine) -> Document:
+    """An existing Machine with what is mutable in place; its uid makes sure that it is the one."""
+    spec, current = _spec(machine_set), encode(machine.spec)
+    for name in ("infrastructureRef", "version", "failureDomain"):
+        spec.pop(name, None)
+        if name in current:
+            spec[name] = current[name]
+    config = current.get("bootstrap", {}).get("configRef")
+    if config is not None:
+        spec["bootstrap"] = {**spec.get("bootstrap", {}), "configRef": config}
+    finalizers = list(machine.metadata.finalizers)
+    if Finalizer.MACHINE not in finalizers:
+        finalizers.append(Finalizer.MACHINE)
+    identity = {"name": machine.metadata.name, "uid": machine.metadata.uid}
+    return _intent(machine_set, identity, finalizers, spec)
+
+
+def metadata_intent(machine_set: MachineSet, owned: Document) -> Document:
+    """Labels and annotations of an object that was cloned for one of the set's Machines."""
+    metadata = owned["metadata"]
+    intent: Document = {name: metadata[name] for name in ("name", "namespace", "uid")}
+    intent["labels"] = machine_labels(machine_set)
+    if annotations := machine_annotations(machine_set):
+        intent["annotations"] = annotations
+    return {"apiVersion": owned["apiVersion"], "kind": owned["kind"], "metadata": intent}
+
+
+def owner_of_clones(machine_set: Object) -> Document:
+    """The reference to the set that its clones carry until their Machine takes over."""
+    return encode(owner_reference(machine_set))
+
+
+def _spec(machine_set: MachineSet) -> Document:
+    spec = encode(machine_set.spec.template.spec)
+    spec["clusterName"] = machine_set.spec.cluster_name
+    spec.pop("infrastructureRef", None)
+    spec["bootstrap"] = {
+        name: one for name, one in spec.get("bootstrap", {}).items() if name != "configRef"
+    }
+    return spec
+
+
+def _intent(
+    machine_set: MachineSet, identity: Document, finalizers: Sequence[str], spec: Document
+) -> Document:
+    controller = owner_reference(machine_set, controller=True, block_deletion=True)
+    metadata: Document = {
+        **identity,
+        "namespace": machine_set.metadata.namespace,
+        "labels": machine_labels(machine_set),
+        "ownerReferences": [encode(controller)],
+        "finalizers": list(finalizers),
+    }
+    if annotations := machine_annotations(machine_set):
+        metadata["annotations"] = annotations
+    resource = Machine.RESOURCE
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": metadata,
+        "spec": spec,
+    }

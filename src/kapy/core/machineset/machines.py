@@ -1,0 +1,81 @@
+"""Phases: the Machines of a MachineSet, read, adopted and (when the set goes) deleted."""
+
+from __future__ import annotations
+
+from kapy.api.machine import Machine
+from kapy.api.names import Finalizer
+from kapy.contract.ownership import claim, ownership_patch
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import owner_reference, read
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
+
+
+async def read_machines(scope: MachineSetScope) -> Result:
+    """The Machines that the selector selects: those of other owners left out, orphans adopted."""
+    machine_set = scope.machine_set
+    selector = selector_of(encode(machine_set.spec.selector))
+    documents: list[Document] = []
+    for document in scope.tools.fleet.machines_of(scope.cluster.key):
+        if not selector.selects(document):
+            continue
+        controller = _controller(document)
+        if controller is None:
+            adopted = await _adopt(scope, document)
+            if adopted is not None:
+                documents.append(adopted)
+        elif controller["uid"] == machine_set.metadata.uid:
+            documents.append(document)
+    scope.documents = {one["metadata"]["name"]: one for one in documents}
+    scope.machines = [read(one, Machine) for one in documents]
+    return DONE
+
+
+def _controller(document: Document) -> Document | None:
+    for owner in document["metadata"].get("ownerReferences") or ():
+        if owner.get("controller"):
+            found: Document = owner
+            return found
+    return None
+
+
+async def _adopt(scope: MachineSetScope, document: Document) -> Document | None:
+    machine_set, tools = scope.machine_set, scope.tools
+    name = document["metadata"]["name"]
+    owner = owner_reference(machine_set, controller=True, block_deletion=True)
+    try:
+        adopted = await claim(
+            tools.client, Machine.RESOURCE, document, lambda one: ownership_patch(one, owner)
+        )
+    except KapyError as error:
+        message = f'Failed to adopt Machine "{name}": {error}'
+        tools.events.warning(machine_set, "FailedAdopt", message)
+        return None
+    tools.events.normal(machine_set, "SuccessfulAdopt", f'Adopted Machine "{name}"')
+    return adopted
+
+
+async def delete_machines(scope: MachineSetScope) -> Result:
+    """Delete all Machines, and let the set go when the last one is gone."""
+    machine_set = scope.machine_set
+    if scope.machines is None:
+        return DONE
+    if not scope.machines:
+        finalizers = machine_set.metadata.finalizers
+        finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_SET]
+        return DONE
+    for machine in scope.machines:
+        if not machine.deleting:
+            await delete_machine(scope, machine)
+    return DONE
+
+
+async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
+    """Ask for the deletion of this very Machine."""
+    try:
+        await scope.tools.client.delete(Machine, machine.key, uid=machine.metadata.uid)
+    except NotFound:
+        return

@@ -1,0 +1,75 @@
+"""Phases: whose a MachineSet is, and whose the templates are that it makes Machines of."""
+
+from __future__ import annotations
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.names import CLUSTER_GROUP, Annotation, Label
+from kapy.contract.observed import Absent, Unreadable
+from kapy.contract.template_owner import owned_template
+from kapy.contract.templates import SUFFIX
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result
+from kapy.kube.meta import owner_reference
+
+
+async def reconcile_owner(scope: MachineSetScope) -> Result:
+    """A stand-alone MachineSet belongs to its Cluster; set, selector and template name it."""
+    machine_set = scope.machine_set
+    metadata, spec = machine_set.metadata, machine_set.spec
+    metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
+    spec.selector.match_labels[Label.CLUSTER_NAME] = spec.cluster_name
+    spec.template.metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
+    owned = any(
+        owner.kind in ("MachineDeployment", "Cluster")
+        and owner.api_version.startswith(f"{CLUSTER_GROUP}/")
+        for owner in metadata.owner_references
+    )
+    if not owned and Label.DEPLOYMENT_NAME not in metadata.labels:
+        metadata.owner_references.append(owner_reference(scope.cluster))
+    return DONE
+
+
+async def reconcile_infrastructure_template(scope: MachineSetScope) -> Result:
+    """Make the Cluster own the template of infrastructure machines."""
+    ref = scope.machine_set.spec.template.spec.infrastructure_ref
+    scope.infrastructure_missing = await _is_missing(scope, ref)
+    _raise_if_needed(scope, ref, missing=scope.infrastructure_missing)
+    return DONE
+
+
+async def reconcile_bootstrap_template(scope: MachineSetScope) -> Result:
+    """Make the Cluster own the template of bootstrap configs, if there is one."""
+    ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
+    if ref is not None:
+        scope.bootstrap_missing = await _is_missing(scope, ref)
+        _raise_if_needed(scope, ref, missing=scope.bootstrap_missing)
+    return DONE
+
+
+async def _is_missing(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> bool:
+    if not ref.kind.endswith(SUFFIX):
+        return False
+    tools = scope.tools
+    found = await owned_template(tools.external, tools.client, ref, scope.cluster)
+    if isinstance(found, Unreadable):
+        raise found.error
+    return isinstance(found, Absent)
+
+
+def _raise_if_needed(
+    scope: MachineSetScope, ref: ContractVersionedObjectReference, *, missing: bool
+) -> None:
+    """Sets of old revisions (and such as go away) make no Machines, and need no template."""
+    if missing and not scope.machine_set.deleting and _is_current(scope):
+        raise NotYet(f"{ref.kind} {scope.namespace}/{ref.name} does not exist")
+
+
+def _is_current(scope: MachineSetScope) -> bool:
+    if scope.deployment is None:
+        return True
+    own, theirs = (
+        one.metadata.annotations.get(Annotation.REVISION)
+        for one in (scope.machine_set, scope.deployment)
+    )
+    return own == theirs

@@ -1,0 +1,122 @@
+"""What must be true of the control plane before a MachineSet makes Machines.
+
+Left out by name (or `All`) with the annotation `machineset.cluster.x-k8s.io/skip-preflight-checks`
+of the MachineSet or of its bootstrap template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.api.names import BOOTSTRAP_GROUP, Annotation
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.errors import ContractError
+from kapy.contract.fields import View
+from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.failure import NotYet
+from kapy.kube.version import InvalidVersion, Version, parse_tolerant
+
+ALL: Final = "All"
+STABLE: Final = "ControlPlaneIsStable"
+KUBERNETES_SKEW: Final = "KubernetesVersionSkew"
+KUBEADM_SKEW: Final = "KubeadmVersionSkew"
+CONTROL_PLANE_SKEW: Final = "ControlPlaneVersionSkew"
+OLDEST: Final = 3  # minor versions that a kubelet may be behind
+UPGRADE_STEP: Final = "topology.internal.cluster.x-k8s.io/upgrade-step"
+
+
+async def obstacles(scope: MachineSetScope) -> list[str]:
+    """Why no Machine may be made now; empty when nothing is in the way.
+
+    Raises ContractError, NotYet and what reading raises: then it is not known.
+    """
+    skipped = await _skipped(scope)
+    ref = scope.cluster.spec.control_plane_ref
+    if ALL in skipped or ref is None:
+        return []
+    found = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
+    match found:
+        case Unreadable(error):
+            raise error
+        case Absent():
+            raise NotYet(f"{ref.kind} {scope.namespace}/{ref.name} does not exist")
+        case Found(control_plane):
+            if control_plane.version is None:
+                return []
+            return [
+                f'{problem} ("{check}" preflight check failed)'
+                for check, problem in problems(scope, control_plane)
+                if check not in skipped
+            ]
+
+
+def problems(scope: MachineSetScope, control_plane: ControlPlane) -> Iterator[tuple[str, str]]:
+    """Every check that fails, with what is wrong. Raises ContractError."""
+    version = ControlPlane.version.require(control_plane)
+    if (problem := _unstable(scope, control_plane, version)) is not None:
+        yield STABLE, problem
+    own = scope.machine_set.spec.template.spec.version
+    if not own:
+        return
+    mine, theirs = _parsed(own), _parsed(version)
+    shown = f"MachineSet version ({mine}) and ControlPlane version ({theirs}) do not conform to"
+    if mine.minor > theirs.minor:
+        why = "MachineSet version is higher than ControlPlane version"
+        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {why}"
+    elif mine.minor < theirs.minor - OLDEST:
+        why = (
+            f"MachineSet version is more than {OLDEST} minor versions older than the "
+            "ControlPlane version"
+        )
+        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {why}"
+    if _uses_kubeadm(scope) and mine.minor != theirs.minor:
+        why = "kubeadm only supports joining with the same major+minor version as the control plane"
+        yield KUBEADM_SKEW, f"{shown} kubeadm version skew policy as {why}"
+    if scope.cluster.spec.topology is not None and own != version:
+        yield (
+            CONTROL_PLANE_SKEW,
+            f"MachineSet version ({own}) is not yet the same as the ControlPlane version "
+            f"({version}), waiting for version to be propagated to the MachineSet",
+        )
+
+
+def _unstable(scope: MachineSetScope, control_plane: ControlPlane, version: str) -> str | None:
+    cluster = scope.cluster
+    name = f"{control_plane.kind} {scope.namespace}/{control_plane.name}"
+    if cluster.spec.topology is not None:
+        step = cluster.metadata.annotations.get(UPGRADE_STEP, "")
+        if version not in (cluster.spec.topology.version, step):
+            return (
+                f"{name} has a pending version upgrade to {step or cluster.spec.topology.version}"
+            )
+    if control_plane.is_provisioning:
+        return f"{name} is provisioning"
+    return f"{name} is upgrading" if control_plane.is_upgrading else None
+
+
+def _uses_kubeadm(scope: MachineSetScope) -> bool:
+    ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
+    kubeadm = BOOTSTRAP_GROUP, "KubeadmConfigTemplate"
+    return ref is not None and (ref.api_group, ref.kind) == kubeadm
+
+
+async def _skipped(scope: MachineSetScope) -> frozenset[str]:
+    text = scope.machine_set.metadata.annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
+    ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
+    if not text and ref is not None:
+        found = await scope.tools.external.get(ref, scope.namespace, View)
+        if isinstance(found, Unreadable):
+            raise found.error
+        if isinstance(found, Found):
+            annotations = found.view.document["metadata"].get("annotations") or {}
+            text = annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
+    return frozenset(one.strip() for one in text.split(","))
+
+
+def _parsed(version: str) -> Version:
+    try:
+        return parse_tolerant(version)
+    except InvalidVersion as error:
+        raise ContractError(f'"{version}" is no version: {error}') from None

@@ -1,0 +1,96 @@
+"""One look at a MachineSet: the order of the phases, and what is written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Finalizer, Label
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.machineset.machines import delete_machines, read_machines
+from kapy.core.machineset.owner import (
+    reconcile_bootstrap_template,
+    reconcile_infrastructure_template,
+    reconcile_owner,
+)
+from kapy.core.machineset.propagation import propagate
+from kapy.core.machineset.replicas import reconcile_replicas
+from kapy.core.machineset.scope import MachineSetScope, Tools
+from kapy.core.machineset.status import update_status
+from kapy.engine.draft import Draft
+from kapy.engine.phases import Phase, run_phases
+from kapy.engine.result import DONE, Result
+from kapy.kube import Key
+from kapy.kube.meta import read
+
+ALWAYS: Final[tuple[Phase[MachineSetScope], ...]] = (
+    reconcile_owner,
+    reconcile_infrastructure_template,
+    reconcile_bootstrap_template,
+    read_machines,
+)
+NORMAL: Final = (*ALWAYS, propagate, reconcile_replicas)
+DELETION: Final = (*ALWAYS, delete_machines)
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring a MachineSet one step further; a missing Cluster wakes it when it appears."""
+    document = tools.fleet.machine_sets.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, MachineSet, document)
+    machine_set = draft.object
+    cluster = tools.fleet.clusters.get(Key(key.namespace, machine_set.spec.cluster_name))
+    if cluster is None:
+        return DONE
+    if is_paused(machine_set, cluster):
+        set_condition(machine_set, paused_condition(machine_set, cluster), tools.clock())
+        await draft.save()
+        return DONE
+    if not machine_set.deleting and Finalizer.MACHINE_SET not in machine_set.metadata.finalizers:
+        # Before anything is done, or a deletion meanwhile would leave it undone.
+        machine_set.metadata.finalizers.append(Finalizer.MACHINE_SET)
+        await draft.save()
+    scope = MachineSetScope(
+        tools=tools,
+        draft=draft,
+        cluster=cluster,
+        now=tools.clock(),
+        deployment=_deployment(tools, machine_set),
+    )
+    return await _work(scope)
+
+
+async def _work(scope: MachineSetScope) -> Result:
+    phases = DELETION if scope.machine_set.deleting else NORMAL
+    result, failure = DONE, None
+    try:
+        result = await run_phases(phases, scope)
+    except Exception as error:
+        failure = error
+    await _write(scope, failed=failure is not None)
+    if failure is not None:
+        raise failure
+    return result
+
+
+async def _write(scope: MachineSetScope, *, failed: bool) -> None:
+    """Metadata and spec first: the status then speaks of the generation that they make."""
+    await scope.draft.save()
+    machine_set = scope.machine_set
+    if machine_set.deleting and not machine_set.metadata.finalizers:
+        return
+    update_status(scope)
+    if not failed:
+        machine_set.status.observed_generation = machine_set.metadata.generation
+    await scope.draft.save()
+
+
+def _deployment(tools: Tools, machine_set: MachineSet) -> MachineDeployment | None:
+    name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
+    if not name:
+        return None
+    found = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
+    return None if found is None else read(found, MachineDeployment)

@@ -1,0 +1,138 @@
+"""The counters and conditions of a MachineSet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.api.machines import is_updating_in_place
+from kapy.api.names import Annotation, ConditionType, Reason
+from kapy.api.versions import versions_of
+from kapy.conditions.change import set_condition
+from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
+from kapy.conditions.lookup import false, is_true, true, unknown
+from kapy.conditions.paused import paused_condition
+from kapy.conditions.stale import stale_machines
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
+
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+NOT_BY_US: Final = "not to be remediated by MachineSet"
+
+OWN_CONDITIONS: Final = (
+    ConditionType.SCALING_UP,
+    ConditionType.SCALING_DOWN,
+    ConditionType.MACHINES_READY,
+    ConditionType.MACHINES_UP_TO_DATE,
+    ConditionType.REMEDIATING,
+    ConditionType.DELETING,
+)
+
+
+def update_status(scope: MachineSetScope) -> None:
+    """Write counters and conditions to the MachineSet's status."""
+    machine_set = scope.machine_set
+    machine_set.status.selector = str(selector_of(encode(machine_set.spec.selector)))
+    if scope.machines is not None:
+        count(machine_set, scope.machines)
+    for condition in conditions(scope):
+        set_condition(machine_set, condition, scope.now)
+
+
+def count(machine_set: MachineSet, machines: Iterable[Machine]) -> None:
+    """Set the replica counters. A Machine that is updated in place counts, but as nothing else:
+    its conditions may not say so yet."""
+    machines = list(machines)
+    steady = [
+        machine.status.conditions for machine in machines if not is_updating_in_place(machine)
+    ]
+    status = machine_set.status
+    status.replicas = len(machines)
+    status.ready_replicas = sum(is_true(one, ConditionType.READY) for one in steady)
+    status.available_replicas = sum(is_true(one, ConditionType.AVAILABLE) for one in steady)
+    status.up_to_date_replicas = sum(is_true(one, ConditionType.UP_TO_DATE) for one in steady)
+    status.versions = versions_of(machines)
+
+
+def conditions(scope: MachineSetScope) -> Iterator[Condition]:
+    """All conditions that this controller owns."""
+    yield paused_condition(scope.machine_set, scope.cluster)
+    machines = scope.machines
+    if machines is None:
+        for of in OWN_CONDITIONS:
+            yield unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+        return
+    yield scaling_up(scope, len(machines))
+    yield scaling_down(scope, machines)
+    yield machines_ready(machines)
+    yield machines_up_to_date(machines, scope.now)
+    yield remediating(machines, NOT_BY_US)
+    yield deleting(scope, machines)
+
+
+def scaling_up(scope: MachineSetScope, current: int) -> Condition:
+    """ScalingUp: from how many to how many, and what is in the way."""
+    of, machine_set = ConditionType.SCALING_UP, scope.machine_set
+    if machine_set.spec.replicas is None:
+        return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
+    desired, missing = _desired(machine_set), _missing_references(scope)
+    if current >= desired:
+        message = ""
+        if missing and not machine_set.deleting:
+            message = f"Scaling up would be blocked because {missing}"
+        return false(of, Reason.NOT_SCALING_UP, message)
+    message = f"Scaling up from {current} to {desired} replicas"
+    if obstacles := [*scope.blocked, *([missing] if missing else [])]:
+        message += " is blocked because:\n" + "\n".join(f"* {one}" for one in obstacles)
+    return true(of, Reason.SCALING_UP, message)
+
+
+def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
+    """ScalingDown: from how many to how many, and which Machines take long."""
+    of, machine_set = ConditionType.SCALING_DOWN, scope.machine_set
+    if machine_set.spec.replicas is None:
+        return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
+    current = sum(
+        Annotation.PENDING_ACKNOWLEDGE_MOVE not in machine.metadata.annotations
+        for machine in machines
+    )
+    desired = _desired(machine_set)
+    if current <= desired:
+        return false(of, Reason.NOT_SCALING_DOWN)
+    message = f"Scaling down from {current} to {desired} replicas"
+    return true(of, Reason.SCALING_DOWN, _with_stale(message, scope, machines))
+
+
+def deleting(scope: MachineSetScope, machines: list[Machine]) -> Condition:
+    """Deleting: how many Machines are still there."""
+    of = ConditionType.DELETING
+    if not scope.machine_set.deleting:
+        return false(of, Reason.NOT_DELETING)
+    if not machines:
+        return true(of, Reason.DELETING, "Deletion completed")
+    message = f"Deleting {len(machines)} Machine{'s' if len(machines) > 1 else ''}"
+    return true(of, Reason.DELETING, _with_stale(message, scope, machines))
+
+
+def _with_stale(message: str, scope: MachineSetScope, machines: list[Machine]) -> str:
+    stale = stale_machines(machines, scope.now)
+    return f"{message}\n* {stale}" if stale else message
+
+
+def _desired(machine_set: MachineSet) -> int:
+    return 0 if machine_set.deleting else machine_set.spec.replicas or 0
+
+
+def _missing_references(scope: MachineSetScope) -> str:
+    spec, missing = scope.machine_set.spec.template.spec, []
+    if scope.bootstrap_missing and spec.bootstrap.config_ref is not None:
+        missing.append(spec.bootstrap.config_ref.kind)
+    if scope.infrastructure_missing:
+        missing.append(spec.infrastructure_ref.kind)
+    if not missing:
+        return ""
+    return f"{' and '.join(missing)} {'do' if len(missing) > 1 else 'does'} not exist"
