@@ -1,21 +1,38 @@
-"""What one reconcile of a Cluster has read, and what it found out so far."""
+"""What one reconcile of a Cluster works with: its tools, what it has read and found out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.machines import is_control_plane
+from kapy.client.client import Client
 from kapy.contract.control_plane import ControlPlane
+from kapy.contract.external import External
+from kapy.contract.fleet import Fleet
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Observed
 from kapy.engine.draft import Draft
+from kapy.engine.events import Recorder
 from kapy.kube.meta import Object
-from kapy.remote.connections import Health
+from kapy.remote.connections import Connections, Health
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every reconcile of a Cluster uses."""
+
+    client: Client
+    external: External
+    remote: Connections
+    fleet: Fleet
+    events: Recorder
+    clock: Clock
 
 
 @dataclass(slots=True)
@@ -43,6 +60,7 @@ class ClusterScope:
     refers to none). deleting: reason and message of the Deleting condition.
     """
 
+    tools: Tools
     draft: Draft[Cluster]
     now: datetime
     health: Health
@@ -54,6 +72,10 @@ class ClusterScope:
     @property
     def cluster(self) -> Cluster:
         return self.draft.object
+
+    @property
+    def namespace(self) -> str:
+        return self.draft.object.metadata.namespace
 
     def waits(self, reason: str, message: str) -> None:
         """Say in the Deleting condition what the deletion has come to."""

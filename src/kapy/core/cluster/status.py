@@ -27,6 +27,7 @@ from kapy.core.cluster.references import (
     infrastructure_ready,
 )
 from kapy.core.cluster.scope import ClusterScope, is_owned_by
+from kapy.engine.result import DONE, Result, requeue
 
 LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 NOT_TO_BE: Final = "not to be remediated"
@@ -239,3 +240,14 @@ _EXPECTED_WHILE_DELETING: Final = frozenset(
     }
 )
 _TOPOLOGY_ISSUES: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_RECONCILED)
+
+
+def until_silent(scope: ClusterScope) -> Result:
+    """A timer, because nothing changes at the moment when a silence has lasted too long."""
+    health = scope.health
+    if health.last_success is None or (health.connected and not health.failures):
+        return DONE
+    left = health.last_success + GRACE_PERIOD - scope.now
+    if left < timedelta(0):
+        return DONE
+    return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")

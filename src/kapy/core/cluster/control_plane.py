@@ -1,0 +1,45 @@
+"""Phase: the control plane of a Cluster (ControlPlane contract)."""
+
+from __future__ import annotations
+
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.core.cluster.infrastructure import Vanished
+from kapy.core.cluster.owned import owned, take_endpoint
+from kapy.core.cluster.scope import ClusterScope
+from kapy.engine.result import DONE, Result
+
+
+async def reconcile_control_plane(scope: ClusterScope) -> Result:
+    """Own the control plane, and note when it is initialized, which never goes back.
+
+    One that does not exist yet wakes the Cluster when it appears.
+    """
+    cluster = scope.cluster
+    ref, done = cluster.spec.control_plane_ref, cluster.status.initialization
+    if ref is None:
+        return DONE
+    scope.control_plane = await owned(scope, ref, ControlPlane)
+    match scope.control_plane:
+        case Unreadable(error):
+            raise error
+        case Absent() if done.control_plane_initialized and not cluster.deleting:
+            raise Vanished(f"{ref.kind} has been deleted after being initialized")
+        case Found(control_plane):
+            _take_over(scope, control_plane)
+        case Absent():
+            pass
+    return DONE
+
+
+def _take_over(scope: ClusterScope, control_plane: ControlPlane) -> None:
+    cluster = scope.cluster
+    done = cluster.status.initialization
+    initialized = control_plane.initialized
+    if control_plane.deleting or not (initialized or done.control_plane_initialized):
+        return
+    take_endpoint(scope, control_plane.control_plane_endpoint)
+    if not done.control_plane_initialized:
+        message = f"Cluster {cluster.metadata.name} ControlPlaneInitialized is now True"
+        scope.tools.events.normal(cluster, "ControlPlaneInitialized", message)
+    done.control_plane_initialized = True

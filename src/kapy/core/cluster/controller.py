@@ -1,0 +1,91 @@
+"""What wakes a Cluster: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.names import Label
+from kapy.contract.external import External
+from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.cluster.reconcile import reconcile
+from kapy.core.cluster.scope import Tools
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.remote.connections import Connections
+
+
+def add_to(runtime: Runtime, remote: Connections) -> Controller:
+    """Run the Cluster controller in `runtime`."""
+    fleet = Fleet(runtime.cache)
+    external = External(runtime.client, runtime.cache)
+    tools = Tools(
+        client=runtime.client,
+        external=external,
+        remote=remote,
+        fleet=fleet,
+        events=runtime.events.named("cluster-controller"),
+        clock=runtime.clock,
+    )
+    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller = Controller("cluster", partial(reconcile, tools))
+    controller.watch(clusters)
+    controller.watch(fleet.deployments, cluster_keys)
+    controller.watch(fleet.machine_sets, of_machine_set)
+    controller.watch(fleet.machines, of_machine)
+    controller.watch(remote.secrets, of_authority)
+    references = ("spec", "infrastructureRef"), ("spec", "controlPlaneRef")
+    external.wake(controller, referring(clusters, *references))
+    remote.subscribe(controller.enqueue)
+    return runtime.add(controller)
+
+
+def cluster_keys(change: Change) -> Iterable[Key]:
+    """The Cluster that one of our objects belongs to."""
+    cluster = cluster_of(change.document)
+    return () if cluster is None else (cluster,)
+
+
+def of_authority(change: Change) -> Iterable[Key]:
+    """The Cluster whose CA appeared: its kubeconfig can be made."""
+    metadata = change.document["metadata"]
+    name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
+    if name and change.old is None and metadata["name"] == f"{name}-ca":
+        yield Key(metadata["namespace"], name)
+
+
+def of_machine_set(change: Change) -> Iterable[Key]:
+    """The Cluster of a set that stands alone, or is gone.
+
+    What has an owner of its own wakes the Cluster through that owner's status, but for its end.
+    """
+    if change.new is None or _is_child_of_cluster(change.document):
+        return cluster_keys(change)
+    return ()
+
+
+def of_machine(change: Change) -> Iterable[Key]:
+    """The Cluster of a Machine that stands alone, is gone, or is the first of a control plane."""
+    if change.new is None or _is_child_of_cluster(change.document) or _hosts_first_node(change):
+        return cluster_keys(change)
+    return ()
+
+
+def _is_child_of_cluster(document: Document) -> bool:
+    owners = document["metadata"].get("ownerReferences") or ()
+    return any(owner["kind"] == "Cluster" for owner in owners)
+
+
+def _hosts_first_node(change: Change) -> bool:
+    """Whether a Machine of the control plane has just got its Node."""
+    if change.new is None or Label.CONTROL_PLANE not in (
+        change.new["metadata"].get("labels") or {}
+    ):
+        return False
+    return _has_node(change.new) and not (change.old is not None and _has_node(change.old))
+
+
+def _has_node(machine: Document) -> bool:
+    return bool((machine.get("status") or {}).get("nodeRef"))

@@ -1,0 +1,52 @@
+"""Phase: what a Cluster runs on (InfraCluster contract)."""
+
+from __future__ import annotations
+
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.core.cluster.owned import owned, take_endpoint
+from kapy.core.cluster.scope import ClusterScope
+from kapy.engine.result import DONE, Result
+from kapy.kube.errors import KapyError
+
+
+class Vanished(KapyError):
+    """An object that the Cluster lives of has been deleted."""
+
+
+async def reconcile_infrastructure(scope: ClusterScope) -> Result:
+    """Own the infrastructure, and take over endpoint and failure domains when it is there.
+
+    One that does not exist yet wakes the Cluster when it appears. `infrastructureProvisioned`
+    never goes back.
+    """
+    cluster = scope.cluster
+    ref, done = cluster.spec.infrastructure_ref, cluster.status.initialization
+    if ref is None:
+        if not cluster.deleting:
+            done.infrastructure_provisioned = True
+        return DONE
+    scope.infrastructure = await owned(scope, ref, InfraCluster)
+    match scope.infrastructure:
+        case Unreadable(error):
+            raise error
+        case Absent() if done.infrastructure_provisioned and not cluster.deleting:
+            raise Vanished(f"{ref.kind} has been deleted after being provisioned")
+        case Found(infra):
+            _take_over(scope, infra)
+        case Absent():
+            pass
+    return DONE
+
+
+def _take_over(scope: ClusterScope, infra: InfraCluster) -> None:
+    cluster = scope.cluster
+    done = cluster.status.initialization
+    if infra.deleting or not (infra.provisioned or done.infrastructure_provisioned):
+        return
+    take_endpoint(scope, infra.control_plane_endpoint)
+    cluster.status.failure_domains = list(infra.failure_domains or ())
+    if not done.infrastructure_provisioned:
+        message = f"Cluster {cluster.metadata.name} InfrastructureProvisioned is now True"
+        scope.tools.events.normal(cluster, "InfrastructureReady", message)
+    done.infrastructure_provisioned = True

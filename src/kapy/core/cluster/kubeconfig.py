@@ -1,0 +1,47 @@
+"""Phase: a kubeconfig for Clusters whose control plane has no provider to make one."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from kapy.core.cluster.scope import ClusterScope
+from kapy.core.cluster.status import has_endpoint
+from kapy.engine.result import DONE, Result
+from kapy.kube.errors import AlreadyExists
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import SECRETS
+from kapy.remote.kubeconfig_secret import kubeconfig_secret
+from kapy.remote.secrets import CLUSTER_CA, KUBECONFIG, key_pair, secret_key
+
+
+async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
+    """Make the Secret once the CA is there (which wakes the Cluster), and leave it alone then."""
+    cluster, tools = scope.cluster, scope.tools
+    if cluster.spec.control_plane_ref is not None or not has_endpoint(cluster):
+        return DONE
+    secrets = tools.remote.secrets
+    if secrets.raw(secret_key(cluster.key, KUBECONFIG)) is not None:
+        return DONE
+    authority = secrets.raw(secret_key(cluster.key, CLUSTER_CA))
+    if authority is None:
+        return DONE
+    endpoint = cluster.spec.control_plane_endpoint
+    make = partial(
+        kubeconfig_secret,
+        cluster.key,
+        f"https://{_bracketed(endpoint.host)}:{endpoint.port}",
+        key_pair(authority),
+        owner_reference(cluster),
+        now=scope.now,
+    )
+    secret = await asyncio.get_running_loop().run_in_executor(None, make)
+    try:
+        await tools.client.create(SECRETS, secret)
+    except AlreadyExists:
+        return DONE  # made by an attempt whose answer was lost, or by a person
+    return DONE
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host

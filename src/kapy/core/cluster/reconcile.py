@@ -1,0 +1,94 @@
+"""One look at a Cluster: the order of the phases, and what is written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Finalizer
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.cluster.control_plane import reconcile_control_plane
+from kapy.core.cluster.deletion import reconcile_delete
+from kapy.core.cluster.infrastructure import reconcile_infrastructure
+from kapy.core.cluster.kubeconfig import reconcile_kubeconfig
+from kapy.core.cluster.scope import ClusterScope, Descendants, Tools
+from kapy.core.cluster.status import until_silent, update_status
+from kapy.engine.draft import Draft
+from kapy.engine.phases import Phase, run_phases
+from kapy.engine.result import DONE, Result
+from kapy.kube import Key
+from kapy.kube.meta import read
+
+ALWAYS: Final[tuple[Phase[ClusterScope], ...]] = (
+    reconcile_infrastructure,
+    reconcile_control_plane,
+)
+NORMAL: Final = (*ALWAYS, reconcile_kubeconfig)
+DELETION: Final = (*ALWAYS, reconcile_delete)
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring a Cluster one step further."""
+    document = tools.fleet.clusters.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, Cluster, document)
+    cluster = draft.object
+    if is_paused(cluster, cluster):
+        set_condition(cluster, paused_condition(cluster, cluster), tools.clock())
+        await draft.save()
+        return DONE
+    if not cluster.deleting and Finalizer.CLUSTER not in cluster.metadata.finalizers:
+        # Before anything is done, or a deletion meanwhile would leave it undone.
+        cluster.metadata.finalizers.append(Finalizer.CLUSTER)
+        await draft.save()
+    scope = ClusterScope(
+        tools=tools,
+        draft=draft,
+        now=tools.clock(),
+        health=tools.remote.health(key),
+        descendants=descendants(tools, key),
+    )
+    return await _work(scope)
+
+
+def descendants(tools: Tools, cluster: Key) -> Descendants:
+    """What belongs to the Cluster, as the cache has it."""
+    fleet = tools.fleet
+    return Descendants(
+        [read(one, MachineDeployment) for one in fleet.deployments_of(cluster)],
+        [read(one, MachineSet) for one in fleet.machine_sets_of(cluster)],
+        [read(one, Machine) for one in fleet.machines_of(cluster)],
+    )
+
+
+async def _work(scope: ClusterScope) -> Result:
+    phases = DELETION if scope.cluster.deleting else NORMAL
+    result, failure = DONE, None
+    try:
+        result = await run_phases(phases, scope)
+    except Exception as error:
+        failure = error
+    await _write(scope, failed=failure is not None)
+    if failure is not None:
+        raise failure
+    return result.sooner(until_silent(scope))
+
+
+async def _write(scope: ClusterScope, *, failed: bool) -> None:
+    """Metadata and spec first: the status then speaks of the generation that they make."""
+    await scope.draft.save()
+    cluster, before = scope.cluster, scope.cluster.status.phase
+    if cluster.deleting and not cluster.metadata.finalizers:
+        return
+    update_status(scope)
+    if not failed:
+        cluster.status.observed_generation = cluster.metadata.generation
+    await scope.draft.save()
+    if (phase := cluster.status.phase) != before:
+        name = cluster.metadata.name
+        scope.tools.events.normal(cluster, phase, f"Cluster {name} is {phase}")
