@@ -56,23 +56,25 @@ async def _files(scope: Scope) -> list[Document]:
         file = encode(given)
         source = given.content_from
         if source is not None:
-            file.pop("contentFrom", None)
+            del file["contentFrom"]
             file["content"] = await _secret_text(
                 scope, source.secret.name, source.secret.key, "file"
             )
+        files.append(file)
+    for file in files:
         if file.pop("contentFormat", "") == "Template":
             file["content"] = _rendered(file, await _template_data(scope))
-        files.append(file)
     return files
 
 
 def _rendered(file: Document, data: Document) -> str:
+    path = file["path"]
     try:
         return rendered(file.get("content", ""), data)
     except BadTemplate as error:
         raise Unresolved(
-            f'failed to render templates: failed to parse template for file "{file["path"]}":'
-            f" {error}"
+            f'failed to render templates: failed to parse template for file "{path}":'
+            f" template: {path}:{error}"
         ) from error
 
 
@@ -90,7 +92,7 @@ async def _users(scope: Scope) -> list[Document]:
         user = encode(given)
         source = given.passwd_from
         if source is not None:
-            user.pop("passwdFrom", None)
+            del user["passwdFrom"]
             user["passwd"] = await _secret_text(
                 scope, source.secret.name, source.secret.key, "passwd"
             )

@@ -13,7 +13,7 @@ from kapy.kube import Document, duration
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError, load
 from kapy.providers.kubeadm.configuration.apiversion import V1BETA3, V1BETA4
-from kapy.providers.kubeadm.configuration.surroundings import Surroundings
+from kapy.providers.kubeadm.configuration.surroundings import NOTHING, Surroundings
 
 _MOST: Final = 2**31 - 1
 _TIMEOUTS: Final = {
@@ -35,6 +35,8 @@ def read_cluster_configuration(text: str) -> tuple[Document, Surroundings]:
 
     Raises UnknownConfiguration.
     """
+    if not text.strip():  # defaults only
+        return {}, NOTHING
     source = _document(text, "ClusterConfiguration")
     api_server = source.get("apiServer") or {}
     networking = source.get("networking") or {}

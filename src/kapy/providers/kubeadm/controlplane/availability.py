@@ -1,0 +1,178 @@
+"""Whether the control plane can be used: enough of etcd, and one full set of components. Pure.
+
+kubeadm wires each API server to the etcd member beside it, and the other components to that API
+server; so a Machine counts only when everything on it is healthy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType as T
+from kapy.api.names import Reason
+from kapy.api.times import moment
+from kapy.providers.kubeadm.controlplane.etcd_health import quorum
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
+from kapy.sdk import conditions
+
+_PATIENCE: Final = timedelta(minutes=2)
+"""After initialization, for etcd to tell its members."""
+_FLICKER: Final = timedelta(seconds=10)
+"""While all is well enough, an issue must be older than this to be told."""
+
+_COMPONENTS: Final = (
+    T.API_SERVER_POD_HEALTHY,
+    T.CONTROLLER_MANAGER_POD_HEALTHY,
+    T.SCHEDULER_POD_HEALTHY,
+)
+_WITH_ETCD: Final = (*_COMPONENTS, T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)
+
+
+@dataclass(slots=True)
+class Count:
+    """How many are healthy, are not, or are not for so short a time that it is not told yet."""
+
+    healthy: int = 0
+    unhealthy: int = 0
+    not_told: int = 0
+
+    @property
+    def told_healthy(self) -> int:
+        return self.healthy + self.not_told
+
+
+def available(plane: ControlPlane) -> Condition:
+    """The Available condition."""
+    if not plane.is_initialized:
+        return _not("Control plane not yet initialized")
+    if plane.is_etcd_managed:
+        unsettled = _etcd_unsettled(plane)
+        if unsettled is not None:
+            return unsettled
+    machines, members = _machines(plane), _members(plane)
+    certificates = conditions.is_true(plane.kcp.status.conditions, T.CERTIFICATES_AVAILABLE)
+    etcd_ok = not plane.is_etcd_managed or members.healthy >= quorum(plane.etcd.members or ())
+    if not plane.kcp.deleting and etcd_ok and machines.healthy >= 1 and certificates:
+        message = "\n".join(_partial(plane, machines, members))
+        return conditions.true(T.AVAILABLE, Reason.AVAILABLE, message)
+    lines = []
+    if plane.kcp.deleting:
+        lines.append("* Control plane metadata.deletionTimestamp is set")
+    if not certificates:
+        lines.append("* Control plane certificates are not available")
+    if not etcd_ok:
+        lines.append(_etcd_line(plane, members.healthy))
+    if machines.healthy < 1:
+        lines.append(
+            "* There are no Machines with healthy control plane components, at least 1 required"
+        )
+    return _not("\n".join(lines))
+
+
+def _etcd_unsettled(plane: ControlPlane) -> Condition | None:
+    """What is to be said while etcd's members are not known, or are not those of the Machines."""
+    if plane.etcd.members is None:
+        initialized = conditions.get(plane.kcp.status.conditions, T.INITIALIZED)
+        if initialized is not None and initialized.status == conditions.TRUE:
+            since = moment(initialized.last_transition_time)
+            if plane.now - since < _PATIENCE:
+                return _not("Waiting for etcd to report the list of members")
+        return conditions.unknown(
+            T.AVAILABLE, Reason.INSPECTION_FAILED, "Failed to get etcd members"
+        )
+    if not plane.etcd.matches_machines:
+        return _not("The list of etcd members does not match the list of Machines and Nodes")
+    return None
+
+
+def _machines(plane: ControlPlane) -> Count:
+    types = _WITH_ETCD if plane.is_etcd_managed else _COMPONENTS
+    count = Count()
+    for machine in plane.machines:
+        if machine.spec.provider_id:  # without one it is still being made
+            _add(count, machine, types, plane.now)
+    return count
+
+
+def _members(plane: ControlPlane) -> Count:
+    count = Count()
+    by_node = {node_name(one): one for one in plane.machines if has_node(one)}
+    coming = [one for one in plane.machines if not has_node(one)]
+    for member in plane.etcd.members or ():
+        if not member.name:  # it starts right now
+            count.healthy += 1
+            continue
+        machine = by_node.get(member.name)
+        if machine is None and len(coming) == 1:
+            # Machines are made one at a time: it can only be this one's.
+            machine, coming = coming[0], []
+        if machine is None:
+            count.unhealthy += 1
+        else:
+            _add(count, machine, (T.ETCD_MEMBER_HEALTHY,), plane.now)
+    return count
+
+
+def _add(count: Count, machine: Machine, types: tuple[str, ...], now: datetime) -> None:
+    if all(is_true(machine, type_) for type_ in types):
+        count.healthy += 1
+    elif _is_old_issue(machine, types, now):
+        count.unhealthy += 1
+    else:
+        count.not_told += 1
+
+
+def _is_old_issue(machine: Machine, types: tuple[str, ...], now: datetime) -> bool:
+    found = (conditions.get(machine.status.conditions, type_) for type_ in types)
+    since = [
+        moment(one.last_transition_time)
+        for one in found
+        if one is not None and one.status != conditions.TRUE
+    ]
+    return bool(since) and now - min(since) > _FLICKER
+
+
+def next_to_tell(plane: ControlPlane) -> timedelta | None:
+    """When an issue that is not told yet gets old enough to be; None when there is none."""
+    types = _WITH_ETCD if plane.is_etcd_managed else _COMPONENTS
+    ages = [
+        plane.now - moment(one.last_transition_time)
+        for machine in plane.machines
+        if machine.spec.provider_id
+        for one in machine.status.conditions
+        if one.type in types and one.status != conditions.TRUE
+    ]
+    left = [_FLICKER - age for age in ages if age <= _FLICKER]
+    return min(left) + timedelta(seconds=1) if left else None
+
+
+def _partial(plane: ControlPlane, machines: Count, members: Count) -> list[str]:
+    lines = []
+    if plane.is_etcd_managed and members.unhealthy:
+        lines.append(_etcd_line(plane, members.told_healthy))
+    if machines.unhealthy:
+        healthy, total = machines.told_healthy, len(plane.machines)
+        verb = "Machines has" if healthy == 1 else "Machines have"
+        lines.append(
+            f"* {healthy} of {total} {verb} healthy control plane components, at least 1 required"
+        )
+    return lines
+
+
+def _etcd_line(plane: ControlPlane, healthy: int) -> str:
+    members = plane.etcd.members or ()
+    learners = sum(1 for one in members if one.is_learner or not one.name)
+    learning = f" {learners} learner etcd member," if learners else ""
+    needed = f"at least {quorum(members)} healthy member required for etcd quorum"
+    if healthy == 0:
+        return f"* There are no healthy etcd member,{learning} {needed}"
+    verb = "members is" if healthy == 1 else "members are"
+    return f"* {healthy} of {len(members)} etcd {verb} healthy,{learning} {needed}"
+
+
+def _not(message: str) -> Condition:
+    return conditions.false(T.AVAILABLE, Reason.NOT_AVAILABLE, message)

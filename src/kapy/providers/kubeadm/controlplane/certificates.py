@@ -1,0 +1,85 @@
+"""The cluster's certificate authorities: made once, then only looked after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapy.api.condition import Condition
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.names import SECRET_TYPE, ConditionType, Reason
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS
+from kapy.providers.kubeadm.certificates import init_certificates
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.providers.kubeadm.keychain import Kept
+from kapy.sdk import Result, conditions
+
+_CHECK_LOGS = "Please check controller logs for errors"
+
+
+async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | None:
+    """Have the authorities, owned by the control plane.
+
+    After initialization nothing is made any more: machines use what there was, and another
+    authority in its place would cut them off.
+    """
+    kcp = plane.kcp
+    certificates = init_certificates(encode(kcp.spec.kubeadm_config_spec.cluster_configuration))
+    initialized = conditions.is_true(kcp.status.conditions, ConditionType.INITIALIZED)
+    try:
+        if initialized:
+            kept = await tools.keychain.find(plane.cluster.key, certificates)
+        else:
+            owner = owner_reference(kcp, controller=True, block_deletion=True)
+            kept = await tools.keychain.find_or_make(plane.cluster.key, certificates, owner)
+        missing = [one.purpose for one in certificates if one.purpose not in kept]
+        if not missing:
+            await _own(tools, kcp, kept)
+    except KapyError:
+        plane.set(
+            conditions.unknown(
+                ConditionType.CERTIFICATES_AVAILABLE, Reason.INTERNAL_ERROR, _CHECK_LOGS
+            )
+        )
+        raise
+    plane.set(_condition(missing))
+    return None
+
+
+def _condition(missing: list[str]) -> Condition:
+    type_ = ConditionType.CERTIFICATES_AVAILABLE
+    if not missing:
+        return conditions.true(type_, Reason.AVAILABLE)
+    noun, verb = ("certificate", "is") if len(missing) == 1 else ("certificates", "are")
+    message = (
+        f"Cluster {noun} for {', '.join(missing)} {verb} not available, please check cluster"
+        " certificate secrets"
+    )
+    return conditions.false(type_, Reason.NOT_AVAILABLE, message)
+
+
+async def _own(tools: Tools, kcp: KubeadmControlPlane, kept: Mapping[str, Kept]) -> None:
+    for one in kept.values():
+        await own_secret(tools, kcp, one.secret)
+
+
+async def own_secret(tools: Tools, kcp: KubeadmControlPlane, secret: Document) -> Document:
+    """Make the control plane the controller of a Secret that Cluster API made (not of a user's)."""
+    wanted = encode(owner_reference(kcp, controller=True, block_deletion=True))
+    there: list[Document] = secret["metadata"].get("ownerReferences") or []
+    if wanted in there or secret.get("type") != SECRET_TYPE:
+        return secret
+    others = [
+        one for one in there if not one.get("controller") and one.get("uid") != kcp.metadata.uid
+    ]
+    patch = {
+        "metadata": {
+            "ownerReferences": [*others, wanted],
+            "resourceVersion": secret["metadata"]["resourceVersion"],
+        }
+    }
+    return await tools.runtime.client.patch(SECRETS, Key.of(secret), patch)

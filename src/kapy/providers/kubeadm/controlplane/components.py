@@ -1,0 +1,226 @@
+"""How the static pods and the Node of each control plane Machine fare. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kapy.api.condition import Condition
+from kapy.api.kubeadm import NodeRegistrationOptions
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType as T
+from kapy.api.names import Reason
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name
+from kapy.providers.kubeadm.controlplane.tally import Tally, tally
+from kapy.sdk import conditions
+
+ROLE_LABEL: Final = "node-role.kubernetes.io/control-plane"
+_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+
+COMPONENTS: Final = {
+    "kube-apiserver": T.API_SERVER_POD_HEALTHY,
+    "kube-controller-manager": T.CONTROLLER_MANAGER_POD_HEALTHY,
+    "kube-scheduler": T.SCHEDULER_POD_HEALTHY,
+}
+ETCD: Final = {"etcd": T.ETCD_POD_HEALTHY}
+
+
+def components_of(plane: ControlPlane) -> dict[str, str]:
+    """The static pods of a control plane Machine, and the condition that each one has."""
+    return {**COMPONENTS, **ETCD} if plane.is_etcd_managed else COMPONENTS
+
+
+def observe_components(
+    plane: ControlPlane, nodes: Mapping[str, Document], pods: Mapping[str, Document]
+) -> None:
+    """Write the conditions of all Machines, and what they come to for the control plane.
+
+    nodes: those with the control plane role and those of the Machines, by name. pods: the static
+    pods in kube-system, by name.
+    """
+    plane.nodes = {}
+    for machine in plane.machines:
+        node = nodes.get(node_name(machine)) if has_node(machine) else None
+        if node is not None:
+            plane.nodes[node_name(machine)] = node
+        _observe(plane, machine, node, pods)
+    errors = []
+    if all(map(has_node, plane.machines)):
+        ours = {node_name(machine) for machine in plane.machines}
+        errors = [
+            f"Control plane Node {name} does not have a corresponding Machine"
+            for name, node in sorted(nodes.items())
+            if name not in ours and ROLE_LABEL in (node["metadata"].get("labels") or {})
+        ]
+    plane.set(
+        tally(
+            plane.machines,
+            Tally(
+                T.CONTROL_PLANE_COMPONENTS_HEALTHY,
+                tuple(components_of(plane).values()),
+                "control plane",
+            ),
+            errors,
+        )
+    )
+
+
+def components_unreadable(plane: ControlPlane, why: str) -> None:
+    """The nodes could not be read: nothing is known of any component."""
+    plane.nodes = None
+    for machine in plane.machines:
+        plane.set_on(machine, _node_unknown(Reason.INSPECTION_FAILED, "Failed to get the Node"))
+        for type_ in components_of(plane).values():
+            message = f"Failed to get the Node hosting the Pod: {why}"
+            plane.set_on(machine, conditions.unknown(type_, Reason.INSPECTION_FAILED, message))
+    plane.set(
+        conditions.unknown(
+            T.CONTROL_PLANE_COMPONENTS_HEALTHY,
+            Reason.INSPECTION_FAILED,
+            f"Failed to get Nodes hosting control plane components: {why}",
+        )
+    )
+
+
+def waiting_for_node(machine: Machine) -> str:
+    """What a Machine without a Node waits for."""
+    if machine.spec.provider_id:
+        return f"Waiting for a Node with spec.providerID {machine.spec.provider_id} to exist"
+    return f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID"
+
+
+def _observe(
+    plane: ControlPlane, machine: Machine, node: Document | None, pods: Mapping[str, Document]
+) -> None:
+    types = components_of(plane)
+    if machine.deleting:
+        said = "Machine is deleting"
+        plane.set_on(
+            machine,
+            _node_condition(plane, machine, node)
+            if node is not None
+            else conditions.false(T.NODE_KUBEADM_LABELS_AND_TAINTS_SET, Reason.DELETING, said),
+        )
+        for type_ in types.values():
+            plane.set_on(machine, conditions.false(type_, Reason.DELETING, said))
+        return
+    why = _why_unknown(machine, node)
+    if why:
+        plane.set_on(machine, _node_unknown(Reason.INSPECTION_FAILED, why))
+        for type_ in types.values():
+            plane.set_on(machine, conditions.unknown(type_, Reason.INSPECTION_FAILED, why))
+        return
+    assert node is not None
+    for component, type_ in types.items():
+        pod = pods.get(f"{component}-{node_name(machine)}")
+        plane.set_on(machine, _pod_condition(type_, node, pod))
+    plane.set_on(machine, _node_condition(plane, machine, node))
+
+
+def _why_unknown(machine: Machine, node: Document | None) -> str:
+    """Why nothing can be known of the Machine's components; "" when it can."""
+    if not has_node(machine):
+        return waiting_for_node(machine)
+    if node is None:
+        return f"Node {node_name(machine)} does not exist"
+    taints = (node.get("spec") or {}).get("taints") or ()
+    if any(one["key"] == _UNREACHABLE and one["effect"] == "NoExecute" for one in taints):
+        return f"Node {node_name(machine)} is unreachable"
+    return ""
+
+
+def _node_unknown(reason: str, message: str) -> Condition:
+    return conditions.unknown(T.NODE_KUBEADM_LABELS_AND_TAINTS_SET, reason, message)
+
+
+def _node_condition(plane: ControlPlane, machine: Machine, node: Document) -> Condition:
+    missing = []
+    if ROLE_LABEL not in (node["metadata"].get("labels") or {}):
+        missing.append(f"the {ROLE_LABEL} label")
+    if _should_be_tainted(plane, machine) and not _is_tainted(node):
+        missing.append(f"the {ROLE_LABEL}:NoSchedule taint")
+    type_ = T.NODE_KUBEADM_LABELS_AND_TAINTS_SET
+    if not missing:
+        return conditions.true(type_, Reason.SET)
+    message = f"Node {node_name(machine)} does not have {' and '.join(missing)}"
+    return conditions.false(type_, Reason.NOT_SET, message)
+
+
+def _is_tainted(node: Document) -> bool:
+    taints = (node.get("spec") or {}).get("taints") or ()
+    return any(one["key"] == ROLE_LABEL and one["effect"] == "NoSchedule" for one in taints)
+
+
+def _should_be_tainted(plane: ControlPlane, machine: Machine) -> bool:
+    """kubeadm taints a control plane node unless it is told other taints."""
+    if any(one.key == ROLE_LABEL and one.effect == "NoSchedule" for one in machine.spec.taints):
+        return True
+    config = plane.configs.get(machine.metadata.name)
+    if config is None:
+        return False
+    registration: NodeRegistrationOptions = (
+        config.spec.join_configuration.node_registration
+        if config.spec.join_configuration.control_plane is not None
+        else config.spec.init_configuration.node_registration
+    )
+    if registration.taints is None:
+        return True
+    return any(one.key == ROLE_LABEL and one.effect == "NoSchedule" for one in registration.taints)
+
+
+def _pod_condition(type_: str, node: Document, pod: Document | None) -> Condition:
+    if _condition_of(node, "Ready") == "Unknown":
+        # The kubelet does not report, so its mirror pods may be stale.
+        said = "Node Ready condition is Unknown, Pod data might be stale"
+        return conditions.unknown(type_, Reason.INSPECTION_FAILED, said)
+    if pod is None:
+        return conditions.false(type_, Reason.DOES_NOT_EXIST, "Pod does not exist")
+    match (pod.get("status") or {}).get("phase"):
+        case "Pending":
+            return conditions.false(type_, Reason.PROVISIONING, _pending(pod))
+        case "Running":
+            return _running(type_, pod)
+        case "Succeeded" | "Failed":
+            said = "All the containers have been terminated"
+            return conditions.false(type_, Reason.FAILED, said)
+        case _:
+            said = "Pod is reporting Unknown status"
+            return conditions.unknown(type_, Reason.INSPECTION_FAILED, said)
+
+
+def _pending(pod: Document) -> str:
+    if _condition_of(pod, "PodScheduled") != "True":
+        return "Waiting to be scheduled"
+    if _condition_of(pod, "Initialized") != "True":
+        return "Running init containers"
+    return ""
+
+
+def _running(type_: str, pod: Document) -> Condition:
+    """A container that exits with an error waits for its restart, so it is not terminated."""
+    if _condition_of(pod, "Ready") == "True":
+        return conditions.true(type_, Reason.RUNNING)
+    containers: list[dict[str, Any]] = pod["status"].get("containerStatuses") or []
+    states = [one.get("state") or {} for one in containers]
+    waiting = [state["waiting"].get("reason", "") for state in states if state.get("waiting")]
+    if waiting:
+        crashed = any(
+            ((one.get("lastState") or {}).get("terminated") or {}).get("exitCode")
+            for one in containers
+        )
+        reason = Reason.FAILED if crashed else Reason.PROVISIONING
+        return conditions.false(type_, reason, ", ".join(waiting))
+    ended = [state["terminated"].get("reason", "") for state in states if state.get("terminated")]
+    if ended:
+        return conditions.false(type_, Reason.FAILED, ", ".join(ended))
+    said = "Waiting for startup or readiness probes"
+    return conditions.false(type_, Reason.PROVISIONING, said)
+
+
+def _condition_of(document: Document, type_: str) -> str:
+    """The status of a Node's or Pod's condition, "" when it is not reported."""
+    for one in (document.get("status") or {}).get("conditions") or ():
+        if one["type"] == type_:
+            return str(one["status"])
+    return ""

@@ -1,0 +1,149 @@
+"""What wakes the control plane controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from kapy.api.cluster import Cluster
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.names import CONTROL_PLANE_GROUP, Label
+from kapy.kube import Document, Key
+from kapy.kube.names import GroupKind
+from kapy.providers.kubeadm.controlplane.applied import Applied
+from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
+from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
+from kapy.providers.kubeadm.controlplane.tools import (
+    BY_CLUSTER,
+    CONDITIONS_GRACE,
+    CertificateExpiry,
+    Tools,
+)
+from kapy.providers.kubeadm.keychain import Keychain
+from kapy.remote.connections import Connections
+from kapy.remote.secrets import has_purpose_suffix
+from kapy.sdk import Change, Controller, External, Runtime, owner_keys
+
+_KIND = KubeadmControlPlane.RESOURCE.kind
+_OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
+
+
+def add_to(
+    runtime: Runtime,
+    remote: Connections,
+    *,
+    etcd_dial: EtcdDial,
+    certificate_expiry: CertificateExpiry | None = None,
+    grace: timedelta = CONDITIONS_GRACE,
+    concurrency: int = 10,
+) -> Controller:
+    """Run the kubeadm control plane provider in `runtime`.
+
+    etcd_dial: how the etcd beside an API server is reached. certificate_expiry: how the end of an
+    API server's certificate is found out; without it nobody rolls out because of it. grace: how
+    long what was last known is shown after the connection to a workload cluster was lost.
+    """
+    external = External(runtime.client, runtime.cache)
+    tools = Tools(
+        runtime=runtime,
+        remote=remote,
+        keychain=Keychain.of(runtime),
+        external=external,
+        etcd_dial=etcd_dial,
+        recorder=runtime.events.named("kubeadmcontrolplane-controller"),
+        certificate_expiry=certificate_expiry,
+        applied=Applied(runtime.client),
+        grace=grace,
+    )
+    cache = runtime.cache
+    cache.informer(Machine.RESOURCE).add_index(BY_CLUSTER, _cluster_of)
+    controller = Controller(
+        "kubeadmcontrolplane", Reconciler(tools).reconcile, concurrency=concurrency
+    )
+    tools.controller = controller
+    wake = _Wake(runtime)
+    controller.watch(cache.informer(KubeadmControlPlane))
+    controller.watch(cache.informer(Machine), wake.of_machine)
+    controller.watch(cache.informer(Cluster), wake.of_cluster)
+    controller.watch(remote.secrets, wake.of_secret)
+    external.wake(controller, wake.of_template)
+    remote.subscribe(lambda cluster: _enqueue(controller, wake.of_key(cluster)))
+    return runtime.add(controller)
+
+
+class _Wake:
+    """Which control planes a change concerns."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._clusters = runtime.cache.informer(Cluster.RESOURCE)
+        self._control_planes = runtime.cache.informer(KubeadmControlPlane.RESOURCE)
+        self._owners = owner_keys(_OWNER)
+
+    def of_key(self, cluster: Key) -> Iterable[Key]:
+        document = self._clusters.raw(cluster)
+        return _control_plane_of(document) if document is not None else ()
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        old, new = change.old, change.new
+        if old is not None and new is not None and _matters(old) == _matters(new):
+            return ()
+        return _control_plane_of(change.document)
+
+    def of_machine(self, change: Change) -> Iterable[Key]:
+        yield from self._owners(change)
+        if change.new is None:  # a deletion may wait for the last worker
+            document = change.document
+            namespace, name = document["metadata"]["namespace"], document["spec"]["clusterName"]
+            yield from self.of_key(Key(namespace, name))
+
+    def of_secret(self, change: Change) -> Iterable[Key]:
+        """A certificate or kubeconfig that comes or goes."""
+        metadata = change.document["metadata"]
+        if (change.old is not None and change.new is not None) or not has_purpose_suffix(
+            metadata["name"]
+        ):
+            return ()
+        name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
+        return self.of_key(Key(metadata["namespace"], name))
+
+    def of_template(self, change: Change) -> Iterable[Key]:
+        """An infrastructure template that comes (of what is made of it, the Machine tells)."""
+        document = change.document
+        if change.old is not None or not document["kind"].endswith("Template"):
+            return
+        metadata = document["metadata"]
+        for one in self._control_planes.list(metadata["namespace"]):
+            template = one["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+            if (template["kind"], template["name"]) == (document["kind"], metadata["name"]):
+                yield Key.of(one)
+
+
+def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:
+    for key in keys:
+        controller.enqueue(key)
+
+
+def _control_plane_of(cluster: Document) -> Iterable[Key]:
+    reference = cluster["spec"].get("controlPlaneRef") or {}
+    if reference.get("kind") == _KIND:
+        yield Key(cluster["metadata"]["namespace"], reference["name"])
+
+
+def _cluster_of(machine: Document) -> Iterable[str]:
+    metadata = machine["metadata"]
+    name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
+    return (str(Key(metadata["namespace"], name)),) if name else ()
+
+
+def _matters(cluster: Document) -> Any:
+    """What of a Cluster its control plane depends on."""
+    status = cluster.get("status") or {}
+    infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
+    return (
+        cluster.get("spec"),
+        infrastructure,
+        status.get("failureDomains"),
+        cluster["metadata"].get("annotations"),
+    )

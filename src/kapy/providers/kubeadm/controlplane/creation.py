@@ -1,0 +1,127 @@
+"""Making a Machine of the control plane: infrastructure, KubeadmConfig, Machine, in this order."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.embedded import ContractVersionedObjectReference as Reference
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import Resource
+from kapy.providers.kubeadm.controlplane.desired import (
+    machine_annotations,
+    machine_labels,
+    machine_name,
+    new_kubeadm_config,
+    new_machine,
+)
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.template import infrastructure_template
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.sdk import cloned, pick_fewest
+
+_ATTEMPTS: Final = 100
+
+
+async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Document:
+    """Make the next Machine, in the failure domain that has the fewest."""
+    kcp, cluster = plane.kcp, plane.cluster.metadata.name
+    name = _free_name(tools, plane)
+    template = await infrastructure_template(tools, plane)
+    infrastructure = cloned(
+        template,
+        name=name,
+        namespace=kcp.metadata.namespace,
+        cluster_name=cluster,
+        owner=owner_reference(kcp),
+        labels=machine_labels(kcp, cluster),
+        annotations=machine_annotations(kcp),
+    )
+    resource = await tools.external.resource_of(infrastructure)
+    made: list[tuple[Resource, Key]] = []
+    try:
+        await tools.applied.create_with_metadata(resource, infrastructure)
+        made.append((resource, Key.of(infrastructure)))
+        config = new_kubeadm_config(kcp, cluster, name, join=join)
+        await tools.applied.create_with_metadata(KubeadmConfig.RESOURCE, config)
+        made.append((KubeadmConfig.RESOURCE, Key.of(config)))
+        machine = new_machine(
+            kcp,
+            cluster,
+            name,
+            next_failure_domain(tools, plane),
+            infrastructure=Reference(kind=resource.kind, name=name, api_group=resource.group),
+            bootstrap=Reference(
+                kind=KubeadmConfig.RESOURCE.kind,
+                name=name,
+                api_group=KubeadmConfig.RESOURCE.group,
+            ),
+        )
+        answer = await tools.applied.create(Machine.RESOURCE, machine)
+    except ApiError:
+        await _take_back(tools, made)
+        raise
+    # The Machine that replaces a remediated one is there.
+    kcp.metadata.annotations.pop(Annotation.REMEDIATION_IN_PROGRESS, None)
+    return answer
+
+
+def next_failure_domain(tools: Tools, plane: ControlPlane) -> str:
+    """Where the next Machine goes: the domain with the fewest that will stay, then with the
+    fewest at all; "" when there are no domains for control planes."""
+    staying = [one for one in plane.machines if not (plane.is_outdated(one) or one.deleting)]
+    return pick_fewest(
+        failure_domains(plane),
+        [one.spec.failure_domain for one in plane.machines],
+        [one.spec.failure_domain for one in staying],
+        random=tools.runtime.random,
+    )
+
+
+def failure_domains(plane: ControlPlane) -> list[str]:
+    """The names of the failure domains that take control plane Machines."""
+    return [one.name for one in plane.cluster.status.failure_domains if one.control_plane]
+
+
+def _free_name(tools: Tools, plane: ControlPlane) -> str:
+    """A name that a retry computes again, and that nothing which still goes away has.
+
+    The slot is told by the generation and the Machines that are there: both change with every
+    step of a rollout or of scaling.
+    """
+    kcp, cluster = plane.kcp, plane.cluster.metadata.name
+    remediated = kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS, "")
+    there = sorted(one.metadata.uid for one in plane.machines)
+    for attempt in range(_ATTEMPTS):
+        slot = (kcp.metadata.generation, remediated, *there, attempt)
+        name = machine_name(kcp, cluster, slot)
+        if not _is_taken(tools, Key(kcp.metadata.namespace, name), kcp.metadata.uid):
+            break
+    return name
+
+
+def _is_taken(tools: Tools, key: Key, uid: str) -> bool:
+    """Whether something of that name is there that is not from an earlier try of ours."""
+    cache = tools.runtime.cache
+    if cache.informer(Machine).raw(key) is not None:
+        return True
+    config = cache.informer(KubeadmConfig).raw(key)
+    if config is None:
+        # The boot data of an earlier Machine, not collected yet.
+        return tools.remote.secrets.raw(key) is not None
+    metadata = config["metadata"]
+    owners = metadata.get("ownerReferences") or ()
+    return "deletionTimestamp" in metadata or all(one["uid"] != uid for one in owners)
+
+
+async def _take_back(tools: Tools, made: list[tuple[Resource, Key]]) -> None:
+    """Nothing may be left over of a Machine that could not be made."""
+    for resource, key in made:
+        try:
+            await tools.runtime.client.delete(resource, key)
+        except NotFound:
+            continue

@@ -1,0 +1,87 @@
+"""Taking the whole control plane away: after the workers, all Machines at once."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from kapy.api.machine import Machine
+from kapy.api.names import Finalizer, Reason
+from kapy.kube.errors import KapyError, NotFound
+from kapy.providers.kubeadm.controlplane.health import observe
+from kapy.providers.kubeadm.controlplane.members import drop_hook
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.stale import stale_machines
+from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
+from kapy.remote.connections import NotConnected
+from kapy.sdk import DONE, Result
+
+_CHECK_LOGS = "Please check controller logs for errors"
+
+
+async def delete(tools: Tools, plane: ControlPlane) -> Result:
+    """One step of the deletion; what it waits for is watched."""
+    if not plane.machines:
+        plane.deleting_reason = Reason.DELETION_COMPLETED
+        plane.deleting_message = "Deletion completed"
+        finalizers = plane.kcp.metadata.finalizers
+        finalizers[:] = [one for one in finalizers if one != Finalizer.KUBEADM_CONTROL_PLANE]
+        return DONE
+    with suppress(NotConnected):  # the cluster may be half gone already
+        await observe(tools, plane)
+    workers = _workers(tools, plane)
+    if workers:
+        plane.deleting_reason = Reason.WAITING_FOR_WORKERS_DELETION
+        plane.deleting_message = (
+            "KubeadmControlPlane deletion blocked because following objects still exist:\n"
+            f"* Machines: {_enumerated(workers)}"
+        )
+        return DONE
+    await _delete_all(tools, plane)
+    count, stale = len(plane.machines), stale_machines(plane.machines, plane.now)
+    message = f"Deleting {count} Machine{'' if count == 1 else 's'}"
+    plane.deleting_reason = Reason.WAITING_FOR_MACHINE_DELETION
+    plane.deleting_message = f"{message} and {stale}" if stale else message
+    return DONE
+
+
+async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
+    """etcd is not looked after any more: no member will be left to do so."""
+    errors: list[Exception] = []
+    for machine in plane.machines:
+        try:
+            await drop_hook(tools, machine)
+            if not machine.deleting:
+                await tools.runtime.client.delete(
+                    Machine.RESOURCE, machine.key, uid=machine.metadata.uid
+                )
+        except NotFound:
+            continue
+        except KapyError as error:
+            errors.append(error)
+    if not errors:
+        return
+    plane.deleting_reason = Reason.INTERNAL_ERROR
+    plane.deleting_message = _CHECK_LOGS
+    said = "; ".join(map(str, errors))
+    tools.recorder.warning(
+        plane.kcp,
+        "FailedDelete",
+        f"Failed to delete control plane Machines for cluster {plane.cluster.key} control plane:"
+        f" {said}",
+    )
+    raise ExceptionGroup("control plane Machines could not be deleted", errors)
+
+
+def _workers(tools: Tools, plane: ControlPlane) -> list[str]:
+    """Names of the cluster's Machines that are not ours."""
+    ours = {one.metadata.uid for one in plane.machines}
+    found = tools.runtime.cache.informer(Machine.RESOURCE).indexed(
+        BY_CLUSTER, str(plane.cluster.key)
+    )
+    return sorted(one["metadata"]["name"] for one in found if one["metadata"]["uid"] not in ours)
+
+
+def _enumerated(names: list[str]) -> str:
+    if len(names) <= 5:
+        return ", ".join(names)
+    return f"{', '.join(names[:5])}, ... ({len(names) - 5} more)"

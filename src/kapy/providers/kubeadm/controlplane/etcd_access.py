@@ -1,0 +1,93 @@
+"""Asking the etcd of a workload cluster through one of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.kube.errors import KapyError
+from kapy.providers.kubeadm.controlplane.etcd import (
+    Etcd,
+    EtcdError,
+    EtcdGateway,
+    EtcdUnreachable,
+    Member,
+    member_named,
+)
+from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState
+from kapy.providers.kubeadm.controlplane.tools import Tools
+
+
+class LeadershipNotMoved(KapyError):
+    """etcd's leader could not be moved away from a Machine that is to go."""
+
+
+class LastMember(KapyError):
+    """The last member of an etcd cluster is never removed."""
+
+
+async def read_etcd(tools: Tools, plane: ControlPlane, nodes: list[str]) -> tuple[EtcdState, str]:
+    """What etcd says of itself, and why it says nothing ("" when nobody is there to be asked)."""
+    if not nodes:
+        return EtcdState(), ""
+    try:
+        etcd, leader = await _first_answering(tools, plane, nodes)
+    except KapyError as error:
+        return EtcdState(), f"Failed to connect to etcd: {error}"
+    try:
+        members = await etcd.members()
+    except KapyError as error:
+        return EtcdState(), f"Failed to get etcd members: {error}"
+    try:
+        alarms = await etcd.alarms()
+    except KapyError as error:
+        return EtcdState(), f"Failed to get etcd alarms: {error}"
+    found = next((member for member in members if member.id == leader), None)
+    if found is None:
+        return EtcdState(), "Failed to get etcd leader"
+    return EtcdState(members=members, alarms=alarms, leader=found), ""
+
+
+async def remove_member(
+    tools: Tools, plane: ControlPlane, member: Member, nodes: Iterable[str]
+) -> None:
+    """Take a member out of etcd, asking through any other node than its own.
+
+    The caller has checked that the quorum survives it. Raises LastMember and what etcd raises.
+    """
+    others = [name for name in nodes if name != member.name]
+    etcd, _ = await _first_answering(tools, plane, others)
+    members = await etcd.members()
+    if all(one.id != member.id for one in members):
+        return
+    if len(members) == 1:
+        raise LastMember("cannot remove the last etcd member in the cluster")
+    await etcd.remove_member(member.id)
+
+
+async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str) -> None:
+    """Hand leadership from one node's member to another's; nothing if it does not lead.
+
+    Raises LeadershipNotMoved and what etcd raises.
+    """
+    etcd, leader = await _first_answering(tools, plane, [away_from])
+    members = await etcd.members()
+    current, target = member_named(members, away_from), member_named(members, to)
+    if current is None or current.id != leader:
+        return
+    if target is None:
+        raise LeadershipNotMoved(f'failed to get etcd member for leader candidate "{to}"')
+    await etcd.move_leader(target.id)
+
+
+async def _first_answering(tools: Tools, plane: ControlPlane, nodes: list[str]) -> tuple[Etcd, int]:
+    """The first etcd that answers, and the leader that it sees. Raises EtcdUnreachable."""
+    access = await cluster_access(tools, plane.cluster.key)
+    failures = []
+    for node in nodes:
+        try:
+            etcd: Etcd = EtcdGateway(tools.etcd_dial(access, node))
+            return etcd, await etcd.leader()
+        except (EtcdUnreachable, EtcdError) as error:
+            failures.append(str(error))
+    raise EtcdUnreachable("; ".join(dict.fromkeys(failures)) or "no node is there to be asked")

@@ -1,0 +1,29 @@
+"""When the API server's certificate on each Machine ends, noted on its KubeadmConfig."""
+
+from __future__ import annotations
+
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.names import Annotation
+from kapy.api.times import stamp
+from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.sdk import Result
+
+
+async def note_expiries(tools: Tools, plane: ControlPlane) -> Result | None:
+    """Ask each API server once. Nothing where there is no way to ask."""
+    ask = tools.certificate_expiry
+    if ask is None or not plane.is_initialized:
+        return None
+    for machine in plane.machines:
+        config = plane.configs.get(machine.metadata.name)
+        if machine.deleting or config is None or not has_node(machine):
+            continue
+        if Annotation.CERTIFICATES_EXPIRY in config.metadata.annotations:
+            continue
+        access = await cluster_access(tools, plane.cluster.key)
+        expiry = stamp(await ask(access, node_name(machine)))
+        patch = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: expiry}}}
+        await tools.runtime.client.patch(KubeadmConfig.RESOURCE, config.key, patch)
+    return None

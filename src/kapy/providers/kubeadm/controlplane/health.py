@@ -1,0 +1,218 @@
+"""Looking into the workload cluster: components, etcd, and whether it is initialized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType as T
+from kapy.api.names import Reason
+from kapy.api.times import moment, stamp
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CONFIG_MAPS, NODES, PODS
+from kapy.providers.kubeadm.controlplane.components import (
+    ROLE_LABEL,
+    components_of,
+    observe_components,
+)
+from kapy.providers.kubeadm.controlplane.etcd_access import read_etcd
+from kapy.providers.kubeadm.controlplane.etcd_health import asked_nodes, observe_etcd
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, node_name
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.remote.connections import Health, NotConnected
+from kapy.sdk import Change, Result, conditions, requeue
+
+KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
+STATIC_PODS: Final = "tier=control-plane"
+_LOOK_AGAIN: Final = timedelta(seconds=5)
+_TRIES: Final = 5
+"""Failed connects that count as young trouble."""
+
+
+async def observe(tools: Tools, plane: ControlPlane) -> Result | None:
+    """Write what is known of components and etcd to the Machines and the control plane.
+
+    Raises NotConnected while the workload cluster cannot be looked into; the connection wakes us.
+    """
+    try:
+        for machine in plane.machines:
+            _up_to_date(plane, machine)
+        if not plane.is_initialized:
+            await _initialize(tools, plane)
+        if plane.is_initialized:
+            await _inspect(tools, plane)
+        else:
+            message = "Waiting for Cluster control plane to be initialized"
+            _nothing_known(plane, Reason.INSPECTION_FAILED, message)
+    finally:
+        for draft in plane.drafts:
+            with suppress(NotFound):  # it just went: that wakes us
+                await draft.save()
+    return None
+
+
+async def _initialize(tools: Tools, plane: ControlPlane) -> None:
+    """kubeadm stores its configuration in the cluster once `kubeadm init` is almost done."""
+    machines = plane.machines
+    if len(machines) == 1 and (
+        machines[0].deleting
+        or conditions.is_false(machines[0].status.conditions, T.OWNER_REMEDIATED)
+    ):
+        # It goes before anybody could join it.
+        return
+    try:
+        client = tools.remote.client(plane.cluster.key)
+    except NotConnected:
+        return
+    _watch(tools, plane)
+    try:
+        await client.get(CONFIG_MAPS, KUBEADM_CONFIG)
+    except NotFound:
+        # A timer, because ConfigMaps of a whole cluster are not watched for the sake of one; the
+        # nodes and pods that kubeadm makes around it wake us sooner.
+        plane.wake_by(requeue(after=_LOOK_AGAIN, because="kubeadm has not stored its config yet"))
+        return
+    plane.kcp.status.initialization.control_plane_initialized = True
+    plane.set(conditions.true(T.INITIALIZED, Reason.INITIALIZED))
+
+
+async def _inspect(tools: Tools, plane: ControlPlane) -> None:
+    health = tools.remote.health(plane.cluster.key)
+    if health.last_success is None and health.failures < _TRIES:
+        message = "Remote connection not established yet"
+        _nothing_known(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
+        raise NotConnected(f"cluster {plane.cluster.key}: {message}")
+    since = _since(plane, health)
+    message = _last_probe(health)
+    if plane.now - since > tools.grace:
+        _nothing_known(plane, Reason.CONNECTION_DOWN, message)
+        raise NotConnected(f"the connection to cluster {plane.cluster.key} is down")
+    try:
+        nodes, pods = _watch(tools, plane)
+    except NotConnected:
+        _nothing_known(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
+        # A timer, because what was last known gets too old without any event.
+        left = since + tools.grace - plane.now + timedelta(seconds=1)
+        plane.wake_by(requeue(after=left, because="the workload cluster cannot be reached"))
+        raise
+    observe_components(plane, nodes, pods)
+    if plane.is_etcd_managed:
+        state, failure = await read_etcd(tools, plane, asked_nodes(plane))
+        observe_etcd(plane, state, failure)
+
+
+def _since(plane: ControlPlane, health: Health) -> datetime:
+    """From when on silence counts: the last answer, or the initialization if that was later."""
+    initialized = conditions.get(plane.kcp.status.conditions, T.INITIALIZED)
+    assert initialized is not None
+    began = moment(initialized.last_transition_time)
+    return began if health.last_success is None else max(began, health.last_success)
+
+
+def _last_probe(health: Health) -> str:
+    success = health.last_success
+    return "" if success is None else f"Last successful probe at {stamp(success)}"
+
+
+def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict[str, Document]]:
+    """Control plane nodes and static pods by name, watched from now on. Raises NotConnected."""
+    controller, cluster = tools.controller, plane.cluster.key
+    assert controller is not None
+    keys = Wake(plane.kcp.key)
+    remote = tools.remote
+    nodes = remote.watch(controller, cluster, NODES, keys.of_node)
+    pods = remote.watch(controller, cluster, PODS, keys.of_pod, labels=STATIC_PODS)
+    ours = {node_name(machine) for machine in plane.machines}
+    return (
+        {
+            node["metadata"]["name"]: node
+            for node in nodes.list()
+            if node["metadata"]["name"] in ours or _has_role(node)
+        },
+        {pod["metadata"]["name"]: pod for pod in pods.list(KUBEADM_CONFIG.namespace)},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Which changes in a workload cluster matter to its control plane."""
+
+    kcp: Key
+
+    def of_node(self, _: Key, change: Change) -> Iterable[Key]:
+        """Control plane nodes, but not their heartbeats."""
+        documents = [one for one in (change.old, change.new) if one is not None]
+        if not any(map(_has_role, documents)):
+            return ()
+        return self._if_changed(change, _of_node)
+
+    def of_pod(self, _: Key, change: Change) -> Iterable[Key]:
+        """Static pods, when they fare differently."""
+        return self._if_changed(change, _of_pod)
+
+    def _if_changed(self, change: Change, facts: Callable[[Document], object]) -> Iterable[Key]:
+        same = (
+            change.old is not None
+            and change.new is not None
+            and facts(change.old) == facts(change.new)
+        )
+        return () if same else (self.kcp,)
+
+
+def _has_role(node: Document) -> bool:
+    return ROLE_LABEL in (node["metadata"].get("labels") or {})
+
+
+def _of_node(node: Document) -> object:
+    ready = [
+        one["status"]
+        for one in (node.get("status") or {}).get("conditions") or ()
+        if one["type"] == "Ready"
+    ]
+    return node["metadata"].get("labels"), (node.get("spec") or {}).get("taints"), ready
+
+
+def _of_pod(pod: Document) -> object:
+    status = pod.get("status") or {}
+    reported = [(one["type"], one["status"]) for one in status.get("conditions") or ()]
+    return status.get("phase"), reported, status.get("containerStatuses")
+
+
+def _up_to_date(plane: ControlPlane, machine: Machine) -> None:
+    outdated = plane.outdated.get(machine.metadata.name)
+    if outdated:
+        message = "\n".join(f"* {one}" for one in outdated.messages)
+        plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.NOT_UP_TO_DATE, message))
+        return
+    info = machine.status.node_info
+    running = info.kubelet_version if info is not None else ""
+    if running and running != machine.spec.version:
+        message = (
+            f"* Node.status.nodeInfo.kubeletVersion {running}, {machine.spec.version} required"
+        )
+        plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.UPDATING, message))
+        return
+    plane.set_on(machine, conditions.true(T.UP_TO_DATE, Reason.UP_TO_DATE))
+
+
+def _nothing_known(
+    plane: ControlPlane, reason: str, message: str, *, overwrite: bool = True
+) -> None:
+    """Everything is unknown; without `overwrite` only what was never known."""
+    reported = plane.kcp.status.conditions
+    if overwrite or not conditions.has(reported, T.ETCD_CLUSTER_HEALTHY):
+        plane.set(conditions.unknown(T.ETCD_CLUSTER_HEALTHY, reason, message))
+        if plane.is_etcd_managed:
+            for machine in plane.machines:
+                condition = conditions.unknown(T.ETCD_MEMBER_HEALTHY, reason, message)
+                plane.set_on(machine, condition)
+    if overwrite or not conditions.has(reported, T.CONTROL_PLANE_COMPONENTS_HEALTHY):
+        plane.set(conditions.unknown(T.CONTROL_PLANE_COMPONENTS_HEALTHY, reason, message))
+        for machine in plane.machines:
+            for type_ in (T.NODE_KUBEADM_LABELS_AND_TAINTS_SET, *components_of(plane).values()):
+                plane.set_on(machine, conditions.unknown(type_, reason, message))

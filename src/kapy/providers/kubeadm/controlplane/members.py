@@ -1,0 +1,210 @@
+"""Keeping etcd's membership and the Machines in step, and letting a Machine go.
+
+Every control plane Machine has a hook that keeps it, after its node was drained, until its etcd
+member is out of the cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation, Reason
+from kapy.api.names import ConditionType as T
+from kapy.api.times import moment
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.names import NODES
+from kapy.kube.version import parse_tolerant
+from kapy.providers.kubeadm.controlplane.components import components_of
+from kapy.providers.kubeadm.controlplane.etcd import member_named
+from kapy.providers.kubeadm.controlplane.etcd_access import (
+    LeadershipNotMoved,
+    move_leader,
+    remove_member,
+)
+from kapy.providers.kubeadm.controlplane.etcd_health import stays_healthy
+from kapy.providers.kubeadm.controlplane.scope import (
+    ControlPlane,
+    created,
+    has_node,
+    is_true,
+    node_name,
+)
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.sdk import DONE, InfraMachine, NotYet, Result, conditions
+
+_OURS_LAST_SINCE: Final = (1, 31)
+"""From this version on the kubelet needs the local API server: our hook must be the last."""
+
+
+class QuorumAtRisk(KapyError):
+    """A member should be removed, but etcd might lose its quorum."""
+
+
+class EtcdUnknown(NotYet):
+    """The members of etcd must be known for this step, and are not."""
+
+
+async def remove_strangers(tools: Tools, plane: ControlPlane) -> Result | None:
+    """Remove one etcd member that belongs to no Machine; then everything is looked at again."""
+    members = plane.etcd.members
+    healthy = conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY)
+    if not (plane.is_etcd_managed and plane.machines and members) or healthy:
+        return None
+    expected = {node_name(one) for one in plane.machines if has_node(one)}
+    strangers = sorted(
+        (one for one in members if one.name not in expected), key=lambda one: one.name
+    )
+    if not strangers or not all(map(has_node, plane.machines)):
+        return None  # a member without a Machine may be that of a Machine that is coming up
+    stranger = strangers[0]
+    name = stranger.name or "(Name not yet assigned)"
+    if stranger.name and not stays_healthy(plane, without=stranger.name):
+        raise QuorumAtRisk(
+            f"etcd member {name} does not have a corresponding Machine, it must be removed from"
+            " the cluster but this operation can lead to quorum loss. Please check the etcd status"
+        )
+    await remove_member(tools, plane, stranger, plane.nodes or ())
+    raise EtcdUnknown(f"etcd member {name} was removed; looking at etcd again")
+
+
+async def release_deleting(tools: Tools, plane: ControlPlane) -> Result | None:
+    """Let the Machine that goes first go: lead away from it, remove its member, drop the hook.
+
+    One at a time; everything else waits for it, and its changes wake us.
+    """
+    deleting = [one for one in plane.machines if one.deleting]
+    if not deleting:
+        return None
+    if any(Annotation.KCP_CLEANUP_HOOK not in one.metadata.annotations for one in deleting):
+        return DONE
+    machine = min(deleting, key=lambda one: (_deleted(one), one.metadata.name))
+    if _has_other_hooks(plane, machine) or not _waits_for_us(machine):
+        return DONE
+    if len(plane.machines) > 1:
+        if not _components_remain(plane, machine):
+            return DONE
+        if plane.is_etcd_managed and not await _leave_etcd(tools, plane, machine):
+            return DONE
+    await drop_hook(tools, machine)
+    return DONE
+
+
+async def lead_away(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
+    """See to it that another member leads etcd. Raises LeadershipNotMoved, EtcdUnknown."""
+    leader = plane.etcd.leader
+    if leader is None:
+        raise EtcdUnknown("unable to move etcd leadership, failed to detect etcd leader")
+    if not has_node(machine) or node_name(machine) != leader.name:
+        return
+    candidates = leader_candidates(plane, machine)
+    failures = []
+    for candidate in candidates:
+        try:
+            await move_leader(tools, plane, node_name(machine), node_name(candidate))
+            return
+        except KapyError as error:
+            failures.append(f"{candidate.metadata.name}: {error}")
+    if not candidates:
+        raise LeadershipNotMoved(
+            "unable to move etcd leadership, no candidate machines for etcd leadership found"
+        )
+    raise LeadershipNotMoved(f"failed to move etcd leadership: {'; '.join(failures)}")
+
+
+def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
+    """Who may lead, the most reliable first: healthy, up to date, then the newest."""
+    candidates = [
+        one
+        for one in plane.machines
+        if has_node(one) and not one.deleting and one.metadata.uid != leaving.metadata.uid
+    ]
+    preferences = (T.ETCD_MEMBER_HEALTHY, T.HEALTH_CHECK_SUCCEEDED, T.UP_TO_DATE)
+    return sorted(
+        candidates,
+        key=lambda one: (
+            *(not is_true(one, type_) for type_ in preferences),
+            -created(one).timestamp(),
+        ),
+    )
+
+
+async def drop_hook(tools: Tools, machine: Machine) -> None:
+    """Take our hook from a Machine."""
+    if Annotation.KCP_CLEANUP_HOOK not in machine.metadata.annotations:
+        return
+    patch = {"metadata": {"annotations": {Annotation.KCP_CLEANUP_HOOK: None}}}
+    try:
+        await tools.runtime.client.patch(Machine.RESOURCE, machine.key, patch)
+    except NotFound:
+        return
+    del machine.metadata.annotations[Annotation.KCP_CLEANUP_HOOK]
+
+
+async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
+    """Whether the Machine's member is out of etcd (or never was in)."""
+    if plane.nodes is None or not plane.etcd.members:
+        raise EtcdUnknown("unable to remove pre-terminate hook, etcd member list is empty")
+    name = _member_name(tools, plane, machine)
+    if not name:
+        return True
+    if not stays_healthy(plane, without=name):
+        return False
+    await lead_away(tools, plane, machine)
+    member = member_named(plane.etcd.members, name)
+    if member is not None:
+        await remove_member(tools, plane, member, plane.nodes)
+    return True
+
+
+def _member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
+    """The name of the Machine's member, "" when it cannot be told.
+
+    It is the node's name; a node that the Machine does not know yet is found by its provider ID.
+    """
+    if has_node(machine):
+        return node_name(machine)
+    provider_id: str | None = machine.spec.provider_id
+    infrastructure = plane.infrastructure.get(machine.metadata.name)
+    if not provider_id and infrastructure is not None:
+        provider_id = InfraMachine(infrastructure).provider_id
+    if not provider_id:
+        return ""
+    nodes = tools.remote.informer(plane.cluster.key, NODES).list()
+    found = [one for one in nodes if (one.get("spec") or {}).get("providerID") == provider_id]
+    return str(found[0]["metadata"]["name"]) if len(found) == 1 else ""
+
+
+def _components_remain(plane: ControlPlane, without: Machine) -> bool:
+    """Whether one full set of components stays healthy without the Machine."""
+    types = components_of(plane).values()
+    return any(
+        all(is_true(one, type_) for type_ in types)
+        for one in plane.machines
+        if one.metadata.uid != without.metadata.uid
+    )
+
+
+def _has_other_hooks(plane: ControlPlane, machine: Machine) -> bool:
+    version = parse_tolerant(plane.kcp.spec.version)
+    if (version.major, version.minor) < _OURS_LAST_SINCE:
+        return False
+    return any(
+        name.startswith(Annotation.PRE_TERMINATE_HOOK_PREFIX)
+        and name != Annotation.KCP_CLEANUP_HOOK
+        for name in machine.metadata.annotations
+    )
+
+
+def _waits_for_us(machine: Machine) -> bool:
+    condition = conditions.get(machine.status.conditions, T.DELETING)
+    return (
+        condition is not None
+        and condition.status == conditions.TRUE
+        and condition.reason == Reason.WAITING_FOR_PRE_TERMINATE_HOOK
+    )
+
+
+def _deleted(machine: Machine) -> float:
+    since = machine.metadata.deletion_timestamp
+    return moment(since).timestamp() if since is not None else 0.0

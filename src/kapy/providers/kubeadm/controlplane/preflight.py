@@ -1,0 +1,107 @@
+"""Whether the control plane is stable enough to add or remove a Machine.
+
+One thing at a time: the previous step must be complete, and everything healthy, before the next
+one. What keeps it waiting is watched, so nobody has to ask again on a timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType as T
+from kapy.providers.kubeadm.controlplane.components import components_of
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, Preflight, has_node
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.sdk import conditions
+
+UPGRADE_STEP = "topology.internal.cluster.x-k8s.io/upgrade-step"
+
+
+def is_stable(
+    tools: Tools, plane: ControlPlane, *, scale_up: bool, leaving: Machine | None = None
+) -> bool:
+    """Whether the next step may be taken; the findings go to `plane.preflight`.
+
+    leaving: a Machine whose own health does not matter, because it goes.
+    """
+    found = plane.preflight = Preflight()
+    if not plane.machines:
+        return True
+    found.topology_version = _pending_topology_version(plane)
+    if found.topology_version:
+        return False
+    certificates = conditions.is_true(plane.kcp.status.conditions, T.CERTIFICATES_AVAILABLE)
+    if scale_up and not certificates:
+        found.certificate_missing = True
+        return False
+    if any(one.deleting for one in plane.machines):
+        found.deleting_machine = True
+        return False
+    failures = list(_failures(plane, leaving))
+    if failures:
+        _tell(tools, plane, failures)
+        return False
+    tools.memory.told.pop(plane.kcp.key, None)
+    return True
+
+
+def _pending_topology_version(plane: ControlPlane) -> str:
+    """The version that the Cluster's topology is about to hand down, "" when there is none."""
+    topology = plane.cluster.spec.topology
+    if topology is None:
+        return ""
+    version, step = plane.kcp.spec.version, plane.cluster.metadata.annotations.get(UPGRADE_STEP)
+    if version in (topology.version, step):
+        return ""
+    return step or topology.version
+
+
+def _failures(plane: ControlPlane, leaving: Machine | None) -> Iterator[str]:
+    found = plane.preflight
+    for machine in plane.machines:
+        if leaving is not None and machine.metadata.uid == leaving.metadata.uid:
+            continue
+        name = machine.metadata.name
+        if not has_node(machine):
+            found.components_not_healthy = True
+            found.etcd_not_healthy = found.etcd_not_healthy or plane.is_etcd_managed
+            yield (
+                f"Machine {name} does not have a corresponding Node yet"
+                " (Machine.status.nodeRef not set)"
+            )
+            continue
+        for type_ in components_of(plane).values():
+            failure = _failure(machine, type_)
+            if failure:
+                found.components_not_healthy = True
+                yield failure
+        failure = _failure(machine, T.ETCD_MEMBER_HEALTHY) if plane.is_etcd_managed else ""
+        if failure:
+            found.etcd_not_healthy = True
+            yield failure
+
+
+def _failure(machine: Machine, type_: str) -> str:
+    condition = conditions.get(machine.status.conditions, type_)
+    name = machine.metadata.name
+    if condition is None:
+        return f"Machine {name} does not have {type_} condition"
+    if condition.status == conditions.TRUE:
+        return ""
+    status = condition.status.lower()
+    return f"Machine {name} reports {type_} condition is {status} ({condition.message})"
+
+
+def _tell(tools: Tools, plane: ControlPlane, failures: list[str]) -> None:
+    """An event about each new finding; the same finding is not worth another."""
+    unique = list(dict.fromkeys(failures))
+    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+    if tools.memory.told.get(plane.kcp.key) == text:
+        return
+    tools.memory.told[plane.kcp.key] = text
+    tools.recorder.warning(
+        plane.kcp,
+        "ControlPlaneUnhealthy",
+        f"Waiting for control plane to pass preflight checks to continue reconciliation: {text}",
+    )

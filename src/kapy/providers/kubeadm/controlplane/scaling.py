@@ -1,0 +1,139 @@
+"""Adding and removing Machines, and replacing outdated ones, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType as T
+from kapy.kube.errors import KapyError, NotFound
+from kapy.providers.kubeadm.controlplane.components import components_of
+from kapy.providers.kubeadm.controlplane.creation import create_machine, failure_domains
+from kapy.providers.kubeadm.controlplane.members import lead_away
+from kapy.providers.kubeadm.controlplane.preflight import is_stable
+from kapy.providers.kubeadm.controlplane.scope import (
+    ControlPlane,
+    is_false,
+    is_marked_for_deletion,
+    oldest,
+)
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.providers.kubeadm.controlplane.upgrade import prepare_workload
+from kapy.sdk import DONE, Result, pick_most
+
+
+async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
+    """The next step towards the wanted Machines; None when they are all there and as wanted."""
+    if plane.needing_rollout:
+        await prepare_workload(tools, plane)
+        if len(plane.machines) < plane.desired_replicas + max_surge(plane):
+            await _up(tools, plane)
+        else:
+            await _down(tools, plane, plane.needing_rollout)
+        return DONE
+    current, desired = len(plane.machines), plane.desired_replicas
+    if current < desired:
+        await (_up(tools, plane) if current else _initialize(tools, plane))
+        return DONE
+    if current > desired:
+        await _down(tools, plane, [])
+        return DONE
+    return None
+
+
+def max_surge(plane: ControlPlane) -> int:
+    """How many Machines more than wanted there may be in a rollout: 1 or 0."""
+    strategy = plane.kcp.spec.rollout.strategy
+    surge = strategy.rolling_update.max_surge if strategy is not None else None
+    return 1 if surge is None else int(surge)
+
+
+def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine | None:
+    """The Machine that goes next.
+
+    First those that a person chose (outdated ones before others), then outdated ones with broken
+    components, then outdated ones, then any; of these the oldest in the failure domain with the
+    most Machines, and before all in a domain that is none any more.
+    """
+    eligible = (
+        [one for one in outdated if is_marked_for_deletion(one)]
+        or [one for one in plane.machines if is_marked_for_deletion(one)]
+        or [one for one in outdated if _is_broken(plane, one)]
+        or list(outdated)
+        or plane.machines
+    )
+    domains = failure_domains(plane)
+    homeless = oldest(one for one in eligible if one.spec.failure_domain not in domains)
+    if homeless is not None:
+        domain = homeless.spec.failure_domain
+    else:
+        domain = pick_most(
+            domains,
+            [one.spec.failure_domain for one in plane.machines],
+            [one.spec.failure_domain for one in eligible],
+        )
+    return oldest(one for one in eligible if one.spec.failure_domain == domain)
+
+
+async def _initialize(tools: Tools, plane: ControlPlane) -> None:
+    try:
+        await create_machine(tools, plane, join=False)
+    except KapyError as error:
+        _warn(
+            tools,
+            plane,
+            "FailedInitialization",
+            "Failed to create initial control plane Machine for cluster"
+            f" {plane.cluster.key} control plane: {error}",
+        )
+        raise
+
+
+async def _up(tools: Tools, plane: ControlPlane) -> None:
+    if not is_stable(tools, plane, scale_up=True):
+        return
+    try:
+        await create_machine(tools, plane, join=True)
+    except KapyError as error:
+        _warn(
+            tools,
+            plane,
+            "FailedScaleUp",
+            "Failed to create additional control plane Machine for cluster"
+            f" {plane.cluster.key}: {error}",
+        )
+        raise
+
+
+async def _down(tools: Tools, plane: ControlPlane, outdated: Sequence[Machine]) -> None:
+    machine = leaving_machine(plane, outdated)
+    assert machine is not None  # somebody is too many, so somebody is there
+    if not is_stable(tools, plane, scale_up=False, leaving=machine):
+        return
+    if plane.is_etcd_managed:
+        # Its etcd member is removed later, when its node is drained.
+        await lead_away(tools, plane, machine)
+    try:
+        await tools.runtime.client.delete(Machine.RESOURCE, machine.key, uid=machine.metadata.uid)
+    except NotFound:
+        return
+    except KapyError as error:
+        _warn(
+            tools,
+            plane,
+            "FailedScaleDown",
+            f"Failed to delete control plane Machine {machine.metadata.name} for cluster"
+            f" {plane.cluster.key} control plane: {error}",
+        )
+        raise
+
+
+def _is_broken(plane: ControlPlane, machine: Machine) -> bool:
+    types = [*components_of(plane).values()]
+    if plane.is_etcd_managed:
+        types.append(T.ETCD_MEMBER_HEALTHY)
+    return any(is_false(machine, type_) for type_ in types)
+
+
+def _warn(tools: Tools, plane: ControlPlane, reason: str, message: str) -> None:
+    tools.recorder.warning(plane.kcp, reason, message)

@@ -1,0 +1,151 @@
+"""What one reconcile of a KubeadmControlPlane works on, and what it finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import moment
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.desired import is_etcd_managed
+from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
+from kapy.providers.kubeadm.controlplane.uptodate import Outdated
+from kapy.sdk import DONE, Draft, Result, conditions
+
+
+@dataclass(slots=True)
+class EtcdState:
+    """What etcd said of itself. members is None when nobody could be asked."""
+
+    members: Sequence[Member] | None = None
+    alarms: Sequence[Alarm] = ()
+    leader: Member | None = None
+    matches_machines: bool = False
+
+
+@dataclass(slots=True)
+class Preflight:
+    """What keeps the control plane from adding or removing a Machine right now."""
+
+    topology_version: str = ""
+    deleting_machine: bool = False
+    certificate_missing: bool = False
+    components_not_healthy: bool = False
+    etcd_not_healthy: bool = False
+
+
+@dataclass(slots=True)
+class ControlPlane:
+    """A KubeadmControlPlane with its Cluster and the Machines that it owns (by name).
+
+    configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
+    Machines, by name; None while they could not be read. wake: when time alone changes something.
+    """
+
+    draft: Draft[KubeadmControlPlane]
+    cluster: Cluster
+    now: datetime
+    drafts: list[Draft[Machine]] = field(default_factory=list)
+    configs: dict[str, KubeadmConfig] = field(default_factory=dict)
+    infrastructure: dict[str, Document] = field(default_factory=dict)
+    outdated: dict[str, Outdated] = field(default_factory=dict)
+    template_is_absent: bool = False
+    nodes: dict[str, Document] | None = None
+    etcd: EtcdState = field(default_factory=EtcdState)
+    preflight: Preflight = field(default_factory=Preflight)
+    wake: Result = DONE
+    deleting_reason: str = ""
+    deleting_message: str = ""
+
+    @property
+    def kcp(self) -> KubeadmControlPlane:
+        return self.draft.object
+
+    @property
+    def machines(self) -> list[Machine]:
+        return [draft.object for draft in self.drafts]
+
+    @property
+    def is_etcd_managed(self) -> bool:
+        """Whether etcd runs on the Machines."""
+        return is_etcd_managed(self.kcp)
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether `kubeadm init` succeeded once."""
+        return bool(self.kcp.status.initialization.control_plane_initialized)
+
+    @property
+    def desired_replicas(self) -> int:
+        replicas = self.kcp.spec.replicas
+        return 1 if replicas is None else replicas
+
+    @property
+    def needing_rollout(self) -> list[Machine]:
+        """Machines to be replaced (those that go anyway do not count)."""
+        return [one for one in self.machines if self.is_outdated(one) and not one.deleting]
+
+    def is_outdated(self, machine: Machine) -> bool:
+        """Whether the Machine is not what would be made now."""
+        return bool(self.outdated.get(machine.metadata.name))
+
+    def wake_by(self, result: Result) -> None:
+        """Come again then at the latest."""
+        self.wake = self.wake.sooner(result)
+
+    def set(self, condition: Condition) -> None:
+        """Write a condition to the KubeadmControlPlane."""
+        conditions.set_condition(self.kcp, condition, self.now)
+
+    def set_on(self, machine: Machine, condition: Condition) -> None:
+        """Write a condition to a Machine."""
+        conditions.set_condition(machine, condition, self.now)
+
+
+def has_node(machine: Machine) -> bool:
+    """Whether the Machine's Node is known."""
+    return machine.status.node_ref is not None
+
+
+def node_name(machine: Machine) -> str:
+    """The name of the Machine's Node, "" while it is not known."""
+    return machine.status.node_ref.name if machine.status.node_ref is not None else ""
+
+
+def is_true(machine: Machine, type_: str) -> bool:
+    """Whether a Machine reports a condition as True."""
+    return conditions.is_true(machine.status.conditions, type_)
+
+
+def is_false(machine: Machine, type_: str) -> bool:
+    """Whether a Machine reports a condition as False."""
+    return conditions.is_false(machine.status.conditions, type_)
+
+
+def is_marked_for_deletion(machine: Machine) -> bool:
+    """Whether a person asked that this Machine goes first."""
+    return Annotation.DELETE_MACHINE in machine.metadata.annotations
+
+
+def created(machine: Machine) -> datetime:
+    """When the Machine was made."""
+    return moment(machine.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
+
+
+def oldest(machines: Iterable[Machine]) -> Machine | None:
+    """The Machine that was made first (names break ties)."""
+    return min(machines, key=lambda one: (created(one), one.metadata.name), default=None)
+
+
+def listed(names: Iterable[str]) -> str:
+    """At most three names in alphabetical order, and how many more there are."""
+    ordered = sorted(names)
+    text = ", ".join(ordered[:3])
+    return f"{text}, ... ({len(ordered) - 3} more)" if len(ordered) > 3 else text

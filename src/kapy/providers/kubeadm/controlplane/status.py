@@ -1,0 +1,189 @@
+"""The status of a KubeadmControlPlane, from what one reconcile found out. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.embedded import StatusVersion
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType as T
+from kapy.api.names import Label, Reason
+from kapy.kube.version import InvalidVersion, parse_tolerant
+from kapy.providers.kubeadm.controlplane.availability import available
+from kapy.providers.kubeadm.controlplane.scope import (
+    ControlPlane,
+    Preflight,
+    created,
+    is_false,
+    is_true,
+    listed,
+)
+from kapy.providers.kubeadm.controlplane.stale import stale_machines
+from kapy.sdk import conditions
+
+_YOUNG: Final = timedelta(seconds=10)
+
+
+def set_status(plane: ControlPlane) -> None:
+    """Write all that follows from what is known; called once, at the end."""
+    status, machines = plane.kcp.status, plane.machines
+    name = plane.cluster.metadata.name
+    status.selector = f"{Label.CLUSTER_NAME}={name},{Label.CONTROL_PLANE}"
+    status.versions = versions_of(machines)
+    if status.versions:
+        status.version = status.versions[0].version
+    status.replicas = len(machines)
+    status.ready_replicas = sum(is_true(one, T.READY) for one in machines)
+    status.available_replicas = sum(is_true(one, T.AVAILABLE) for one in machines)
+    status.up_to_date_replicas = sum(is_true(one, T.UP_TO_DATE) for one in machines)
+    _initialized(plane)
+    _rolling_out(plane)
+    _scaling_up(plane)
+    _scaling_down(plane)
+    _machines_ready(plane)
+    _machines_up_to_date(plane)
+    _remediating(plane)
+    _deleting(plane)
+    plane.set(available(plane))
+
+
+def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:
+    """The versions that Machines have, the oldest first, with how many have each."""
+    counted = Counter(one.spec.version for one in machines if _is_version(one.spec.version))
+    ordered = sorted(counted, key=lambda text: (parse_tolerant(text), text))
+    return [StatusVersion(version=version, replicas=counted[version]) for version in ordered]
+
+
+def _is_version(text: str) -> bool:
+    try:
+        parse_tolerant(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def _initialized(plane: ControlPlane) -> None:
+    if plane.is_initialized:
+        plane.set(conditions.true(T.INITIALIZED, Reason.INITIALIZED))
+    else:
+        plane.set(conditions.false(T.INITIALIZED, Reason.NOT_INITIALIZED))
+
+
+def _rolling_out(plane: ControlPlane) -> None:
+    rolling = [one for one in plane.machines if is_false(one, T.UP_TO_DATE)]
+    if not rolling:
+        plane.set(conditions.false(T.ROLLING_OUT, Reason.NOT_ROLLING_OUT))
+        return
+    said = {
+        line
+        for machine in rolling
+        for line in conditions.message_of(machine.status.conditions, T.UP_TO_DATE).split("\n")
+        if line
+    }
+    lines = [f"Rolling out {len(rolling)} not up-to-date replicas"]
+    lines += sorted(said, key=lambda line: (not line.startswith("* Version"), line))
+    plane.set(conditions.true(T.ROLLING_OUT, Reason.ROLLING_OUT, "\n".join(lines)))
+
+
+def _scaling_up(plane: ControlPlane) -> None:
+    current, desired = len(plane.machines), _wanted(plane)
+    kind = plane.kcp.spec.machine_template.spec.infrastructure_ref.kind
+    absent = f"{kind} does not exist" if plane.template_is_absent else ""
+    if current >= desired:
+        message = f"Scaling up would be blocked because {absent}" if absent else ""
+        plane.set(conditions.false(T.SCALING_UP, Reason.NOT_SCALING_UP, message))
+        return
+    blockers = _blockers(plane.preflight) + ([f"* {absent}"] if absent else [])
+    message = _blocked(f"Scaling up from {current} to {desired} replicas", blockers)
+    plane.set(conditions.true(T.SCALING_UP, Reason.SCALING_UP, message))
+
+
+def _scaling_down(plane: ControlPlane) -> None:
+    current, desired = len(plane.machines), _wanted(plane)
+    if current <= desired:
+        plane.set(conditions.false(T.SCALING_DOWN, Reason.NOT_SCALING_DOWN))
+        return
+    stale = stale_machines(plane.machines, plane.now)
+    blockers = _blockers(plane.preflight) + ([f"* {stale}"] if stale else [])
+    message = _blocked(f"Scaling down from {current} to {desired} replicas", blockers)
+    plane.set(conditions.true(T.SCALING_DOWN, Reason.SCALING_DOWN, message))
+
+
+def _wanted(plane: ControlPlane) -> int:
+    return 0 if plane.kcp.deleting else plane.desired_replicas
+
+
+def _blocked(message: str, blockers: list[str]) -> str:
+    return f"{message} is blocked because:\n" + "\n".join(blockers) if blockers else message
+
+
+def _blockers(preflight: Preflight) -> list[str]:
+    blockers = []
+    if preflight.topology_version:
+        blockers.append(
+            f"* waiting for a version upgrade to {preflight.topology_version} to be propagated"
+        )
+    if preflight.deleting_machine:
+        blockers.append("* waiting for a control plane Machine to complete deletion")
+    if preflight.certificate_missing:
+        blockers.append("* cluster certificates are missing or unknown")
+    if preflight.components_not_healthy:
+        blockers.append("* waiting for control plane components to become healthy")
+    if preflight.etcd_not_healthy:
+        blockers.append("* waiting for etcd cluster to become healthy")
+    return blockers
+
+
+def _machines_ready(plane: ControlPlane) -> None:
+    if not plane.machines:
+        plane.set(conditions.true(T.MACHINES_READY, Reason.NO_REPLICAS))
+        return
+    merge = conditions.Merge(
+        reason=conditions.reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY)
+    )
+    target = T.MACHINES_READY
+    plane.set(conditions.aggregate(plane.machines, T.READY, target=target, merge=merge))
+
+
+def _machines_up_to_date(plane: ControlPlane) -> None:
+    """A Machine that was just made does not count before it reports: that would flicker."""
+    machines = [
+        one
+        for one in plane.machines
+        if conditions.has(one.status.conditions, T.UP_TO_DATE) or plane.now - created(one) > _YOUNG
+    ]
+    if not machines:
+        plane.set(conditions.true(T.MACHINES_UP_TO_DATE, Reason.NO_REPLICAS))
+        return
+    merge = conditions.Merge(
+        reason=conditions.reasons(
+            Reason.NOT_UP_TO_DATE, Reason.UP_TO_DATE_UNKNOWN, Reason.UP_TO_DATE
+        )
+    )
+    target = T.MACHINES_UP_TO_DATE
+    plane.set(conditions.aggregate(machines, T.UP_TO_DATE, target=target, merge=merge))
+
+
+def _remediating(plane: ControlPlane) -> None:
+    unhealthy = [
+        one.metadata.name for one in plane.machines if is_false(one, T.HEALTH_CHECK_SUCCEEDED)
+    ]
+    message = ""
+    if unhealthy:
+        noun, verb = ("Machine", "is") if len(unhealthy) == 1 else ("Machines", "are")
+        message = (
+            f"{noun} {listed(unhealthy)} {verb} not healthy (not to be remediated by"
+            " KubeadmControlPlane)"
+        )
+    plane.set(conditions.false(T.REMEDIATING, Reason.NOT_REMEDIATING, message))
+
+
+def _deleting(plane: ControlPlane) -> None:
+    if not plane.kcp.deleting:
+        plane.set(conditions.false(T.DELETING, Reason.NOT_DELETING))
+        return
+    reason = plane.deleting_reason or Reason.INTERNAL_ERROR
+    plane.set(conditions.true(T.DELETING, reason, plane.deleting_message))

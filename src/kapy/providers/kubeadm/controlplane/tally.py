@@ -1,0 +1,74 @@
+"""What a few conditions of the Machines come to for the control plane. Pure.
+
+Much like an aggregate condition, but it names only what is wrong or unknown, and says it once for
+a Machine whose components all say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.names import Reason
+from kapy.providers.kubeadm.controlplane.scope import listed
+from kapy.sdk import conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is summed up: `types` of the Machines, as `target`; `what` they are about."""
+
+    target: str
+    types: tuple[str, ...]
+    what: str
+
+
+def tally(machines: Sequence[Machine], of: Tally, errors: Sequence[str]) -> Condition:
+    """The condition of the control plane; `errors` are about it as a whole."""
+    said: dict[str, list[str]] = {}
+    bad = unknown = good = False
+    for machine in machines:
+        found = _reports(machine, of.types)
+        # Without a provider ID the infrastructure is not there: nothing can be known yet.
+        young = not machine.spec.provider_id
+        bad = bad or any(one.status == conditions.FALSE for one in found)
+        good = good or any(_is_no_issue(one, young=young) for one in found)
+        lines = [_line(one) for one in found if not _is_no_issue(one, young=young)]
+        unknown = unknown or any(one.status == conditions.UNKNOWN and not young for one in found)
+        if lines:
+            if len(found) > 1 and len({one.message for one in found}) == 1:
+                lines = [f"  * Control plane components: {found[0].message}"]
+            said.setdefault("\n".join(lines), []).append(machine.metadata.name)
+    message = "\n".join([*_by_machines(said), *(f"* {error}" for error in errors)])
+    if bad or errors:
+        return conditions.false(of.target, Reason.NOT_HEALTHY, message)
+    if unknown:
+        return conditions.unknown(of.target, Reason.HEALTH_UNKNOWN, message)
+    if good:
+        return conditions.true(of.target, Reason.HEALTHY)
+    message = f"No Machines reporting {of.what} status"
+    return conditions.unknown(of.target, Reason.HEALTH_UNKNOWN, message)
+
+
+def _reports(machine: Machine, types: Sequence[str]) -> list[Condition]:
+    found = (conditions.get(machine.status.conditions, type_) for type_ in types)
+    return [one for one in found if one is not None]
+
+
+def _is_no_issue(condition: Condition, *, young: bool) -> bool:
+    return condition.status == conditions.TRUE or (young and condition.status == conditions.UNKNOWN)
+
+
+def _line(condition: Condition) -> str:
+    return f"  * {condition.type}: {condition.message or f'condition is {condition.status}'}"
+
+
+def _by_machines(said: dict[str, list[str]]) -> list[str]:
+    """Each message with the Machines that say it, those that most of them say first."""
+    ranked = sorted(said.items(), key=lambda item: (-len(item[1]), ",".join(item[1])))
+    return [
+        f"* {'Machine' if len(names) == 1 else 'Machines'} {listed(names)}:\n{message}"
+        for message, names in ranked
+    ]

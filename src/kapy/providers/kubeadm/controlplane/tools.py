@@ -1,0 +1,57 @@
+"""What every reconcile of a KubeadmControlPlane is given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from kapy.kube import Key
+from kapy.providers.kubeadm.controlplane.applied import Applied
+from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
+from kapy.providers.kubeadm.keychain import Keychain
+from kapy.remote.connections import Connections, Kubeconfig
+from kapy.sdk import Controller, External, Recorder, Runtime
+
+CONDITIONS_GRACE: Final = timedelta(minutes=5)
+"""How long what was last known is shown after a connection was lost."""
+
+BY_CLUSTER: Final = "machines-by-cluster"
+"""Index of Machines by the key of their cluster."""
+
+CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
+"""When the serving certificate of the API server on a node ends: kubeconfig, node name."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What this process remembers, only to ask less; losing it costs requests.
+
+    upgraded, addons: (uid, generation) of control planes whose workload cluster was brought up to
+    date. renewals: resourceVersion of a kubeconfig Secret and when it is to be renewed. access:
+    resourceVersion and what the Secret says. told: the last preflight event of a control plane.
+    """
+
+    upgraded: set[tuple[str, int]] = field(default_factory=set)
+    addons: set[tuple[str, int]] = field(default_factory=set)
+    renewals: dict[Key, tuple[str, datetime]] = field(default_factory=dict)
+    access: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
+    told: dict[Key, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Tools:
+    """Runtime, connections and what else reaches the outside."""
+
+    runtime: Runtime
+    remote: Connections
+    keychain: Keychain
+    external: External
+    etcd_dial: EtcdDial
+    recorder: Recorder
+    certificate_expiry: CertificateExpiry | None
+    applied: Applied
+    grace: timedelta = CONDITIONS_GRACE
+    memory: Memory = field(default_factory=Memory)
+    controller: Controller | None = None
