@@ -8,6 +8,11 @@ from contextlib import contextmanager
 from kapy.engine.events import Recorder
 from kapy.engine.failure import is_ordinary, is_ours, told
 from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+
+class ProviderMistake(KapyError):
+    """A provider's answer breaks its contract; the message says which rule."""
 
 
 @contextmanager

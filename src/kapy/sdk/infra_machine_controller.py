@@ -25,6 +25,7 @@ from kapy.conditions import false, is_true, set_condition, true
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -32,7 +33,7 @@ from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import Provisioned, Released, Waiting
 from kapy.sdk.bootstrap_data import BootstrapData
-from kapy.sdk.failures import tell_failures
+from kapy.sdk.failures import ProviderMistake, tell_failures
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.lens import InfraMachineLens, lens_on
@@ -117,18 +118,33 @@ class InfraMachines(Generic[T]):
     ) -> Result:
         reason = _not_yet(machine, cluster)
         if reason:
-            conditions = self._provider.before_start(order, reason)
-            self._report(draft, conditions, false(ConditionType.READY, reason))
+            self._not_started(draft, order, reason)
             return DONE  # Machine, Cluster and Secret are watched
-        data = await self._bootstrap.read(_bootstrap_data(machine))
+        try:
+            data = await self._bootstrap.read(_bootstrap_data(machine))
+        except NotYet:
+            self._not_started(draft, order, Reason.WAITING_FOR_BOOTSTRAP_DATA)
+            await self._save(draft, cluster)
+            raise
         with tell_failures(self._events, draft.before, "FailedConverge"):
             answer = await self._provider.converge(replace(order, bootstrap_data=data))
-        if isinstance(answer, Waiting):
-            return self._waiting(draft, answer, Reason.NOT_READY)
-        return await self._provisioned(draft, answer)
+            if isinstance(answer, Waiting):
+                return self._waiting(draft, answer, Reason.NOT_READY)
+            return await self._provisioned(draft, answer)
+
+    def _not_started(
+        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], reason: str
+    ) -> None:
+        conditions = self._provider.before_start(order, reason)
+        self._report(draft, conditions, false(ConditionType.READY, reason))
 
     async def _provisioned(self, draft: Draft[InfraMachineLens], answer: Provisioned) -> Result:
-        if draft.object.spec.provider_id != answer.provider_id:
+        known = draft.object.spec.provider_id
+        if known and known != answer.provider_id:
+            raise ProviderMistake(
+                f"the provider ID must not change: it is {known}, answered was {answer.provider_id}"
+            )
+        if not known:
             draft.object.spec.provider_id = answer.provider_id
             # The identity first: a machine that is provisioned always has one. It also counts up
             # the generation that the conditions then have seen.

@@ -1,0 +1,127 @@
+"""What the SDK promises a provider of cluster infrastructure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from kapy.api.cluster import Cluster
+from kapy.conditions import false
+from kapy.kube import Document
+from kapy.sdk import (
+    ClusterOrder,
+    ClusterProvisioned,
+    Endpoint,
+    InfraClusterProvider,
+    Waiting,
+    add_infra_cluster,
+)
+from kapy.testing.conformance import check_infra_cluster
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.paper_cloud import CLUSTER, PAPER_CLUSTERS, PaperLand
+
+FINALIZER = "paper.example.dev/cluster"
+
+
+@dataclass
+class Scene:
+    bench: ProviderBench
+    land: PaperLand
+
+    async def infra(self) -> Document:
+        found = await self.bench.get(PAPER_CLUSTERS, "blue")
+        assert found is not None
+        return found
+
+
+@pytest_asyncio.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with provider_bench([PAPER_CLUSTERS]) as bench:
+        land = PaperLand()
+        add_infra_cluster(bench.runtime, PAPER_CLUSTERS, land, finalizer=FINALIZER)
+        async with bench.running():
+            yield Scene(bench, land)
+
+
+def named(name: str, **spec: Document) -> Document:
+    return {**CLUSTER, "metadata": {"name": name}, "spec": spec}
+
+
+class Moving(PaperLand):
+    """Answers another endpoint each time, which the SDK must not write."""
+
+    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
+        self.clusters.add(f"{order.key.name}{len(self.clusters)}")
+        return ClusterProvisioned(endpoint=Endpoint(f"host-{len(self.clusters)}", 6443))
+
+
+class Never(PaperLand):
+    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
+        return Waiting(because="no land", conditions=(false("LandFound", "NoLand", "all taken"),))
+
+
+@pytest.mark.parametrize("provider", [PaperLand, Moving])
+async def test_a_good_provider_conforms(provider: type[InfraClusterProvider[Document]]) -> None:
+    await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, provider)
+
+
+async def test_a_bad_provider_is_told_which_rule() -> None:
+    with pytest.raises(AssertionError, match="initialization completed: never reported"):
+        await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, Never)
+
+
+async def test_a_cluster_gets_its_endpoint(scene: Scene) -> None:
+    await scene.bench.cluster("blue", named("blue"))
+    await asyncio.sleep(1)
+    infra = await scene.infra()
+    assert infra["spec"] == {"controlPlaneEndpoint": {"host": "blue.paper", "port": 6443}}
+    assert infra["status"]["initialization"] == {"provisioned": True}
+    assert [one["type"] for one in infra["status"]["conditions"]] == ["Paused"]
+    assert infra["metadata"]["finalizers"] == [FINALIZER]
+
+
+async def test_an_endpoint_that_the_user_chose_stays(scene: Scene) -> None:
+    chosen = {"host": "10.1.2.3", "port": 8443}
+    await scene.bench.cluster("blue", named("blue", controlPlaneEndpoint=chosen))
+    await asyncio.sleep(1)
+    assert (await scene.infra())["spec"] == {"controlPlaneEndpoint": chosen}
+
+
+async def test_what_is_managed_from_outside_is_left_alone(scene: Scene) -> None:
+    infra = named("blue")
+    infra["metadata"]["annotations"] = {"cluster.x-k8s.io/managed-by": "terraform"}
+    await scene.bench.cluster("blue", infra)
+    await asyncio.sleep(1)
+    assert not scene.land.clusters
+    assert "finalizers" not in (await scene.infra())["metadata"]
+
+
+async def test_a_paused_cluster_is_left_alone_until_it_is_resumed(scene: Scene) -> None:
+    infra = named("blue")
+    infra["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
+    await scene.bench.cluster("blue", infra)
+    await asyncio.sleep(1)
+    assert not scene.land.clusters
+    told = {one["type"]: one["message"] for one in (await scene.infra())["status"]["conditions"]}
+    assert told == {"Paused": "PaperCluster has the cluster.x-k8s.io/paused annotation"}
+    resume: Document = {"metadata": {"annotations": None}}
+    await scene.bench.client.patch(PAPER_CLUSTERS, key("blue"), resume)
+    await asyncio.sleep(1)
+    assert scene.land.clusters == {"blue"}
+
+
+async def test_deletion_releases_what_was_made(scene: Scene) -> None:
+    await scene.bench.cluster("blue", named("blue"))
+    await asyncio.sleep(1)
+    await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": True}})
+    await asyncio.sleep(1)
+    await scene.bench.client.delete(PAPER_CLUSTERS, key("blue"))
+    await asyncio.sleep(5)
+    assert scene.land.clusters == {"blue"}
+    await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
+    await scene.bench.until_gone(PAPER_CLUSTERS, "blue")
+    assert not scene.land.clusters

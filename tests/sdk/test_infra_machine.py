@@ -1,0 +1,235 @@
+"""What the SDK promises a provider of machines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.conditions import false, true
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.names import EVENTS, SECRETS
+from kapy.sdk import (
+    InfraMachineProvider,
+    MachineOrder,
+    Provisioned,
+    Released,
+    Waiting,
+    add_infra_machine,
+)
+from kapy.testing.conformance import check_infra_machine
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.paper_cloud import MACHINE, PaperCloud, PaperMachine
+
+FINALIZER = "paper.example.dev/machine"
+RESOURCE = PaperMachine.RESOURCE
+
+
+@dataclass
+class Scene:
+    bench: ProviderBench
+    cloud: PaperCloud
+
+    async def machine(self, name: str = "worker-0") -> Document:
+        found = await self.bench.get(RESOURCE, name)
+        assert found is not None
+        return found
+
+
+@pytest_asyncio.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with provider_bench([RESOURCE]) as bench:
+        cloud = PaperCloud()
+        add_infra_machine(bench.runtime, PaperMachine, cloud, finalizer=FINALIZER)
+        async with bench.running():
+            yield Scene(bench, cloud)
+
+
+def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
+    return {
+        one["type"]: (one["status"], one["reason"], one["message"])
+        for one in document.get("status", {}).get("conditions", [])
+    }
+
+
+def is_ready(document: Document) -> bool:
+    return conditions(document).get("Ready", ("", "", ""))[0] == "True"
+
+
+class Forgetful(PaperCloud):
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        answer = await super().converge(order)
+        if isinstance(answer, Provisioned):
+            return Provisioned(provider_id=f"paper://{self.looks[order.key.name]}")
+        return answer
+
+
+class Sticky(PaperCloud):
+    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
+        return Waiting(because="still there")
+
+
+class NeverReady(PaperCloud):
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        return Waiting(because="out of paper")
+
+
+async def test_a_good_provider_conforms() -> None:
+    await check_infra_machine(PaperMachine, MACHINE, PaperCloud)
+
+
+@pytest.mark.parametrize(
+    ("provider", "rule"),
+    [
+        pytest.param(Forgetful, "provider ID: must not change", id="another machine each time"),
+        pytest.param(Sticky, "deletion: never answered Released", id="never lets go"),
+        pytest.param(NeverReady, "initialization completed: never reported", id="never ready"),
+    ],
+)
+async def test_a_bad_provider_is_told_which_rule(
+    provider: type[InfraMachineProvider[PaperMachine]], rule: str
+) -> None:
+    with pytest.raises(AssertionError, match=rule):
+        await check_infra_machine(PaperMachine, MACHINE, provider)
+
+
+async def test_a_machine_becomes_ready_and_says_what_it_waits_for(scene: Scene) -> None:
+    bench = scene.bench
+    await bench.cluster("blue")
+    await bench.machine("blue", "worker-0", MACHINE)
+    await asyncio.sleep(1)
+    assert conditions(await scene.machine()) == {
+        "Paused": ("False", "NotPaused", ""),
+        "Ready": ("False", "WaitingForClusterInfrastructureReady", ""),
+    }
+    await bench.cluster_provisioned("blue")
+    await asyncio.sleep(1)
+    ready = conditions(await scene.machine())["Ready"]
+    assert ready == ("False", "WaitingForControlPlaneInitialized", "")
+    initialized = {"type": "ControlPlaneInitialized", "status": "True", "reason": "Initialized"}
+    initialized |= {"message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    await bench.client.patch(
+        Cluster.RESOURCE,
+        key("blue"),
+        {"status": {"conditions": [initialized]}},
+        subresource="status",
+    )
+    await asyncio.sleep(1)
+    ready = conditions(await scene.machine())["Ready"]
+    assert ready == ("False", "WaitingForBootstrapData", "")
+    assert not scene.cloud.looks
+    await bench.bootstrap("blue", "worker-0", b"#!/bin/sh")
+    await asyncio.sleep(1)
+    assert conditions(await scene.machine())["Ready"] == ("False", "NotReady", "booting")
+    await asyncio.sleep(10)
+    machine = await scene.machine()
+    assert conditions(machine)["Ready"] == ("True", "Ready", "")
+    assert machine["spec"] == {"sheets": 3, "providerID": "paper://worker-0"}
+    assert machine["status"]["initialization"] == {"provisioned": True}
+    assert machine["status"]["addresses"] == [{"type": "InternalIP", "address": "10.0.0.4"}]
+    assert scene.cloud.data == {"worker-0": b"#!/bin/sh"}
+    generation = machine["metadata"]["generation"]
+    assert {one["observedGeneration"] for one in machine["status"]["conditions"]} == {generation}
+
+
+async def test_bootstrap_data_without_the_clusters_label_is_found_too(scene: Scene) -> None:
+    await scene.bench.cluster("blue", provisioned=True)
+    await scene.bench.machine("blue", "worker-0", MACHINE)
+    patch = {"spec": {"bootstrap": {"dataSecretName": "mine"}}}
+    await scene.bench.client.patch(Machine.RESOURCE, key("worker-0"), patch)
+    await asyncio.sleep(5)
+    assert not scene.cloud.looks
+    secret = {"apiVersion": "v1", "kind": "Secret", "data": {"value": "aGk="}}
+    secret["metadata"] = {"name": "mine", "namespace": "default"}
+    await scene.bench.client.create(SECRETS, secret)
+    await scene.bench.until(RESOURCE, "worker-0", is_ready)
+    assert scene.cloud.data == {"worker-0": b"hi"}
+
+
+async def test_a_paused_cluster_stops_everything_even_deletion(scene: Scene) -> None:
+    bench = scene.bench
+    await bench.cluster("blue", provisioned=True)
+    await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+    await bench.until(RESOURCE, "worker-0", is_ready)
+    await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": True}})
+    await asyncio.sleep(1)
+    await bench.client.delete(RESOURCE, key("worker-0"))
+    await asyncio.sleep(30)
+    machine = await scene.machine()
+    assert conditions(machine)["Paused"] == ("True", "Paused", "Cluster spec.paused is set to true")
+    assert scene.cloud.looks
+    await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
+    await bench.until_gone(RESOURCE, "worker-0")
+    assert not scene.cloud.looks
+
+
+async def test_a_machine_that_is_nobodys_is_left_alone_and_let_go(scene: Scene) -> None:
+    document = {**MACHINE, "metadata": {"name": "lonely", "namespace": "default"}}
+    document["metadata"]["finalizers"] = [FINALIZER]
+    await scene.bench.client.create(RESOURCE, document)
+    await asyncio.sleep(5)
+    assert "status" not in await scene.machine("lonely")
+    await scene.bench.client.delete(RESOURCE, key("lonely"))
+    await scene.bench.until_gone(RESOURCE, "lonely")
+
+
+class Detailed(PaperCloud):
+    """Reports conditions of its own, and fails on request."""
+
+    broken = False
+
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        if self.broken:
+            raise KapyError("the paper jammed")
+        self.looks[order.key.name] = self.looks.get(order.key.name, 0) + 1
+        done = self.looks[order.key.name] > 2
+        inked = true("Inked", "Dry") if done else false("Inked", "StillWet", "wait a little")
+        return Provisioned(
+            provider_id="paper://1",
+            conditions=(true("Folded", "Folded"), inked),
+            look_again=None if done else timedelta(seconds=3),
+            because="the ink dries",
+        )
+
+
+async def test_ready_sums_up_the_providers_conditions_after_it_is_provisioned() -> None:
+    async with provider_bench([RESOURCE]) as bench:
+        cloud = Detailed()
+        add_infra_machine(bench.runtime, PaperMachine, cloud, finalizer=FINALIZER)
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+            machine = await bench.until(
+                RESOURCE, "worker-0", lambda one: "initialization" in one.get("status", {})
+            )
+            assert conditions(machine)["Ready"] == (
+                "False",
+                "NotReady",
+                "* Inked: wait a little",
+            )
+            await bench.until(RESOURCE, "worker-0", is_ready)
+
+
+async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_an_event() -> None:
+    async with provider_bench([RESOURCE]) as bench:
+        cloud = Detailed()
+        cloud.broken = True
+        add_infra_machine(bench.runtime, PaperMachine, cloud, finalizer=FINALIZER)
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+            await asyncio.sleep(20)
+            (event,) = (await bench.client.list(EVENTS, "default")).items
+            assert event["type"] == "Warning"
+            assert event["reason"] == "FailedConverge"
+            assert event["message"] == "KapyError: the paper jammed"
+            assert event["involvedObject"]["name"] == "worker-0"
+            cloud.broken = False
+            await bench.until(RESOURCE, "worker-0", is_ready)
