@@ -135,7 +135,8 @@ def excluding(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
         mine = fields.get(key)
         if mine is None or key == ".":
             continue
-        left = None if not prefix or "." in prefix else excluding(mine, prefix)
+        covered = not prefix or "." in prefix
+        left = None if covered else excluding(mine, prefix) if mine else mine
         if left is mine:
             continue
         if result is None:

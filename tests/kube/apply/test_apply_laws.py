@@ -1,0 +1,109 @@
+"""Laws of server-side apply that hold for all configurations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kapy.kube.apply.managers import checked, read, written
+from kapy.kube.patch.merge_patch import same
+from tests.kube.apply.shapes import LATER, TRACKER, applied, made, owners, shape, write
+
+WORD = st.sampled_from("xyz")
+PAIR = st.fixed_dictionaries({}, optional={"a": WORD, "b": WORD})
+ITEM = st.fixed_dictionaries(
+    {"name": st.sampled_from("abc")}, optional={"value": WORD, "size": st.integers(0, 2)}
+)
+BRANCHES = {
+    "name": WORD,
+    "count": st.integers(0, 2),
+    "nested": st.fixed_dictionaries({}, optional={"left": PAIR, "right": PAIR}),
+    "labels": st.dictionaries(st.sampled_from("abc"), WORD, max_size=3),
+    "atom": PAIR,
+    "words": st.lists(WORD, max_size=2),
+    "tags": st.lists(WORD, max_size=3, unique=True),
+    "byName": st.lists(ITEM, max_size=3, unique_by=lambda item: item["name"]),
+}
+SPECS = st.fixed_dictionaries({}, optional=BRANCHES)
+HALVES = st.tuples(
+    st.fixed_dictionaries({}, optional={key: BRANCHES[key] for key in list(BRANCHES)[:4]}),
+    st.fixed_dictionaries({}, optional={key: BRANCHES[key] for key in list(BRANCHES)[4:]}),
+)
+
+
+def filled(spec: Any) -> Any:
+    """A spec without empty containers: ownership of those follows rules of their own."""
+    if isinstance(spec, dict):
+        kept = {key: filled(one) for key, one in spec.items()}
+        return {key: one for key, one in kept.items() if one not in ({}, [])}
+    return spec
+
+
+FILLED = SPECS.map(filled).map(lambda spec: spec or {"flag": True})
+
+
+def without_times(document: Any) -> Any:
+    entries = [
+        {key: value for key, value in entry.items() if key != "time"}
+        for entry in document["metadata"].get("managedFields", [])
+    ]
+    entries.sort(key=lambda entry: (entry["manager"], entry["operation"]))
+    return document["spec"], entries
+
+
+@given(SPECS, SPECS)
+@settings(deadline=None)
+def test_an_apply_is_idempotent(live: Any, spec: Any) -> None:
+    once = applied(made(live), "one", spec, force=True)
+    assert TRACKER.apply(once, shape(spec), write("one", LATER), force=False) is once
+
+
+@given(SPECS, HALVES)
+@settings(deadline=None)
+def test_disjoint_appliers_commute(live: Any, halves: tuple[Any, Any]) -> None:
+    one, two = halves
+    start = made(live)
+    forwards = applied(applied(start, "one", one, force=True), "two", two, force=True)
+    backwards = applied(applied(start, "two", two, force=True), "one", one, force=True)
+    assert same(without_times(forwards)[0], without_times(backwards)[0])
+    assert owners(forwards) == owners(backwards)
+
+
+@given(FILLED, FILLED, FILLED)
+@settings(deadline=None)
+def test_what_others_own_survives_an_owner_that_lets_go(live: Any, one: Any, two: Any) -> None:
+    both = applied(applied(made(live), "one", one, force=True), "two", two, force=True)
+    after = applied(both, "one", {}, force=True)
+    assert owners(after).get(("two", "Apply")) == owners(both).get(("two", "Apply"))
+    assert TRACKER.apply(after, shape(two), write("two"), force=False)["spec"] == after["spec"]
+
+
+@given(SPECS, SPECS)
+@settings(deadline=None)
+def test_what_was_applied_is_there(live: Any, spec: Any) -> None:
+    after = applied(made(live), "one", spec, force=True)
+    again = applied(after, "two", spec)
+    assert same(again["spec"], after["spec"])
+
+
+@given(SPECS, SPECS, SPECS)
+@settings(deadline=None)
+def test_no_two_managers_own_a_field_that_an_update_changed(one: Any, two: Any, new: Any) -> None:
+    live = applied(applied(None, "one", one), "two", two, force=True)
+    after = TRACKER.track(live, {**live, "spec": new}, write("three"))
+    again = TRACKER.apply(after, shape(new), write("four"), force=False)
+    assert same(again["spec"], new)
+
+
+@given(SPECS, SPECS)
+@settings(deadline=None)
+def test_entries_survive_the_wire(live: Any, spec: Any) -> None:
+    entries = applied(made(live), "one", spec, force=True)["metadata"]["managedFields"]
+    sent = json.loads(json.dumps(entries))
+    found = checked(sent)
+    assert found is not None
+    assert written(found) == entries
+    assert written(read(entries)) == entries

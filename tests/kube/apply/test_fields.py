@@ -1,0 +1,103 @@
+"""Sets of field paths, compared with plain sets of paths."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kapy.kube.apply import fields as f
+
+ELEMENTS = st.sampled_from(["f:a", "f:b", 'k:{"name":"a"}', 'v:"x"'])
+PATHS = st.frozensets(st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple), max_size=8)
+Path = tuple[str, ...]
+
+
+def fields_of(paths: frozenset[Path]) -> f.Fields:
+    result: f.Fields = {}
+    for path in sorted(paths):
+        result = f.union(result, f.single(path))
+    return result
+
+
+def paths_of(fields: f.Fields, prefix: Path = ()) -> Iterator[Path]:
+    for key, below in fields.items():
+        if key == ".":
+            continue
+        if not below or "." in below:
+            yield (*prefix, key)
+        yield from paths_of(below, (*prefix, key))
+
+
+@given(PATHS)
+def test_a_set_holds_its_paths(paths: frozenset[Path]) -> None:
+    fields = fields_of(paths)
+    assert frozenset(paths_of(fields)) == paths
+    assert all(f.contains(fields, path) for path in paths)
+    assert not f.contains(fields, ("f:a", "f:b", "f:a", "f:a"))
+
+
+@given(PATHS, PATHS)
+def test_union(one: frozenset[Path], two: frozenset[Path]) -> None:
+    assert frozenset(paths_of(f.union(fields_of(one), fields_of(two)))) == one | two
+
+
+@given(PATHS, PATHS)
+def test_difference(one: frozenset[Path], two: frozenset[Path]) -> None:
+    left, right = fields_of(one), fields_of(two)
+    kept = copy.deepcopy(left)
+    result = f.difference(left, right)
+    assert frozenset(paths_of(result)) == one - two
+    assert (result is left) is not bool(one & two)
+    assert left == kept
+
+
+@given(PATHS, PATHS)
+def test_intersection(one: frozenset[Path], two: frozenset[Path]) -> None:
+    assert frozenset(paths_of(f.intersection(fields_of(one), fields_of(two)))) == one & two
+
+
+@given(PATHS, PATHS)
+def test_excluding_takes_what_is_below_too(one: frozenset[Path], two: frozenset[Path]) -> None:
+    left = {path for path in one if not any(path[: len(out)] == out for out in two)}
+    result = f.excluding(fields_of(one), fields_of(two))
+    assert frozenset(paths_of(result or {})) == left
+    assert (result is None) is not bool(left)
+
+
+@given(PATHS)
+def test_a_set_survives_the_wire(paths: frozenset[Path]) -> None:
+    fields = fields_of(paths)
+    assert f.decoded(json.loads(json.dumps(fields))) == fields
+
+
+def test_paths_read_as_kubernetes_prints_them() -> None:
+    fields = {
+        "f:spec": {
+            "f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}}},
+            "f:tags": {'v:"a"': {}, "v:1": {}},
+            "f:name": {},
+        }
+    }
+    assert list(f.paths(fields)) == [
+        ".spec.name",
+        '.spec.ports[port=80,protocol="TCP"]',
+        '.spec.ports[port=80,protocol="TCP"].name',
+        '.spec.tags[="a"]',
+        ".spec.tags[=1]",
+    ]
+
+
+@pytest.mark.parametrize("document", [[], {"f:a": 1}, {"nocolon": {}}, {"k:x": {}}, {"i:x": {}}])
+def test_what_is_no_set_is_refused(document: Any) -> None:
+    with pytest.raises(f.InvalidFields):
+        f.decoded(document)
+
+
+def test_elements_of_later_kinds_are_left_out() -> None:
+    assert f.decoded({"x:spec": {}, "f:a": {".": {}}}) == {"f:a": {}}
