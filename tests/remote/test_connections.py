@@ -392,6 +392,32 @@ async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None
         task.cancel()
 
 
+async def test_what_a_cluster_holds_when_it_is_first_read_is_news() -> None:
+    seen: list[str] = []
+
+    async def reconcile(key: Key) -> Result:
+        seen.append(key.name)
+        return DONE
+
+    controller = Controller("nodes", reconcile, concurrency=1)
+    async with running() as here:
+        here.clusters["one"] = workload = Workload()
+        workload.nodes.put({"kind": "Node", "metadata": {"name": "n"}})
+        here.management.put(secret("one"))
+        await asyncio.sleep(1)
+        with pytest.raises(NotConnected):
+            here.connections.informer(ONE, NODES)
+        await asyncio.sleep(1)
+        controller.enqueue(Key("", "later"), priority=-1)
+        keys = {Key("", "n"): "n"}
+        here.connections.watch(controller, ONE, NODES, lambda cluster, change: keys)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(controller.run())
+            await asyncio.sleep(1)
+            task.cancel()
+    assert seen == ["n", "later"]
+
+
 async def test_idle_clusters_cost_no_tasks() -> None:
     async with running() as here:
         await asyncio.sleep(1)

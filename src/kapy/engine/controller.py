@@ -47,10 +47,13 @@ class Controller:
         self._failures: dict[Key, int] = {}
         self.queue = Queue(self.measures)
 
-    def watch(self, informer: Informer[Any], keys: Mapper = own_key) -> None:
+    def watch(
+        self, informer: Informer[Any], keys: Mapper = own_key, *, initial: int = INITIAL
+    ) -> None:
         """Enqueue `keys(change)` on each change; calling it again with the same pair does nothing.
 
-        Objects of the first list come with low priority, as upstream's priority queue does.
+        Objects that are there already come with the priority `initial`: low, as in upstream's
+        priority queue, so that what is news goes before them.
         """
         mappers = self._watched.setdefault(informer, set())
         if keys in mappers:
@@ -59,7 +62,7 @@ class Controller:
         add = self.queue.add
 
         def handle(change: Change) -> None:
-            priority = INITIAL if change.initial else 0
+            priority = initial if change.initial else 0
             for key in keys(change):
                 add(key, priority)
 

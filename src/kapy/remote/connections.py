@@ -144,7 +144,8 @@ class Connections:
         what a lost connection took away. Raises NotConnected as `informer` does.
         """
         informer = self.informer(cluster, resource, labels=labels)
-        controller.watch(informer, OfCluster(cluster, keys))
+        # What a cluster holds when it is first read is news: somebody waits for those nodes.
+        controller.watch(informer, OfCluster(cluster, keys), initial=0)
         return informer
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
