@@ -7,18 +7,48 @@ from kapy.kube.model import Model, rules
 
 
 class V1Beta1Condition(Model):
-    type: Annotated[str, rules(min_length=1, max_length=256)]
-    status: str
-    severity: Annotated[str, rules(max_length=32)] = ""
-    last_transition_time: Annotated[str, rules(format="date-time", required=True)] = ""
-    reason: Annotated[str, rules(min_length=1, max_length=256)] = ""
-    message: Annotated[str, rules(min_length=1, max_length=10240)] = ""
+    """A condition as v1beta1 wrote it."""
+
+    type: Annotated[str, rules("Which aspect this is about.", min_length=1, max_length=256)]
+    status: Annotated[str, rules("True, False or Unknown.")]
+    severity: Annotated[str, rules("How bad it is when the status is False.", max_length=32)] = ""
+    last_transition_time: Annotated[
+        str, rules("When the status changed last.", format="date-time", required=True)
+    ] = ""
+    reason: Annotated[
+        str,
+        rules(
+            "Why the status is what it is, in one word for programs.", min_length=1, max_length=256
+        ),
+    ] = ""
+    message: Annotated[
+        str, rules("The reason in a sentence, for people.", min_length=1, max_length=10240)
+    ] = ""
 
 
 class Condition(Model):
-    message: Annotated[str, rules(max_length=32768)]
-    reason: Annotated[str, rules(min_length=1, max_length=1024, pattern=REASON)]
-    status: Annotated[str, rules(enum=["True", "False", "Unknown"])]
-    type: Annotated[str, rules(max_length=316, pattern=QUALIFIED_NAME)]
-    last_transition_time: Annotated[str, rules(format="date-time", required=True)] = ""
-    observed_generation: Annotated[int | None, rules(format="int64", minimum=0)] = None
+    """What can be said about one aspect of an object, and since when."""
+
+    message: Annotated[
+        str, rules("The reason in a sentence, for people; may be empty.", max_length=32768)
+    ]
+    reason: Annotated[
+        str,
+        rules(
+            "Why the status is what it is, in one word for programs.",
+            min_length=1,
+            max_length=1024,
+            pattern=REASON,
+        ),
+    ]
+    status: Annotated[str, rules("True, False or Unknown.", enum=["True", "False", "Unknown"])]
+    type: Annotated[
+        str, rules("Which aspect this is about.", max_length=316, pattern=QUALIFIED_NAME)
+    ]
+    last_transition_time: Annotated[
+        str, rules("When the status changed last.", format="date-time", required=True)
+    ] = ""
+    observed_generation: Annotated[
+        int | None,
+        rules("The generation of the object that this was said about.", format="int64", minimum=0),
+    ] = None

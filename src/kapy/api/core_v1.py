@@ -10,85 +10,123 @@ from kapy.kube.model import Model, rules
 
 
 class NodeSwapStatus(Model):
-    capacity: Annotated[int | None, rules(format="int64")] = None
+    """What a Node has of swap."""
+
+    capacity: Annotated[int | None, rules("Its size in bytes.", format="int64")] = None
 
 
 class NodeSystemInfo(Model):
-    architecture: str
-    boot_id: str = field(name="bootID")
-    container_runtime_version: str
-    kernel_version: str
-    kube_proxy_version: str
-    kubelet_version: str
-    machine_id: str = field(name="machineID")
-    operating_system: str
-    os_image: str
-    system_uuid: str = field(name="systemUUID")
-    swap: NodeSwapStatus | None = None
+    """What a Node says about its system."""
+
+    architecture: Annotated[str, rules("The processor architecture.")]
+    boot_id: Annotated[str, rules("Another one for each boot.")] = field(name="bootID")
+    container_runtime_version: Annotated[str, rules("The container runtime and its version.")]
+    kernel_version: Annotated[str, rules("The kernel's version.")]
+    kube_proxy_version: Annotated[
+        str, rules("The version of kube-proxy; Kubernetes does not keep it up any more.")
+    ]
+    kubelet_version: Annotated[str, rules("The kubelet's version.")]
+    machine_id: Annotated[str, rules("The system's own identifier.")] = field(name="machineID")
+    operating_system: Annotated[str, rules("The kind of operating system.")]
+    os_image: Annotated[str, rules("The operating system's name and release.")]
+    system_uuid: Annotated[str, rules("The hardware's identifier.")] = field(name="systemUUID")
+    swap: Annotated[NodeSwapStatus | None, rules("What there is of swap.")] = None
 
 
 class ConfigMapKeySelector(Model):
+    """Names one key of a ConfigMap."""
+
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    key: str
-    name: Annotated[str, rules(default="")] = ""
-    optional: bool | None = None
+    key: Annotated[str, rules("The key.")]
+    name: Annotated[str, rules("The ConfigMap's name.", default="")] = ""
+    optional: Annotated[bool | None, rules("Whether the ConfigMap or its key may be missing.")] = (
+        None
+    )
 
 
 class FileKeySelector(Model):
+    """Names one key in a file of a volume."""
+
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    key: str
-    path: str
-    volume_name: str
-    optional: Annotated[bool | None, rules(default=False)] = None
+    key: Annotated[str, rules("The key.")]
+    path: Annotated[str, rules("The file's path within the volume.")]
+    volume_name: Annotated[str, rules("The volume's name.")]
+    optional: Annotated[
+        bool | None, rules("Whether the file or its key may be missing.", default=False)
+    ] = None
 
 
 class ObjectFieldSelector(Model):
+    """Names a field of the Pod."""
+
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    field_path: str
-    api_version: str = ""
+    field_path: Annotated[str, rules("The field's path.")]
+    api_version: Annotated[
+        str, rules("The API version that the path belongs to; v1 unless said.")
+    ] = ""
 
 
 class ResourceFieldSelector(Model):
+    """Names a resource of a container."""
+
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    resource: str
-    container_name: str = ""
-    divisor: Annotated[int | str | None, rules(pattern=QUANTITY)] = None
+    resource: Annotated[str, rules("The resource, as in limits.cpu.")]
+    container_name: Annotated[str, rules("The container's name.")] = ""
+    divisor: Annotated[
+        int | str | None, rules("The unit to count in; 1 unless said.", pattern=QUANTITY)
+    ] = None
 
 
 class SecretKeySelector(Model):
+    """Names one key of a Secret."""
+
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    key: str
-    name: Annotated[str, rules(default="")] = ""
-    optional: bool | None = None
+    key: Annotated[str, rules("The key.")]
+    name: Annotated[str, rules("The Secret's name.", default="")] = ""
+    optional: Annotated[bool | None, rules("Whether the Secret or its key may be missing.")] = None
 
 
 class EnvVarSource(Model):
-    config_map_key_ref: ConfigMapKeySelector | None = None
-    field_ref: ObjectFieldSelector | None = None
-    file_key_ref: FileKeySelector | None = None
-    resource_field_ref: ResourceFieldSelector | None = None
-    secret_key_ref: SecretKeySelector | None = None
+    """Where the value of an environment variable comes from; one of these."""
+
+    config_map_key_ref: Annotated[ConfigMapKeySelector | None, rules("A key of a ConfigMap.")] = (
+        None
+    )
+    field_ref: Annotated[ObjectFieldSelector | None, rules("A field of the Pod.")] = None
+    file_key_ref: Annotated[FileKeySelector | None, rules("A key in a file of a volume.")] = None
+    resource_field_ref: Annotated[
+        ResourceFieldSelector | None, rules("A resource of a container.")
+    ] = None
+    secret_key_ref: Annotated[SecretKeySelector | None, rules("A key of a Secret.")] = None
 
 
 class EnvVar(Model):
-    name: str
-    value: str = ""
-    value_from: EnvVarSource | None = None
+    """One environment variable."""
+
+    name: Annotated[str, rules("Its name.")]
+    value: Annotated[str, rules("Its value, in which $(NAME) stands for an earlier variable.")] = ""
+    value_from: Annotated[EnvVarSource | None, rules("Where to take the value from instead.")] = (
+        None
+    )
 
 
 class Taint(Model):
-    effect: str
-    key: str
-    time_added: Annotated[str | None, rules(format="date-time")] = None
-    value: str = ""
+    """A taint of a Node."""
+
+    effect: Annotated[str, rules("What it does to Pods that do not tolerate it.")]
+    key: Annotated[str, rules("The taint's key.")]
+    time_added: Annotated[str | None, rules("When it was put there.", format="date-time")] = None
+    value: Annotated[str, rules("The taint's value.")] = ""
 
 
 class LocalObjectReference(Model):
+    """Names an object in the same namespace."""
+
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    name: Annotated[str, rules(default="")] = ""
+    name: Annotated[str, rules("The object's name.", default="")] = ""

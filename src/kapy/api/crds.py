@@ -122,7 +122,8 @@ def _subresources(kind: type[Object]) -> Document:
     status: Any = {one.name: one for one in msgspec.structs.fields(kind)}.get("status")
     if status is not None:
         subresources["status"] = {}
-        if "selector" in status.type.__struct_fields__:
+        inner = getattr(status.type, "__origin__", status.type)  # without Annotated
+        if "selector" in inner.__struct_fields__:
             subresources["scale"] = {
                 "specReplicasPath": ".spec.replicas",
                 "statusReplicasPath": ".status.replicas",

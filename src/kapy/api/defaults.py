@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from kapy.api.label_values import label_value
 from kapy.api.names import (
     CLUSTER_GROUP,
     CONTROL_PLANE_GROUP,
@@ -20,6 +19,7 @@ from kapy.api.names import (
 )
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.label_values import label_value
 
 Path: TypeAlias = tuple[str, ...]
 Changes: TypeAlias = dict[Path, Any]

@@ -20,38 +20,75 @@ from kapy.kube.names import Resource
 
 
 class KubeadmControlPlaneMachineNamingSpec(Model):
+    """How the control plane's Machines are named."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    template: Annotated[str, rules(min_length=1, max_length=256)] = ""
+    template: Annotated[
+        str,
+        rules(
+            "A Go template of names, with .cluster.name, .kubeadmControlPlane.name and .random.",
+            min_length=1,
+            max_length=256,
+        ),
+    ] = ""
 
 
 class KubeadmControlPlaneMachineTemplateDeletionSpec(Model):
+    """How long the steps of a control plane machine's deletion may take."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    node_drain_timeout_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = None
-    node_volume_detach_timeout_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = (
-        None
-    )
-    node_deletion_timeout_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = None
+    node_drain_timeout_seconds: Annotated[
+        int | None,
+        rules(
+            "How long draining a Node may take; 0 or nothing is without a limit.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
+    node_volume_detach_timeout_seconds: Annotated[
+        int | None,
+        rules(
+            "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
+    node_deletion_timeout_seconds: Annotated[
+        int | None,
+        rules(
+            "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
 
 
 class KubeadmControlPlaneMachineTemplateSpec(Model):
-    infrastructure_ref: ContractVersionedObjectReference
+    """What the control plane's Machines should be."""
+
+    infrastructure_ref: Annotated[
+        ContractVersionedObjectReference,
+        rules("The provider's template that their infrastructure is made of."),
+    ]
     readiness_gates: Annotated[
         list[MachineReadinessGate],
         rules(
+            "Conditions that must hold too before a Machine counts as Ready.",
             min_items=1,
             max_items=32,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["conditionType"],
         ),
     ] = field(default_factory=list)
-    deletion: KubeadmControlPlaneMachineTemplateDeletionSpec = field(
-        default_factory=KubeadmControlPlaneMachineTemplateDeletionSpec
-    )
+    deletion: Annotated[
+        KubeadmControlPlaneMachineTemplateDeletionSpec, rules("How Machines are deleted.")
+    ] = field(default_factory=KubeadmControlPlaneMachineTemplateDeletionSpec)
     taints: Annotated[
         list[MachineTaint],
         rules(
+            "Taints that the Nodes of the machines get.",
             min_items=1,
             max_items=64,
             x_kubernetes_list_type="map",
@@ -61,137 +98,294 @@ class KubeadmControlPlaneMachineTemplateSpec(Model):
 
 
 class KubeadmControlPlaneMachineTemplate(Model):
-    spec: KubeadmControlPlaneMachineTemplateSpec
-    metadata: TemplateMeta = field(default_factory=TemplateMeta)
+    """What the control plane's Machines look like."""
+
+    spec: Annotated[KubeadmControlPlaneMachineTemplateSpec, rules("What the Machines should be.")]
+    metadata: Annotated[
+        TemplateMeta, rules("Labels and annotations for the Machines and what belongs to them.")
+    ] = field(default_factory=TemplateMeta)
 
 
 class KubeadmControlPlaneRemediationSpec(Model):
+    """How unhealthy control plane Machines are replaced."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    max_retry: Annotated[int | None, rules(format="int32")] = None
-    retry_period_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = None
-    min_healthy_period_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = None
+    max_retry: Annotated[
+        int | None,
+        rules(
+            "How often the same slot is tried again; without a limit unless said.", format="int32"
+        ),
+    ] = None
+    retry_period_seconds: Annotated[
+        int | None, rules("How long to wait before it is tried again.", format="int32", minimum=0)
+    ] = None
+    min_healthy_period_seconds: Annotated[
+        int | None,
+        rules(
+            "How long a machine must be healthy before a failure is no retry; 3600 unless said.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
 
 
 class KubeadmControlPlaneRolloutBeforeSpec(Model):
+    """What control plane Machines are replaced ahead of."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    certificates_expiry_days: Annotated[int, rules(format="int32", minimum=7)] = 0
+    certificates_expiry_days: Annotated[
+        int,
+        rules(
+            "So many days before its certificates run out, a Machine is replaced.",
+            format="int32",
+            minimum=7,
+        ),
+    ] = 0
 
 
 class KubeadmControlPlaneRolloutStrategyRollingUpdate(Model):
+    """The size of the steps."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    max_surge: int | str | None = None
+    max_surge: Annotated[
+        int | str | None,
+        rules("Whether one machine is added first (1, unless said) or removed first (0)."),
+    ] = None
 
 
 class KubeadmControlPlaneRolloutStrategy(Model):
+    """How control plane Machines are replaced."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    type: Annotated[str, rules(enum=["RollingUpdate"])]
-    rolling_update: KubeadmControlPlaneRolloutStrategyRollingUpdate = field(
-        default_factory=KubeadmControlPlaneRolloutStrategyRollingUpdate
-    )
+    type: Annotated[
+        str, rules("Step by step (RollingUpdate); there is no other way.", enum=["RollingUpdate"])
+    ]
+    rolling_update: Annotated[
+        KubeadmControlPlaneRolloutStrategyRollingUpdate, rules("The size of the steps.")
+    ] = field(default_factory=KubeadmControlPlaneRolloutStrategyRollingUpdate)
 
 
 class KubeadmControlPlaneRolloutSpec(Model):
+    """When and how control plane Machines are replaced."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    before: KubeadmControlPlaneRolloutBeforeSpec = field(
-        default_factory=KubeadmControlPlaneRolloutBeforeSpec
-    )
-    after: Annotated[str | None, rules(format="date-time")] = None
-    strategy: KubeadmControlPlaneRolloutStrategy | None = None
+    before: Annotated[
+        KubeadmControlPlaneRolloutBeforeSpec, rules("What Machines are replaced ahead of.")
+    ] = field(default_factory=KubeadmControlPlaneRolloutBeforeSpec)
+    after: Annotated[
+        str | None,
+        rules(
+            "Machines that are older than this moment are replaced once it has passed.",
+            format="date-time",
+        ),
+    ] = None
+    strategy: Annotated[
+        KubeadmControlPlaneRolloutStrategy | None, rules("How Machines are replaced.")
+    ] = None
 
 
 class KubeadmControlPlaneSpec(Model):
-    version: Annotated[str, rules(min_length=1, max_length=256)]
-    machine_template: KubeadmControlPlaneMachineTemplate
-    replicas: Annotated[int | None, rules(format="int32")] = None
-    kubeadm_config_spec: KubeadmConfigSpec = field(default_factory=KubeadmConfigSpec)
-    rollout: KubeadmControlPlaneRolloutSpec = field(default_factory=KubeadmControlPlaneRolloutSpec)
-    remediation: KubeadmControlPlaneRemediationSpec = field(
-        default_factory=KubeadmControlPlaneRemediationSpec
+    """What a control plane should be."""
+
+    version: Annotated[
+        str, rules("The Kubernetes version of the control plane.", min_length=1, max_length=256)
+    ]
+    machine_template: Annotated[
+        KubeadmControlPlaneMachineTemplate, rules("What the control plane's Machines look like.")
+    ]
+    replicas: Annotated[
+        int | None,
+        rules(
+            "How many machines there should be; an odd number while they run etcd, 1 unless said.",
+            format="int32",
+        ),
+    ] = None
+    kubeadm_config_spec: Annotated[KubeadmConfigSpec, rules("How the machines are set up.")] = (
+        field(default_factory=KubeadmConfigSpec)
     )
-    machine_naming: KubeadmControlPlaneMachineNamingSpec = field(
-        default_factory=KubeadmControlPlaneMachineNamingSpec
-    )
+    rollout: Annotated[
+        KubeadmControlPlaneRolloutSpec, rules("When and how Machines are replaced.")
+    ] = field(default_factory=KubeadmControlPlaneRolloutSpec)
+    remediation: Annotated[
+        KubeadmControlPlaneRemediationSpec, rules("How unhealthy Machines are replaced.")
+    ] = field(default_factory=KubeadmControlPlaneRemediationSpec)
+    machine_naming: Annotated[
+        KubeadmControlPlaneMachineNamingSpec, rules("How Machines are named.")
+    ] = field(default_factory=KubeadmControlPlaneMachineNamingSpec)
 
 
 class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
-    conditions: list[V1Beta1Condition] = field(default_factory=list)
-    failure_reason: str = ""
-    failure_message: Annotated[str | None, rules(min_length=1, max_length=10240)] = None
-    updated_replicas: Annotated[int, rules(format="int32")] = 0
-    ready_replicas: Annotated[int, rules(format="int32")] = 0
-    unavailable_replicas: Annotated[int, rules(format="int32")] = 0
+    """What v1beta1 reported of a KubeadmControlPlane."""
+
+    conditions: Annotated[
+        list[V1Beta1Condition],
+        rules("What can be said about the object's state, one condition for each aspect."),
+    ] = field(default_factory=list)
+    failure_reason: Annotated[
+        str, rules("In one word, why the object failed for good; v1beta1 reported it.")
+    ] = ""
+    failure_message: Annotated[
+        str | None,
+        rules(
+            "In a sentence, why the object failed for good; v1beta1 reported it.",
+            min_length=1,
+            max_length=10240,
+        ),
+    ] = None
+    updated_replicas: Annotated[
+        int,
+        rules("How many Machines had the newest template; v1beta1 reported it.", format="int32"),
+    ] = 0
+    ready_replicas: Annotated[
+        int, rules("How many Machines were ready in the sense of v1beta1.", format="int32")
+    ] = 0
+    unavailable_replicas: Annotated[
+        int, rules("How many Machines were still missing in the sense of v1beta1.", format="int32")
+    ] = 0
 
 
 class KubeadmControlPlaneDeprecatedStatus(Model):
-    v1beta1: KubeadmControlPlaneV1Beta1DeprecatedStatus | None = None
+    """What older versions of the API reported of a KubeadmControlPlane."""
+
+    v1beta1: Annotated[
+        KubeadmControlPlaneV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+    ] = None
 
 
 class KubeadmControlPlaneInitializationStatus(Model):
+    """Milestones of a control plane's first provisioning."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    control_plane_initialized: bool | None = None
+    control_plane_initialized: Annotated[
+        bool | None, rules("Whether the API server has answered once.")
+    ] = None
 
 
 class LastRemediationStatus(Model):
-    machine: Annotated[str, rules(min_length=1, max_length=253)]
-    time: Annotated[str, rules(format="date-time")]
-    retry_count: Annotated[int, rules(format="int32", minimum=0)]
+    """What was replaced last because it was unhealthy."""
+
+    machine: Annotated[str, rules("The Machine that was replaced.", min_length=1, max_length=253)]
+    time: Annotated[str, rules("When that began.", format="date-time")]
+    retry_count: Annotated[
+        int, rules("How often its slot had been tried again by then.", format="int32", minimum=0)
+    ]
 
 
 class KubeadmControlPlaneStatus(Model):
+    """What was seen of a control plane."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     conditions: Annotated[
         list[Condition],
-        rules(max_items=32, x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["type"]),
+        rules(
+            "What can be said about the object's state, one condition for each aspect.",
+            max_items=32,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["type"],
+        ),
     ] = field(default_factory=list)
-    initialization: KubeadmControlPlaneInitializationStatus = field(
-        default_factory=KubeadmControlPlaneInitializationStatus
+    initialization: Annotated[
+        KubeadmControlPlaneInitializationStatus,
+        rules("Milestones of the first provisioning; they are not taken back."),
+    ] = field(default_factory=KubeadmControlPlaneInitializationStatus)
+    selector: Annotated[
+        str,
+        rules(
+            "The label selector that finds the Machines, as text, for autoscalers.",
+            min_length=1,
+            max_length=4096,
+        ),
+    ] = ""
+    replicas: Annotated[int | None, rules("How many Machines there are.", format="int32")] = None
+    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
+        None
     )
-    selector: Annotated[str, rules(min_length=1, max_length=4096)] = ""
-    replicas: Annotated[int | None, rules(format="int32")] = None
-    ready_replicas: Annotated[int | None, rules(format="int32")] = None
-    available_replicas: Annotated[int | None, rules(format="int32")] = None
-    up_to_date_replicas: Annotated[int | None, rules(format="int32")] = None
+    available_replicas: Annotated[
+        int | None, rules("How many Machines are Available.", format="int32")
+    ] = None
+    up_to_date_replicas: Annotated[
+        int | None, rules("How many Machines are as they are wanted.", format="int32")
+    ] = None
     versions: Annotated[
         list[StatusVersion],
         rules(
+            "How many machines run which version of Kubernetes.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["version"],
         ),
     ] = field(default_factory=list)
-    version: Annotated[str, rules(min_length=1, max_length=256)] = ""
-    observed_generation: Annotated[int, rules(format="int64", minimum=1)] = 0
-    last_remediation: LastRemediationStatus | None = None
-    deprecated: KubeadmControlPlaneDeprecatedStatus | None = None
+    version: Annotated[
+        str, rules("The oldest version that the control plane runs.", min_length=1, max_length=256)
+    ] = ""
+    observed_generation: Annotated[
+        int,
+        rules(
+            "The generation of the object that the status was computed from.",
+            format="int64",
+            minimum=1,
+        ),
+    ] = 0
+    last_remediation: Annotated[
+        LastRemediationStatus | None, rules("What was replaced last because it was unhealthy.")
+    ] = None
+    deprecated: Annotated[
+        KubeadmControlPlaneDeprecatedStatus | None,
+        rules("Values that only readers of v1beta1 still look at."),
+    ] = None
 
 
 class KubeadmControlPlaneTemplateMachineTemplateDeletionSpec(Model):
+    """How long the steps of the Machines' deletion may take."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    node_drain_timeout_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = None
-    node_volume_detach_timeout_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = (
-        None
-    )
-    node_deletion_timeout_seconds: Annotated[int | None, rules(format="int32", minimum=0)] = None
+    node_drain_timeout_seconds: Annotated[
+        int | None,
+        rules(
+            "How long draining a Node may take; 0 or nothing is without a limit.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
+    node_volume_detach_timeout_seconds: Annotated[
+        int | None,
+        rules(
+            "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
+    node_deletion_timeout_seconds: Annotated[
+        int | None,
+        rules(
+            "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
+            format="int32",
+            minimum=0,
+        ),
+    ] = None
 
 
 class KubeadmControlPlaneTemplateMachineTemplateSpec(Model):
+    """What the Machines of such control planes should be."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    deletion: KubeadmControlPlaneTemplateMachineTemplateDeletionSpec = field(
-        default_factory=KubeadmControlPlaneTemplateMachineTemplateDeletionSpec
-    )
+    deletion: Annotated[
+        KubeadmControlPlaneTemplateMachineTemplateDeletionSpec, rules("How Machines are deleted.")
+    ] = field(default_factory=KubeadmControlPlaneTemplateMachineTemplateDeletionSpec)
     taints: Annotated[
         list[MachineTaint],
         rules(
+            "Taints that the Nodes of the machines get.",
             min_items=1,
             max_items=64,
             x_kubernetes_list_type="map",
@@ -201,58 +395,78 @@ class KubeadmControlPlaneTemplateMachineTemplateSpec(Model):
 
 
 class KubeadmControlPlaneTemplateMachineTemplate(Model):
+    """What the Machines of such control planes look like."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    metadata: TemplateMeta = field(default_factory=TemplateMeta)
-    spec: KubeadmControlPlaneTemplateMachineTemplateSpec = field(
-        default_factory=KubeadmControlPlaneTemplateMachineTemplateSpec
+    metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
+        default_factory=TemplateMeta
     )
+    spec: Annotated[
+        KubeadmControlPlaneTemplateMachineTemplateSpec, rules("What the Machines should be.")
+    ] = field(default_factory=KubeadmControlPlaneTemplateMachineTemplateSpec)
 
 
 class KubeadmControlPlaneTemplateResourceSpec(Model):
+    """What such control planes should be; the rest comes from the topology."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    machine_template: KubeadmControlPlaneTemplateMachineTemplate = field(
-        default_factory=KubeadmControlPlaneTemplateMachineTemplate
+    machine_template: Annotated[
+        KubeadmControlPlaneTemplateMachineTemplate,
+        rules("What the control plane's Machines look like."),
+    ] = field(default_factory=KubeadmControlPlaneTemplateMachineTemplate)
+    kubeadm_config_spec: Annotated[KubeadmConfigSpec, rules("How the machines are set up.")] = (
+        field(default_factory=KubeadmConfigSpec)
     )
-    kubeadm_config_spec: KubeadmConfigSpec = field(default_factory=KubeadmConfigSpec)
-    rollout: KubeadmControlPlaneRolloutSpec = field(default_factory=KubeadmControlPlaneRolloutSpec)
-    remediation: KubeadmControlPlaneRemediationSpec = field(
-        default_factory=KubeadmControlPlaneRemediationSpec
-    )
-    machine_naming: KubeadmControlPlaneMachineNamingSpec = field(
-        default_factory=KubeadmControlPlaneMachineNamingSpec
-    )
+    rollout: Annotated[
+        KubeadmControlPlaneRolloutSpec, rules("When and how Machines are replaced.")
+    ] = field(default_factory=KubeadmControlPlaneRolloutSpec)
+    remediation: Annotated[
+        KubeadmControlPlaneRemediationSpec, rules("How unhealthy Machines are replaced.")
+    ] = field(default_factory=KubeadmControlPlaneRemediationSpec)
+    machine_naming: Annotated[
+        KubeadmControlPlaneMachineNamingSpec, rules("How Machines are named.")
+    ] = field(default_factory=KubeadmControlPlaneMachineNamingSpec)
 
 
 class KubeadmControlPlaneTemplateResource(Model):
+    """What KubeadmControlPlanes made of the template look like."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    metadata: TemplateMeta = field(default_factory=TemplateMeta)
-    spec: KubeadmControlPlaneTemplateResourceSpec = field(
+    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
+        default_factory=TemplateMeta
+    )
+    spec: Annotated[KubeadmControlPlaneTemplateResourceSpec, rules("What they should be.")] = field(
         default_factory=KubeadmControlPlaneTemplateResourceSpec
     )
 
 
 class KubeadmControlPlaneTemplateSpec(Model):
-    template: Annotated[KubeadmControlPlaneTemplateResource, rules(required=True)] = field(
-        default_factory=KubeadmControlPlaneTemplateResource
-    )
+    """What a KubeadmControlPlaneTemplate holds."""
+
+    template: Annotated[
+        KubeadmControlPlaneTemplateResource,
+        rules("What KubeadmControlPlanes look like.", required=True),
+    ] = field(default_factory=KubeadmControlPlaneTemplateResource)
 
 
 class KubeadmControlPlane(Object, kw_only=True):
-    """KubeadmControlPlane"""
+    """The control plane of a cluster, made of machines that kubeadm sets up."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "controlplane.cluster.x-k8s.io", "v1beta2", "kubeadmcontrolplanes", "KubeadmControlPlane"
     )
 
-    spec: KubeadmControlPlaneSpec
-    status: KubeadmControlPlaneStatus = field(default_factory=KubeadmControlPlaneStatus)
+    spec: Annotated[KubeadmControlPlaneSpec, rules("The control plane as it is wanted.")]
+    status: Annotated[
+        KubeadmControlPlaneStatus, rules("The control plane as it was seen last.")
+    ] = field(default_factory=KubeadmControlPlaneStatus)
 
 
 class KubeadmControlPlaneTemplate(Object, kw_only=True):
-    """KubeadmControlPlaneTemplate"""
+    """What KubeadmControlPlanes are made of."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "controlplane.cluster.x-k8s.io",
@@ -261,4 +475,6 @@ class KubeadmControlPlaneTemplate(Object, kw_only=True):
         "KubeadmControlPlaneTemplate",
     )
 
-    spec: KubeadmControlPlaneTemplateSpec = field(default_factory=KubeadmControlPlaneTemplateSpec)
+    spec: Annotated[KubeadmControlPlaneTemplateSpec, rules("The template as it is wanted.")] = (
+        field(default_factory=KubeadmControlPlaneTemplateSpec)
+    )

@@ -14,82 +14,184 @@ from kapy.kube.names import Resource
 
 
 class MachineDeploymentDeletionSpec(Model):
+    """Which Machines are deleted."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    order: Annotated[str, rules(enum=["Random", "Newest", "Oldest"])] = ""
+    order: Annotated[
+        str,
+        rules(
+            "Which Machines go first when there are too many: Random, Newest or Oldest.",
+            enum=["Random", "Newest", "Oldest"],
+        ),
+    ] = ""
 
 
 class MachineDeploymentRemediationSpec(Model):
+    """How unhealthy Machines are replaced."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    max_in_flight: int | str | None = None
+    max_in_flight: Annotated[
+        int | str | None,
+        rules("How many Machines (number or percentage) may be replaced at the same time."),
+    ] = None
 
 
 class MachineDeploymentRolloutStrategyRollingUpdate(Model):
+    """The size of the steps of a rolling update."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    max_unavailable: int | str | None = None
-    max_surge: int | str | None = None
+    max_unavailable: Annotated[
+        int | str | None,
+        rules("How many Machines (number or percentage) may be missing meanwhile; 0 unless said."),
+    ] = None
+    max_surge: Annotated[
+        int | str | None,
+        rules(
+            "How many more Machines (number or percentage) there may be meanwhile; 1 unless said."
+        ),
+    ] = None
 
 
 class MachineDeploymentRolloutStrategy(Model):
+    """How Machines are replaced."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    type: Annotated[str, rules(enum=["RollingUpdate", "OnDelete"])]
-    rolling_update: MachineDeploymentRolloutStrategyRollingUpdate = field(
-        default_factory=MachineDeploymentRolloutStrategyRollingUpdate
-    )
+    type: Annotated[
+        str,
+        rules(
+            "Step by step (RollingUpdate) or when somebody deletes them (OnDelete).",
+            enum=["RollingUpdate", "OnDelete"],
+        ),
+    ]
+    rolling_update: Annotated[
+        MachineDeploymentRolloutStrategyRollingUpdate,
+        rules("The size of the steps of a rolling update."),
+    ] = field(default_factory=MachineDeploymentRolloutStrategyRollingUpdate)
 
 
 class MachineDeploymentRolloutSpec(Model):
+    """When and how Machines are replaced."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    after: Annotated[str | None, rules(format="date-time")] = None
-    strategy: MachineDeploymentRolloutStrategy | None = None
+    after: Annotated[
+        str | None,
+        rules(
+            "Machines that are older than this moment are replaced once it has passed.",
+            format="date-time",
+        ),
+    ] = None
+    strategy: Annotated[
+        MachineDeploymentRolloutStrategy | None, rules("How Machines are replaced.")
+    ] = None
 
 
 class MachineDeploymentSpec(Model):
-    cluster_name: Annotated[str, rules(min_length=1, max_length=63)]
-    selector: LabelSelector
-    template: MachineTemplateSpec
-    replicas: Annotated[int | None, rules(format="int32")] = None
-    rollout: MachineDeploymentRolloutSpec = field(default_factory=MachineDeploymentRolloutSpec)
-    machine_naming: MachineNamingSpec = field(default_factory=MachineNamingSpec)
-    remediation: MachineDeploymentRemediationSpec = field(
-        default_factory=MachineDeploymentRemediationSpec
+    """What a MachineDeployment should be."""
+
+    cluster_name: Annotated[
+        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
+    ]
+    selector: Annotated[
+        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+    ]
+    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
+    replicas: Annotated[
+        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+    ] = None
+    rollout: Annotated[
+        MachineDeploymentRolloutSpec, rules("When and how Machines are replaced.")
+    ] = field(default_factory=MachineDeploymentRolloutSpec)
+    machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
+        default_factory=MachineNamingSpec
     )
-    deletion: MachineDeploymentDeletionSpec = field(default_factory=MachineDeploymentDeletionSpec)
-    paused: bool | None = None
+    remediation: Annotated[
+        MachineDeploymentRemediationSpec, rules("How unhealthy Machines are replaced.")
+    ] = field(default_factory=MachineDeploymentRemediationSpec)
+    deletion: Annotated[MachineDeploymentDeletionSpec, rules("How Machines are deleted.")] = field(
+        default_factory=MachineDeploymentDeletionSpec
+    )
+    paused: Annotated[bool | None, rules("Stops rollouts of this MachineDeployment.")] = None
 
 
 class MachineDeploymentV1Beta1DeprecatedStatus(Model):
-    conditions: list[V1Beta1Condition] = field(default_factory=list)
-    updated_replicas: Annotated[int, rules(format="int32")] = 0
-    ready_replicas: Annotated[int, rules(format="int32")] = 0
-    available_replicas: Annotated[int, rules(format="int32")] = 0
-    unavailable_replicas: Annotated[int, rules(format="int32")] = 0
+    """What v1beta1 reported of a MachineDeployment."""
+
+    conditions: Annotated[
+        list[V1Beta1Condition],
+        rules("What can be said about the object's state, one condition for each aspect."),
+    ] = field(default_factory=list)
+    updated_replicas: Annotated[
+        int,
+        rules("How many Machines had the newest template; v1beta1 reported it.", format="int32"),
+    ] = 0
+    ready_replicas: Annotated[
+        int, rules("How many Machines were ready in the sense of v1beta1.", format="int32")
+    ] = 0
+    available_replicas: Annotated[
+        int, rules("How many Machines were available in the sense of v1beta1.", format="int32")
+    ] = 0
+    unavailable_replicas: Annotated[
+        int, rules("How many Machines were still missing in the sense of v1beta1.", format="int32")
+    ] = 0
 
 
 class MachineDeploymentDeprecatedStatus(Model):
-    v1beta1: MachineDeploymentV1Beta1DeprecatedStatus | None = None
+    """What older versions of the API reported of a MachineDeployment."""
+
+    v1beta1: Annotated[
+        MachineDeploymentV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+    ] = None
 
 
 class MachineDeploymentStatus(Model):
+    """What was seen of a MachineDeployment."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     conditions: Annotated[
         list[Condition],
-        rules(max_items=32, x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["type"]),
+        rules(
+            "What can be said about the object's state, one condition for each aspect.",
+            max_items=32,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["type"],
+        ),
     ] = field(default_factory=list)
-    observed_generation: Annotated[int, rules(format="int64", minimum=1)] = 0
-    selector: Annotated[str, rules(min_length=1, max_length=4096)] = ""
-    replicas: Annotated[int | None, rules(format="int32")] = None
-    ready_replicas: Annotated[int | None, rules(format="int32")] = None
-    available_replicas: Annotated[int | None, rules(format="int32")] = None
-    up_to_date_replicas: Annotated[int | None, rules(format="int32")] = None
+    observed_generation: Annotated[
+        int,
+        rules(
+            "The generation of the object that the status was computed from.",
+            format="int64",
+            minimum=1,
+        ),
+    ] = 0
+    selector: Annotated[
+        str,
+        rules(
+            "The label selector that finds the Machines, as text, for autoscalers.",
+            min_length=1,
+            max_length=4096,
+        ),
+    ] = ""
+    replicas: Annotated[int | None, rules("How many Machines there are.", format="int32")] = None
+    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
+        None
+    )
+    available_replicas: Annotated[
+        int | None, rules("How many Machines are Available.", format="int32")
+    ] = None
+    up_to_date_replicas: Annotated[
+        int | None, rules("How many Machines are as they are wanted.", format="int32")
+    ] = None
     versions: Annotated[
         list[StatusVersion],
         rules(
+            "How many machines run which version of Kubernetes.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="map",
@@ -97,17 +199,26 @@ class MachineDeploymentStatus(Model):
         ),
     ] = field(default_factory=list)
     phase: Annotated[
-        str, rules(enum=["ScalingUp", "ScalingDown", "Running", "Failed", "Unknown"])
+        str,
+        rules(
+            "In one word, what is going on with it.",
+            enum=["ScalingUp", "ScalingDown", "Running", "Failed", "Unknown"],
+        ),
     ] = ""
-    deprecated: MachineDeploymentDeprecatedStatus | None = None
+    deprecated: Annotated[
+        MachineDeploymentDeprecatedStatus | None,
+        rules("Values that only readers of v1beta1 still look at."),
+    ] = None
 
 
 class MachineDeployment(Object, kw_only=True):
-    """MachineDeployment"""
+    """Keeps so many Machines, and replaces them step by step when their template changes."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta2", "machinedeployments", "MachineDeployment"
     )
 
-    spec: MachineDeploymentSpec
-    status: MachineDeploymentStatus = field(default_factory=MachineDeploymentStatus)
+    spec: Annotated[MachineDeploymentSpec, rules("The MachineDeployment as it is wanted.")]
+    status: Annotated[
+        MachineDeploymentStatus, rules("The MachineDeployment as it was seen last.")
+    ] = field(default_factory=MachineDeploymentStatus)

@@ -14,64 +14,145 @@ from kapy.kube.names import Resource
 
 
 class MachineSetDeletionSpec(Model):
+    """Which Machines are deleted."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    order: Annotated[str, rules(enum=["Random", "Newest", "Oldest"])] = ""
+    order: Annotated[
+        str,
+        rules(
+            "Which Machines go first when there are too many: Random, Newest or Oldest.",
+            enum=["Random", "Newest", "Oldest"],
+        ),
+    ] = ""
 
 
 class MachineSetSpec(Model):
-    cluster_name: Annotated[str, rules(min_length=1, max_length=63)]
-    selector: LabelSelector
-    template: MachineTemplateSpec
-    replicas: Annotated[int | None, rules(format="int32")] = None
-    machine_naming: MachineNamingSpec = field(default_factory=MachineNamingSpec)
-    deletion: MachineSetDeletionSpec = field(default_factory=MachineSetDeletionSpec)
+    """What a MachineSet should be."""
+
+    cluster_name: Annotated[
+        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
+    ]
+    selector: Annotated[
+        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+    ]
+    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
+    replicas: Annotated[
+        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+    ] = None
+    machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
+        default_factory=MachineNamingSpec
+    )
+    deletion: Annotated[MachineSetDeletionSpec, rules("How Machines are deleted.")] = field(
+        default_factory=MachineSetDeletionSpec
+    )
 
 
 class MachineSetV1Beta1DeprecatedStatus(Model):
-    conditions: list[V1Beta1Condition] = field(default_factory=list)
-    failure_reason: str | None = None
-    failure_message: Annotated[str | None, rules(min_length=1, max_length=10240)] = None
-    fully_labeled_replicas: Annotated[int, rules(format="int32")] = 0
-    ready_replicas: Annotated[int, rules(format="int32")] = 0
-    available_replicas: Annotated[int, rules(format="int32")] = 0
+    """What v1beta1 reported of a MachineSet."""
+
+    conditions: Annotated[
+        list[V1Beta1Condition],
+        rules("What can be said about the object's state, one condition for each aspect."),
+    ] = field(default_factory=list)
+    failure_reason: Annotated[
+        str | None, rules("In one word, why the object failed for good; v1beta1 reported it.")
+    ] = None
+    failure_message: Annotated[
+        str | None,
+        rules(
+            "In a sentence, why the object failed for good; v1beta1 reported it.",
+            min_length=1,
+            max_length=10240,
+        ),
+    ] = None
+    fully_labeled_replicas: Annotated[
+        int,
+        rules(
+            "How many Machines have the labels of the template; v1beta1 reported it.",
+            format="int32",
+        ),
+    ] = 0
+    ready_replicas: Annotated[
+        int, rules("How many Machines were ready in the sense of v1beta1.", format="int32")
+    ] = 0
+    available_replicas: Annotated[
+        int, rules("How many Machines were available in the sense of v1beta1.", format="int32")
+    ] = 0
 
 
 class MachineSetDeprecatedStatus(Model):
-    v1beta1: MachineSetV1Beta1DeprecatedStatus | None = None
+    """What older versions of the API reported of a MachineSet."""
+
+    v1beta1: Annotated[
+        MachineSetV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+    ] = None
 
 
 class MachineSetStatus(Model):
+    """What was seen of a MachineSet."""
+
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     conditions: Annotated[
         list[Condition],
-        rules(max_items=32, x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["type"]),
+        rules(
+            "What can be said about the object's state, one condition for each aspect.",
+            max_items=32,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["type"],
+        ),
     ] = field(default_factory=list)
-    selector: Annotated[str, rules(min_length=1, max_length=4096)] = ""
-    replicas: Annotated[int | None, rules(format="int32")] = None
-    ready_replicas: Annotated[int | None, rules(format="int32")] = None
-    available_replicas: Annotated[int | None, rules(format="int32")] = None
-    up_to_date_replicas: Annotated[int | None, rules(format="int32")] = None
+    selector: Annotated[
+        str,
+        rules(
+            "The label selector that finds the Machines, as text, for autoscalers.",
+            min_length=1,
+            max_length=4096,
+        ),
+    ] = ""
+    replicas: Annotated[int | None, rules("How many Machines there are.", format="int32")] = None
+    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
+        None
+    )
+    available_replicas: Annotated[
+        int | None, rules("How many Machines are Available.", format="int32")
+    ] = None
+    up_to_date_replicas: Annotated[
+        int | None, rules("How many Machines are as they are wanted.", format="int32")
+    ] = None
     versions: Annotated[
         list[StatusVersion],
         rules(
+            "How many machines run which version of Kubernetes.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["version"],
         ),
     ] = field(default_factory=list)
-    observed_generation: Annotated[int, rules(format="int64", minimum=1)] = 0
-    deprecated: MachineSetDeprecatedStatus | None = None
+    observed_generation: Annotated[
+        int,
+        rules(
+            "The generation of the object that the status was computed from.",
+            format="int64",
+            minimum=1,
+        ),
+    ] = 0
+    deprecated: Annotated[
+        MachineSetDeprecatedStatus | None,
+        rules("Values that only readers of v1beta1 still look at."),
+    ] = None
 
 
 class MachineSet(Object, kw_only=True):
-    """MachineSet"""
+    """Keeps so many Machines of one template."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta2", "machinesets", "MachineSet"
     )
 
-    spec: MachineSetSpec
-    status: MachineSetStatus = field(default_factory=MachineSetStatus)
+    spec: Annotated[MachineSetSpec, rules("The MachineSet as it is wanted.")]
+    status: Annotated[MachineSetStatus, rules("The MachineSet as it was seen last.")] = field(
+        default_factory=MachineSetStatus
+    )

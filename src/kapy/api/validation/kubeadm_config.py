@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from kapy.api.features import FeatureGates
-from kapy.api.kubeadm import InitConfiguration, JoinConfiguration
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigSpec, KubeadmConfigTemplate
+from kapy.api.kubeadm_node import InitConfiguration, JoinConfiguration
 from kapy.api.validation.metadata import template_metadata_errors
 from kapy.kube.field_errors import NO_VALUE, FieldError, forbidden, invalid, required
 from kapy.kube.model import encode

@@ -11,7 +11,7 @@ from typing import Final
 
 from kapy.api.cluster import NetworkRanges
 from kapy.api.core_v1 import Taint
-from kapy.api.kubeadm import JoinControlPlane
+from kapy.api.kubeadm_node import JoinControlPlane
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference

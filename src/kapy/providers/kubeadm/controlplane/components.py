@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.api.condition import Condition
-from kapy.api.kubeadm import NodeRegistrationOptions
+from kapy.api.kubeadm_node import NodeRegistrationOptions
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T
 from kapy.api.names import Reason

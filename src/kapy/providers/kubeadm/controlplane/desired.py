@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from kapy.api.embedded import ContractVersionedObjectReference as Reference
-from kapy.api.kubeadm import JoinControlPlane
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigSpec
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.kubeadm_node import JoinControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, ConditionType, Label
 from kapy.kube import Document
