@@ -1,0 +1,309 @@
+"""What becomes of a MachineDeployment, from its creation to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation, Label
+from kapy.kube import Key
+from kapy.kube.http import Request
+from tests.core.stage import (
+    CONFIG_TEMPLATES,
+    CONFIGS,
+    CONTROL_PLANES,
+    INFRA_MACHINES,
+    INFRA_TEMPLATES,
+    VERSION,
+    Stage,
+    deployment,
+    running_cluster,
+    templates,
+)
+
+NEW = "v1.33.7"
+
+
+def available(obj: MachineDeployment) -> bool:
+    return any(one.type == "Available" and one.status == "True" for one in obj.status.conditions)
+
+
+async def started(plane: Stage, replicas: int, **spec: object) -> MachineSet:
+    """A MachineDeployment whose Machines are all there."""
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(replicas, **spec))
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+    (machine_set,) = await plane.story.all(MachineSet)
+    found = await plane.story.get(MachineDeployment, "md")
+    assert found is not None
+    assert available(found)
+    return machine_set
+
+
+async def sizes(plane: Stage) -> list[int]:
+    """Replicas of all sets, from the oldest to the newest revision."""
+    sets = await plane.story.all(MachineSet)
+    sets = sorted(sets, key=lambda one: int(one.metadata.annotations[Annotation.REVISION]))
+    return [one.spec.replicas or 0 for one in sets]
+
+
+async def change_version(plane: Stage, version: str = NEW) -> None:
+    patch = {"spec": {"template": {"spec": {"version": version}}}}
+    await plane.story.merge(MachineDeployment, "md", patch)
+
+
+async def complete(plane: Stage, rounds: int = 12) -> None:
+    """Let new Machines boot and old ones go, until nothing is left to do."""
+    for _ in range(rounds):
+        await plane.settle(2)
+        await plane.boot_all()
+    await plane.settle()
+
+
+async def versions(plane: Stage) -> Sequence[str]:
+    return sorted(one.spec.version for one in await plane.story.all(Machine))
+
+
+async def test_machines_are_made_of_the_templates(plane: Stage) -> None:
+    machine_set = await started(plane, 2)
+
+    machines = await plane.story.all(Machine)
+    assert len(machines) == 2
+    for machine in machines:
+        name = machine.metadata.name
+        assert machine.metadata.labels[Label.SET_NAME] == machine_set.metadata.name
+        assert machine.metadata.labels[Label.DEPLOYMENT_NAME] == "md"
+        assert machine.status.node_ref is not None
+        assert machine.status.phase == "Running"
+        infra = await plane.provider(INFRA_MACHINES, name)
+        assert infra["spec"]["size"] == "small"
+        assert [one["kind"] for one in infra["metadata"]["ownerReferences"]] == ["Machine"]
+        assert infra["metadata"]["annotations"][Annotation.CLONED_FROM_NAME] == "md"
+        config = await plane.provider(CONFIGS, name)
+        assert config["spec"]["words"] == "hello"
+        assert config["metadata"]["labels"][Label.CLUSTER_NAME] == "c"
+    for resource in (INFRA_TEMPLATES, CONFIG_TEMPLATES):
+        owners = (await plane.provider(resource, "md"))["metadata"]["ownerReferences"]
+        assert [one["kind"] for one in owners] == ["Cluster"]
+
+
+async def test_scaling_up_and_down(plane: Stage) -> None:
+    await started(plane, 2)
+
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 10}})
+    await complete(plane, 3)
+    found = await plane.story.until(MachineDeployment, "md", available)
+    assert found.status.ready_replicas == 10
+
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 1}})
+    await plane.settle(30)
+    assert len(await plane.story.all(Machine)) == 1
+    assert await sizes(plane) == [1]
+    assert len(await plane.all(INFRA_MACHINES)) == 1
+    assert len(await plane.all(CONFIGS)) == 1
+
+
+async def test_a_new_version_replaces_one_machine_at_a_time(plane: Stage) -> None:
+    await started(plane, 3)
+    seen = set()
+
+    def watch(machine_sets: Sequence[MachineSet]) -> None:
+        seen.add(sum(one.status.replicas or 0 for one in machine_sets))
+
+    await change_version(plane)
+    for _ in range(30):
+        await plane.settle(1)
+        watch(await plane.story.all(MachineSet))
+        await plane.boot_all()
+    await plane.settle()
+
+    assert await versions(plane) == [NEW] * 3
+    assert max(seen) == 4
+    assert min(seen) == 3
+    (left,) = await plane.story.all(MachineSet)
+    assert left.metadata.annotations[Annotation.REVISION] == "2"
+    found = await plane.story.get(MachineDeployment, "md")
+    assert found is not None
+    assert found.metadata.annotations[Annotation.REVISION] == "2"
+    assert found.status.up_to_date_replicas == 3
+
+
+async def test_a_broken_template_stops_the_rollout(plane: Stage) -> None:
+    await started(plane, 3)
+
+    await change_version(plane)
+    await plane.settle(60)
+
+    assert await sizes(plane) == [3, 1]
+    found = await plane.story.get(MachineDeployment, "md")
+    assert found is not None
+    (rolling,) = [one for one in found.status.conditions if one.type == "RollingOut"]
+    assert rolling.status == "True"
+    assert rolling.message == (
+        f"Rolling out 3 not up-to-date replicas\n* Version {VERSION}, {NEW} required"
+    )
+
+
+async def test_going_back_uses_the_old_set_again(plane: Stage) -> None:
+    first = await started(plane, 2)
+
+    await change_version(plane)
+    await plane.settle()
+    await change_version(plane, VERSION)
+    await complete(plane)
+
+    (left,) = await plane.story.all(MachineSet)
+    assert left.metadata.name == first.metadata.name
+    assert left.metadata.annotations[Annotation.REVISION] == "3"
+    assert left.metadata.annotations[Annotation.REVISION_HISTORY] == "1"
+    assert await versions(plane) == [VERSION] * 2
+
+
+async def test_on_delete_waits_for_a_person(plane: Stage) -> None:
+    await started(plane, 2, rollout={"strategy": {"type": "OnDelete"}})
+
+    await change_version(plane)
+    await plane.settle(30)
+    assert await sizes(plane) == [2, 0]
+
+    (first, _) = await plane.story.all(Machine)
+    await plane.client.delete(Machine, first.key)
+    await complete(plane, 3)
+    assert await versions(plane) == [NEW, VERSION]
+    assert await sizes(plane) == [1, 1]
+
+
+async def test_a_paused_deployment_scales_in_proportion_but_does_not_roll_out(
+    plane: Stage,
+) -> None:
+    await started(plane, 2)
+
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"paused": True}})
+    await change_version(plane)
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 3}})
+    await complete(plane, 2)
+
+    assert await sizes(plane) == [3]
+    assert await versions(plane) == [VERSION] * 3
+
+
+async def test_what_is_mutable_in_place_reaches_machines_without_a_rollout(plane: Stage) -> None:
+    machine_set = await started(plane, 1)
+    labels = {"node.cluster.x-k8s.io/pool": "fast", "extra": "yes"}
+    spec = {"deletion": {"nodeDrainTimeoutSeconds": 7}}
+    patch = {"spec": {"template": {"metadata": {"labels": labels}, "spec": spec}}}
+    await plane.story.merge(MachineDeployment, "md", patch)
+    await plane.settle()
+
+    (left,) = await plane.story.all(MachineSet)
+    assert left.metadata.uid == machine_set.metadata.uid
+    (machine,) = await plane.story.all(Machine)
+    assert machine.spec.deletion.node_drain_timeout_seconds == 7
+    assert labels.items() <= machine.metadata.labels.items()
+    infra = await plane.provider(INFRA_MACHINES, machine.metadata.name)
+    assert labels.items() <= infra["metadata"]["labels"].items()
+
+    patch = {"spec": {"template": {"metadata": {"labels": {"extra": None}}}}}
+    await plane.story.merge(MachineDeployment, "md", patch)
+    await plane.settle()
+    (machine,) = await plane.story.all(Machine)
+    infra = await plane.provider(INFRA_MACHINES, machine.metadata.name)
+    assert "extra" not in machine.metadata.labels
+    assert "extra" not in infra["metadata"]["labels"]
+    assert infra["metadata"]["labels"]["node.cluster.x-k8s.io/pool"] == "fast"
+
+
+async def test_rollout_after_replaces_machines_when_its_time_comes(plane: Stage) -> None:
+    first = await started(plane, 1)
+    after = "2026-01-01T00:10:00Z"
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"rollout": {"after": after}}})
+    await plane.settle(60)
+    assert [one.metadata.uid for one in await plane.story.all(MachineSet)] == [first.metadata.uid]
+
+    await plane.settle(600)
+    await complete(plane)
+    (left,) = await plane.story.all(MachineSet)
+    assert left.metadata.uid != first.metadata.uid
+    assert await versions(plane) == [VERSION]
+
+
+async def test_a_template_that_comes_late_is_waited_for(plane: Stage) -> None:
+    await running_cluster(plane)
+    infra_template, config_template = templates()
+    await plane.create(config_template, deployment(1))
+    await plane.settle(20)
+    found = await plane.story.get(MachineDeployment, "md")
+    assert found is not None
+    (scaling,) = [one for one in found.status.conditions if one.type == "ScalingUp"]
+    assert scaling.message == (
+        "Scaling up from 0 to 1 replicas is blocked because FakeMachineTemplate does not exist"
+    )
+    assert not await plane.story.all(MachineSet)
+
+    await plane.create(infra_template)
+    await plane.settle(1)
+    assert len(await plane.story.all(Machine)) == 1
+
+
+async def test_deleting_it_deletes_everything_below(plane: Stage) -> None:
+    await started(plane, 2)
+    await plane.client.delete(MachineDeployment, Key("default", "md"))
+    await plane.settle(20)
+    for kind in (MachineDeployment, MachineSet, Machine):
+        assert not await plane.story.all(kind)
+    assert not await plane.all(INFRA_MACHINES)
+    assert not await plane.all(CONFIGS)
+
+
+async def test_a_lost_answer_never_makes_a_second_machine(plane: Stage) -> None:
+    await running_cluster(plane)
+    lost = 0
+
+    def lose(request: Request) -> bool:
+        nonlocal lost
+        made = any(
+            f"/{kind}/" in request.path for kind in ("machines", "fakemachines", "machinesets")
+        )
+        if made and request.query.get("force") and lost < 9:
+            lost += 1
+            return True
+        return False
+
+    plane.controllers.lose = lose
+    await plane.create(*templates(), deployment(3))
+    await plane.settle(60)
+
+    assert lost == 9
+    assert len(await plane.story.all(MachineSet)) == 1
+    machines = {one.metadata.name for one in await plane.story.all(Machine)}
+    assert len(machines) == 3
+    for resource in (INFRA_MACHINES, CONFIGS):
+        assert {one["metadata"]["name"] for one in await plane.all(resource)} == machines
+
+
+async def test_no_machine_is_newer_than_the_control_plane(plane: Stage) -> None:
+    await started(plane, 1)
+    await change_version(plane, "v1.35.0")
+    await plane.settle()
+
+    new = [one for one in await plane.story.all(MachineSet) if one.spec.replicas == 1]
+    (blocked,) = [one for one in new if not one.status.replicas]
+    (scaling,) = [one for one in blocked.status.conditions if one.type == "ScalingUp"]
+    assert scaling.message == (
+        "Scaling up from 0 to 1 replicas is blocked because:\n"
+        "* MachineSet version (1.35.0) and ControlPlane version (1.34.0) do not conform to the "
+        "kubernetes version skew policy as MachineSet version is higher than ControlPlane "
+        'version ("KubernetesVersionSkew" preflight check failed)'
+    )
+
+    key, wanted = Key("default", "c"), {"spec": {"version": "v1.35.0"}}
+    await plane.client.patch(CONTROL_PLANES, key, wanted)
+    await plane.report(
+        CONTROL_PLANES, "c", version="v1.35.0", versions=[{"version": "v1.35.0", "replicas": 1}]
+    )
+    await complete(plane)
+    assert await versions(plane) == ["v1.35.0"]

@@ -1,0 +1,348 @@
+"""Core's controllers on a plane of their own, with providers that a test moves by hand.
+
+The providers are CRDs that keep whatever they are given (`FakeMachine` and its like); the
+workload cluster is a second API server, reached in process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from kapy._aio.clock import loop_clock
+from kapy.api.cluster import Cluster
+from kapy.api.crds import crds
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.apiserver.server import Server
+from kapy.apps.admission import Rules
+from kapy.client.client import Client
+from kapy.core.cluster.controller import add_to as add_clusters
+from kapy.core.machine.controller import add_to as add_machines
+from kapy.core.machinedeployment.controller import add_to as add_deployments
+from kapy.core.machineset.controller import add_to as add_machine_sets
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import ADMIN, Reply, Request, Transport
+from kapy.kube.names import CRDS, NAMESPACES, NODES, SECRETS, Resource
+from kapy.remote.connections import Connections, Kubeconfig
+from kapy.testing.story import Story
+
+VERSION = "v1.34.0"
+
+
+def _fake(group: str, kind: str) -> Resource:
+    return Resource(f"{group}.cluster.x-k8s.io", "v1beta2", f"{kind.lower()}s", kind)
+
+
+INFRA_CLUSTERS = _fake("infrastructure", "FakeCluster")
+INFRA_MACHINES = _fake("infrastructure", "FakeMachine")
+INFRA_TEMPLATES = _fake("infrastructure", "FakeMachineTemplate")
+CONFIGS = _fake("bootstrap", "FakeConfig")
+CONFIG_TEMPLATES = _fake("bootstrap", "FakeConfigTemplate")
+CONTROL_PLANES = _fake("controlplane", "FakeControlPlane")
+PROVIDED = (
+    INFRA_CLUSTERS,
+    INFRA_MACHINES,
+    INFRA_TEMPLATES,
+    CONFIGS,
+    CONFIG_TEMPLATES,
+    CONTROL_PLANES,
+)
+OWN = (Cluster, Machine, MachineSet, MachineDeployment)
+
+
+def crd_of(resource: Resource) -> Document:
+    """The CRD of a provider's kind that keeps whatever it is given."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
+    version = {
+        "name": resource.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": resource.group_resource,
+            "labels": {"cluster.x-k8s.io/v1beta2": resource.version},
+        },
+        "spec": {
+            "group": resource.group,
+            "scope": "Namespaced",
+            "names": {
+                "plural": resource.plural,
+                "singular": resource.kind.lower(),
+                "kind": resource.kind,
+                "listKind": f"{resource.kind}List",
+            },
+            "versions": [version],
+        },
+    }
+
+
+class Counted:
+    """A transport that counts writes, and can be made to fail."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.writes: list[tuple[str, str]] = []
+        self.fault: Callable[[Request], Exception | None] = lambda _: None
+        self.lose: Callable[[Request], bool] = lambda _: False
+
+    async def __call__(self, request: Request) -> Reply:
+        if (fault := self.fault(request)) is not None:
+            raise fault
+        reply = await self._transport(request)
+        if request.method != "GET":
+            self.writes.append((request.method, request.path))
+            if self.lose(request):
+                raise Unreachable("the answer was lost")
+        return reply
+
+
+@dataclass
+class Stage:
+    """A running plane. story: acts as a person. workload: a client of the workload cluster."""
+
+    story: Story
+    client: Client
+    workload: Client
+    controllers: Counted
+    runtime: Runtime
+
+    async def create(self, *documents: Document) -> None:
+        await self.story.create(list(documents))
+
+    async def provider(self, resource: Resource, name: str) -> Document:
+        return await self.client.get(resource, Key("default", name))
+
+    async def report(self, resource: Resource, name: str, **status: Any) -> None:
+        """Set fields of a provider object's status."""
+        key = Key("default", name)
+        await self.client.patch(resource, key, {"status": status}, subresource="status")
+
+    async def all(self, resource: Resource) -> Sequence[Document]:
+        return (await self.client.list(resource, "default")).items
+
+    async def connect(self, cluster: str = "c") -> None:
+        """Give the cluster its kubeconfig."""
+        await self.client.create(SECRETS, kubeconfig_of(cluster))
+
+    async def settle(self, seconds: float = 5.0) -> None:
+        await asyncio.sleep(seconds)
+
+    async def boot(self, machine: str) -> None:
+        """Do for a Machine what its providers do: data secret, machine, Node."""
+        await self.report(
+            CONFIGS, machine, dataSecretName=machine, initialization={"dataSecretCreated": True}
+        )
+        key = Key("default", machine)
+        patch = {"spec": {"providerID": f"fake://{machine}"}}
+        await self.client.patch(INFRA_MACHINES, key, patch)
+        await self.report(INFRA_MACHINES, machine, initialization={"provisioned": True})
+        node = node_of(machine)
+        await self.workload.create(NODES, node)
+        status = {"status": node["status"]}
+        await self.workload.patch(NODES, Key("", machine), status, subresource="status")
+
+    async def boot_all(self) -> None:
+        """`boot` every Machine that has no Node yet."""
+        nodes = {one["metadata"]["name"] for one in (await self.workload.list(NODES)).items}
+        for machine in await self.story.all(Machine):
+            if machine.metadata.name not in nodes and not machine.deleting:
+                await self.boot(machine.metadata.name)
+
+    async def finish_deletions(self) -> None:
+        """Let provider objects go that hold on with a finalizer of their own."""
+        for resource in PROVIDED:
+            for one in await self.all(resource):
+                metadata = one["metadata"]
+                if metadata.get("deletionTimestamp") and metadata.get("finalizers"):
+                    patch = {"metadata": {"finalizers": None}}
+                    await self.client.patch(resource, Key.of(one), patch)
+
+
+def kubeconfig_of(cluster: str) -> Document:
+    text = f"""
+apiVersion: v1
+kind: Config
+clusters: [{{name: c, cluster: {{server: "https://{cluster}:6443"}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
+current-context: x
+"""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": f"{cluster}-kubeconfig",
+            "namespace": "default",
+            "labels": {"cluster.x-k8s.io/cluster-name": cluster},
+        },
+        "type": "cluster.x-k8s.io/secret",
+        "data": {"value": base64.b64encode(text.encode()).decode()},
+    }
+
+
+def node_of(name: str, version: str = VERSION) -> Document:
+    conditions = [
+        {"type": of, "status": status}
+        for of, status in (
+            ("Ready", "True"),
+            ("MemoryPressure", "False"),
+            ("DiskPressure", "False"),
+            ("PIDPressure", "False"),
+        )
+    ]
+    info = dict.fromkeys(
+        (
+            "architecture",
+            "bootID",
+            "containerRuntimeVersion",
+            "kernelVersion",
+            "kubeProxyVersion",
+            "machineID",
+            "operatingSystem",
+            "osImage",
+            "systemUUID",
+        ),
+        "",
+    )
+    taint = {"key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "spec": {"providerID": f"fake://{name}", "taints": [taint]},
+        "status": {"conditions": conditions, "nodeInfo": {**info, "kubeletVersion": version}},
+    }
+
+
+def reference(resource: Resource, name: str) -> Document:
+    return {"apiGroup": resource.group, "kind": resource.kind, "name": name}
+
+
+def of(resource: Resource, name: str, **parts: Any) -> Document:
+    """A provider's object."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": name, "namespace": "default"},
+        **parts,
+    }
+
+
+def cluster(name: str = "c", **spec: Any) -> Document:
+    references = {
+        "infrastructureRef": reference(INFRA_CLUSTERS, name),
+        "controlPlaneRef": reference(CONTROL_PLANES, name),
+    }
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {**references, **spec},
+    }
+
+
+def templates(name: str = "md") -> list[Document]:
+    """The templates that workers are made of."""
+    return [
+        of(INFRA_TEMPLATES, name, spec={"template": {"spec": {"size": "small"}}}),
+        of(CONFIG_TEMPLATES, name, spec={"template": {"spec": {"words": "hello"}}}),
+    ]
+
+
+def deployment(replicas: int, name: str = "md", **spec: Any) -> Document:
+    template = {
+        "clusterName": "c",
+        "version": VERSION,
+        "bootstrap": {"configRef": reference(CONFIG_TEMPLATES, name)},
+        "infrastructureRef": reference(INFRA_TEMPLATES, name),
+    }
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineDeployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "clusterName": "c",
+            "replicas": replicas,
+            "template": {"spec": template},
+            **spec,
+        },
+    }
+
+
+async def running_cluster(stage: Stage, **parts: Any) -> None:
+    """A Cluster whose infrastructure and control plane are there."""
+    endpoint = {"host": "1.2.3.4", "port": 6443}
+    await stage.create(
+        of(INFRA_CLUSTERS, "c", spec={"controlPlaneEndpoint": endpoint}),
+        of(CONTROL_PLANES, "c", spec={"version": VERSION, "replicas": 1}),
+        cluster(**parts),
+    )
+    await stage.report(INFRA_CLUSTERS, "c", initialization={"provisioned": True})
+    available = {"type": "Available", "status": "True", "reason": "Available", "message": ""}
+    await stage.report(
+        CONTROL_PLANES,
+        "c",
+        initialization={"controlPlaneInitialized": True},
+        version=VERSION,
+        versions=[{"version": VERSION, "replicas": 1}],
+        replicas=1,
+        readyReplicas=1,
+        availableReplicas=1,
+        upToDateReplicas=1,
+        conditions=[available],
+    )
+    await stage.connect()
+
+
+@asynccontextmanager
+async def stage(seed: int = 0) -> AsyncIterator[Stage]:
+    """Core's four controllers, running."""
+    clock = loop_clock()
+    server = Server.open(None, clock=clock, admission=(Rules(),))
+    workload = Server.open(None, clock=clock)
+    admin = Client(server.transport(ADMIN), field_manager="person")
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    await admin.create(NAMESPACES, namespace)
+    for crd in (*crds(), *map(crd_of, PROVIDED)):
+        await admin.create(CRDS, crd)
+    controllers = Counted(server.transport(ADMIN))
+    runtime = Runtime.on(controllers, clock=clock, random=Random(seed))
+
+    def dial(_: Kubeconfig) -> Transport:
+        return workload.transport(ADMIN)
+
+    connections = Connections(runtime, dial=dial)
+    for add in (add_clusters, add_machines, add_machine_sets, add_deployments):
+        add(runtime, connections)
+    resources: Iterable[Resource] = (*PROVIDED, *(kind.RESOURCE for kind in OWN), SECRETS)
+    try:
+        async with asyncio.TaskGroup() as group:
+            services = (server.run, workload.run, runtime.run, connections.run)
+            tasks = [group.create_task(service()) for service in services]
+            yield Stage(
+                Story(admin, resources),
+                admin,
+                Client(workload.transport(ADMIN)),
+                controllers,
+                runtime,
+            )
+            for task in tasks:
+                task.cancel()
+    finally:
+        server.close()
+        workload.close()
