@@ -1,0 +1,92 @@
+"""`python -m benchmarks [SCENARIO…]`: a table, and `benchmarks/results/latest.json`.
+
+With `--one SCENARIO` it is the process of one scenario, which prints its rows as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import fnmatch
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import table
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def main() -> int:
+    given = _parser().parse_args()
+    if given.one:
+        return _one(given.one)
+    from benchmarks.scenarios import SCENARIOS
+
+    chosen = [name for name in SCENARIOS if _wanted(name, given.scenarios)]
+    if not chosen:
+        sys.stderr.write(f"there is no such scenario; there are {', '.join(SCENARIOS)}\n")
+        return 2
+    results: list[dict[str, Any]] = []
+    failed = False
+    for name in chosen:
+        rows = _run(name)
+        failed = failed or rows is None
+        results += [{"scenario": name, **row} for row in rows or [{"step": "FAILED"}]]
+        if rows:
+            print(table(name, rows), end="", flush=True)
+        else:
+            print(f"{name}: FAILED", flush=True)
+    _keep(results)
+    return int(failed)
+
+
+def _one(name: str) -> int:
+    from benchmarks.scenarios import SCENARIOS
+
+    print(json.dumps(asyncio.run(SCENARIOS[name]())))
+    return 0
+
+
+def _run(name: str) -> list[dict[str, Any]] | None:
+    command = [sys.executable, "-m", "benchmarks", "--one", name]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        return None
+    rows: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return rows
+
+
+def _keep(results: list[dict[str, Any]]) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    told = {
+        "machine": {
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
+        "rows": results,
+    }
+    path = RESULTS / "latest.json"
+    path.write_text(json.dumps(told, indent=1))
+    print(f"\nAll figures: {path.relative_to(ROOT)}")
+
+
+def _wanted(name: str, patterns: list[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("scenarios", nargs="*", help="names or patterns (`10x*`); all by default")
+    parser.add_argument("--one", default="", help=argparse.SUPPRESS)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

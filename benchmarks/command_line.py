@@ -1,0 +1,69 @@
+"""How long commands take, and from nothing to the first Ready cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import percentile
+
+Row = dict[str, Any]
+RUNS = 10
+
+
+async def start_up() -> list[Row]:
+    """Median of some runs, warm file cache; `describe` asks a plane that runs meanwhile."""
+    with tempfile.TemporaryDirectory() as home:
+        environ = {**os.environ, "HOME": home, "KUBECONFIG": f"{home}/config", "KAPY_HOME": home}
+        rows = [_timed(one, environ) for one in (["--version"], ["version"], ["--help"])]
+        _kapy(["quickstart", "--detach", "--port", "0"], environ)
+        try:
+            rows.append(_timed(["describe", "cluster", "capybara"], environ))
+            rows.append(_timed(["get", "kubeconfig", "capybara"], environ))
+        finally:
+            _kapy(["down", "--name", "quickstart"], environ)
+        return rows
+
+
+async def cold_start() -> list[Row]:
+    """`kapy quickstart --exit`: a new process, a new plane, the first Available cluster."""
+    with tempfile.TemporaryDirectory() as home:
+        environ = {**os.environ, "HOME": home, "KUBECONFIG": str(Path(home) / "config")}
+        took = []
+        for _ in range(5):
+            began = time.perf_counter()
+            _kapy(["quickstart", "--exit", "--port", "0"], environ)
+            took.append(time.perf_counter() - began)
+    return [{"step": "kapy quickstart --exit", "wall_s": round(percentile(took, 0.5), 3)}]
+
+
+def _timed(arguments: list[str], environ: dict[str, str]) -> Row:
+    took = []
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        _kapy(arguments, environ)
+        took.append(time.perf_counter() - began)
+    median = percentile(took, 0.5)
+    return {
+        "step": f"kapy {' '.join(arguments)}",
+        "wall_s": round(median, 4),
+        "ms": round(1000 * median, 1),
+        "ms_min": round(1000 * min(took), 1),
+        "ms_max": round(1000 * max(took), 1),
+    }
+
+
+def _kapy(arguments: list[str], environ: dict[str, str]) -> None:
+    # The console script of this environment: `python -m` would pay for finding the module.
+    script = Path(sys.executable).with_name("kapy")
+    subprocess.run(
+        [str(script), *arguments],
+        env=environ,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )

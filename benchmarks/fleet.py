@@ -1,0 +1,155 @@
+"""A management plane under load, and clusters for it made from the sample."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.measure import Costs
+from kapy._aio.clock import system_clock
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.manifests import sample
+from kapy.apps.progress import is_complete
+from kapy.apps.settings import Serving, Settings
+from kapy.client.client import Client
+from kapy.client.intercept import Counted
+from kapy.clusterctl.describe.source import CLUSTERS
+from kapy.clusterctl.kinds import Kinds
+from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN
+from kapy.kube.names import Resource
+
+SAMPLE: Final = "capybara"
+PATIENCE: Final = 3600.0
+UPSTREAM_DELAYS: Final = {
+    "vm": {"startupDuration": "10s", "startupJitter": "0.2"},
+    "node": {"startupDuration": "2s", "startupJitter": "0.2"},
+    "apiServer": {"startupDuration": "2s", "startupJitter": "0.2"},
+    "etcd": {"startupDuration": "2s", "startupJitter": "0.2"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One kind of cluster. delays: "zero" or "upstream"; keys: "RSA-2048" or "ECDSA-P256"."""
+
+    control_planes: int = 1
+    workers: int = 0
+    delays: str = "zero"
+    keys: str = "RSA-2048"
+
+    def objects(self, name: str) -> list[Document]:
+        """The objects of a cluster of that name."""
+        text = json.dumps(sample()).replace(SAMPLE, name)
+        objects: list[Document] = json.loads(text)
+        if not self.workers:
+            objects = [one for one in objects if "-md-0" not in one["metadata"]["name"]]
+        return [self._changed(one) for one in objects]
+
+    def _changed(self, document: Document) -> Document:
+        spec = document["spec"]
+        match document["kind"]:
+            case "KubeadmControlPlane":
+                spec["replicas"] = self.control_planes
+                configuration = spec["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})
+                configuration["encryptionAlgorithm"] = self.keys
+            case "MachineDeployment":
+                spec["replicas"] = self.workers
+            case "DevMachineTemplate" if self.delays == "upstream":
+                backend = spec["template"]["spec"]["backend"]["inMemory"]
+                for part in backend:
+                    backend[part] = {"provisioning": UPSTREAM_DELAYS[part]}
+        return document
+
+
+class Fleet:
+    """A running plane and a driver that posts objects and sees what becomes of them."""
+
+    def __init__(self, plane: Plane) -> None:
+        self.plane = plane
+        self._transport = Counted(plane.server.transport(ADMIN))
+        self.client = Client(self._transport, field_manager="driver")
+        self._kinds = Kinds(self.client)
+        own: Any = plane.runtime.client.transport
+        self.costs = Costs(own.counts, self._transport.counts)
+
+    async def post(self, shape: Shape, names: Iterable[str]) -> dict[str, float]:
+        """Create clusters; answers when each was posted."""
+        posted = {}
+        for name in names:
+            for document in shape.objects(name):
+                await self.client.create(await self._kinds.of(document), document)
+            posted[name] = time.perf_counter()
+        return posted
+
+    async def create(self, shape: Shape, names: Sequence[str]) -> list[float]:
+        """Create clusters at once and wait for all; answers the seconds that each one took."""
+        came: dict[str, float] = {}
+
+        def seen(document: Document) -> bool:
+            name = document["metadata"]["name"]
+            if name in names and name not in came and is_complete(document):
+                came[name] = time.perf_counter()
+            return len(came) == len(names)
+
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(self.until(CLUSTERS, seen))
+            posted = await self.post(shape, names)
+            await waiting
+        return [came[name] - posted[name] for name in names]
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Delete clusters at once and wait until they are gone."""
+        left = set(names)
+
+        def gone(_: Document) -> bool:
+            return not left
+
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(self.until(CLUSTERS, gone, deleted=left.discard))
+            for name in names:
+                await self.client.delete(CLUSTERS, Key("default", name))
+            await waiting
+
+    async def until(
+        self,
+        resource: Resource,
+        holds: Callable[[Document], bool],
+        *,
+        deleted: Callable[[str], Any] = lambda _: None,
+    ) -> None:
+        """Watch a resource until `holds` of one of its objects; `deleted` is told who went."""
+        async with asyncio.timeout(PATIENCE):
+            listed = await self.client.list(resource)
+            held = [holds(one) for one in listed.items]  # all of them: it may be counting
+            if any(held):
+                return
+            watch = self.client.watch(resource, resource_version=listed.resource_version)
+            async with watch as events:
+                async for event in events:
+                    if event.type == "DELETED":
+                        deleted(event.document["metadata"]["name"])
+                    if event.type != "BOOKMARK" and holds(event.document):
+                        return
+        raise RuntimeError(f"the watch of {resource.plural} ended")
+
+
+@asynccontextmanager
+async def fleet() -> AsyncIterator[Fleet]:
+    """A plane as `kapy up` runs it: on disk, listening, controllers in process."""
+    with tempfile.TemporaryDirectory(prefix="kapy-bench-") as folder:
+        settings = Settings(data=Path(folder), serving=Serving())
+        async with management_plane(settings, clock=system_clock) as plane:
+            yield Fleet(plane)
+
+
+def names(number: int) -> list[str]:
+    """Names of clusters."""
+    return [f"herd-{one:04}" for one in range(number)]

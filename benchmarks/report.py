@@ -1,0 +1,56 @@
+"""Rows as a table for people, upstream's figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.upstream import figures
+
+_COLUMNS: Final = (
+    ("wall_s", "wall s"),
+    ("cpu_s", "CPU s"),
+    ("requests_total", "requests"),
+    ("per_s", "per s"),
+)
+_MORE: Final[Mapping[str, str]] = {
+    "p50_s": "p50 {} s",
+    "p99_s": "p99 {} s",
+    "clusters_per_s": "{} clusters/s",
+    "cpu_s_per_cluster": "{} CPU s/cluster",
+    "requests_per_cluster": "{} requests/cluster",
+    "base_mb": "base {} MB",
+    "peak_mb": "peak {} MB",
+    "mb_per_cluster": "{} MB/cluster",
+    "millicores": "{} millicores",
+    "p50_us": "p50 {} µs",
+    "p99_us": "p99 {} µs",
+    "cpu_us_per_request": "{} µs CPU/request",
+}
+
+
+def table(scenario: str, rows: list[dict[str, Any]]) -> str:
+    """One line for each step; `ours (upstream's)` in each column."""
+    lines = [f"\n{scenario}\n"]
+    for row in rows:
+        upstream = figures(scenario, row["step"])
+        cells = [f"  {row['step']:<36}"]
+        cells += [_cell(row.get(key), upstream.get(key), unit) for key, unit in _COLUMNS]
+        lines.append(" ".join(cells).rstrip() + "\n")
+        lines += [f"      {line}\n" for line in _details(row)]
+    return "".join(lines)
+
+
+def _cell(ours: Any, theirs: Any, unit: str) -> str:
+    if ours is None:
+        return " " * 26
+    beside = f" ({theirs:g})" if theirs is not None else ""
+    return f"{f'{ours:g} {unit}{beside}':<26}"
+
+
+def _details(row: dict[str, Any]) -> list[str]:
+    found = [text.format(row[key]) for key, text in _MORE.items() if row.get(key) is not None]
+    lines = [", ".join(found)] if found else []
+    if row.get("requests"):
+        lines.append(", ".join(f"{verb} {number}" for verb, number in row["requests"].items()))
+    return lines

@@ -1,0 +1,44 @@
+"""What `make bench` measures. Each scenario runs in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from benchmarks import api_server, clusters, command_line
+from benchmarks.fleet import Shape
+
+Scenario: TypeAlias = Callable[[], Coroutine[Any, Any, list[dict[str, Any]]]]
+
+ECDSA: Final = "ECDSA-P256"
+
+
+def _create(number: int, **shape: Any) -> Scenario:
+    return partial(clusters.create_and_delete, number, Shape(**shape))
+
+
+SCENARIOS: Final[Mapping[str, Scenario]] = {
+    "command-line": command_line.start_up,
+    "cold-start": command_line.cold_start,
+    "api-server-in-process": api_server.in_process,
+    "api-server-https": api_server.over_https,
+    "1x1+0": _create(1),
+    "1x1+0-ecdsa": _create(1, keys=ECDSA),
+    "1x1+3": _create(1, workers=3),
+    "1x1+3-ecdsa": _create(1, workers=3, keys=ECDSA),
+    "1x1+3-delays": _create(1, workers=3, delays="upstream"),
+    "10x1+0": _create(10),
+    "10x1+0-ecdsa": _create(10, keys=ECDSA),
+    "10x1+3": _create(10, workers=3),
+    "10x1+3-ecdsa": _create(10, workers=3, keys=ECDSA),
+    "50x1+3": _create(50, workers=3),
+    "50x1+3-ecdsa": _create(50, workers=3, keys=ECDSA),
+    "100x1+0": _create(100),
+    "100x1+0-ecdsa": _create(100, keys=ECDSA),
+    "1000x1+0": _create(1000),
+    "1000x1+0-ecdsa": _create(1000, keys=ECDSA),
+    "workers-3-50-3": partial(clusters.scale_workers, 3, 50),
+    "control-plane-1-3-1": partial(clusters.scale_control_plane, 1, 3),
+    "upgrade-3+3": partial(clusters.upgrade, 3, 3),
+}
