@@ -13,9 +13,10 @@ from random import Random
 from typing import Any, Generic, TypeVar, overload
 
 from kapy.client.client import Client
+from kapy.engine.index import IndexValues
 from kapy.engine.reflector import Reflector
 from kapy.engine.store import Change as Change
-from kapy.engine.store import Handler, IndexValues, Store
+from kapy.engine.store import Handler, Store
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read
 from kapy.kube.names import Resource

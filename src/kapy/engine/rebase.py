@@ -62,9 +62,10 @@ def _member(key: str, base: Any, ours: Any, theirs: Any) -> Any:
         return theirs
     if same(base, theirs):
         return ours
-    maps = [one for one in (base, ours, theirs) if isinstance(one, dict)]
-    if len(maps) == 3 or (len(maps) == 2 and base is _ABSENT):
-        return rebased({} if base is _ABSENT else base, ours, theirs)
+    present = [one for one in (base, ours, theirs) if one is not _ABSENT]
+    if all(isinstance(one, dict) for one in present):
+        merged = rebased(*({} if one is _ABSENT else one for one in (base, ours, theirs)))
+        return merged if merged or (ours is not _ABSENT and theirs is not _ABSENT) else _ABSENT
     identity = _SHARED_LISTS.get(key)
     if identity is not None:
         lists = [[] if one is _ABSENT or one is None else one for one in (base, ours, theirs)]

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from kapy.client.stream import Event
+from kapy.engine.index import Index, IndexValues
 from kapy.kube import Document, Key
 from kapy.kube.selectors import LabelSelector
 
@@ -48,7 +49,6 @@ class Change(NamedTuple):
 
 
 Handler = Callable[[Change], None]
-IndexValues = Callable[[Document], Iterable[str]]
 
 
 def is_gone(document: Document) -> bool:
@@ -103,7 +103,7 @@ class Store:
         self.selector = selector
         self._order: list[Key] | None = None
         self._handlers: tuple[Handler, ...] = ()
-        self._indexes: dict[str, tuple[IndexValues, dict[str, set[Key]]]] = {}
+        self._indexes: dict[str, Index] = {}
         self._ended: dict[str, int] = {}
         self._synced: asyncio.Event | bool = False
 
@@ -198,8 +198,8 @@ class Store:
                 self._remove(key, old)
                 old = None
         self.objects[key] = document
-        if self._indexes:
-            self._reindex(key, old, document)
+        for index in self._indexes.values():
+            index.change(key, old, document)
         self._tell(Change(old, document, initial))
 
     def _drop(self, document: Document, version: int) -> None:
@@ -234,41 +234,21 @@ class Store:
         """Keep an index; a name that is known already is left as it is."""
         if name in self._indexes:
             return
-        index: dict[str, set[Key]] = {}
+        index = self._indexes[name] = Index(values)
         for key, document in self.objects.items():
-            for value in values(document):
-                index.setdefault(value, set()).add(key)
-        self._indexes[name] = (values, index)
+            index.change(key, None, document)
 
     def indexed(self, name: str, value: str) -> Sequence[Key]:
         """The keys that have `value` in the index, in order."""
-        keys = self._indexes[name][1].get(value)
-        if not keys:
-            return ()
-        return list(keys) if len(keys) == 1 else sorted(keys)
+        return self._indexes[name].keys(value)
 
     def _remove(self, key: Key, old: Document) -> None:
         del self.objects[key]
         self._order = None
-        if self._indexes:
-            self._reindex(key, old, None)
+        for index in self._indexes.values():
+            index.change(key, old, None)
         self._tell(Change(old, None))
 
     def _tell(self, change: Change) -> None:
         for handler in self._handlers:
             _call(handler, change)
-
-    def _reindex(self, key: Key, old: Document | None, new: Document | None) -> None:
-        for values, index in self._indexes.values():
-            before = () if old is None else tuple(values(old))
-            after = () if new is None else tuple(values(new))
-            if before == after:
-                continue
-            for value in before:
-                keys = index.get(value)
-                if keys is not None:
-                    keys.discard(key)
-                    if not keys:
-                        del index[value]
-            for value in after:
-                index.setdefault(value, set()).add(key)
