@@ -22,7 +22,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import CLUSTER_GROUP, Label
-from kapy.api.schema import structural_schema
+from kapy.api.schema import structural_schemas
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.names import CRDS
@@ -66,14 +66,15 @@ _OBJECT: Final[Document] = {
 }
 
 
-def crds() -> list[Document]:
-    """The CRDs of all our kinds. Shared: do not change."""
-    return [crd(kind) for kind in KINDS]
-
-
 @cache
-def crd(kind: type[Object]) -> Document:
-    """The CRD of one kind. Shared: do not change."""
+def crds() -> list[Document]:
+    """The CRDs of all our kinds, in the order of KINDS. Shared: do not change."""
+    return [
+        _crd(kind, schema) for kind, schema in zip(KINDS, structural_schemas(KINDS), strict=True)
+    ]
+
+
+def _crd(kind: type[Object], schema: Document) -> Document:
     resource = kind.RESOURCE
     names: Document = {
         "kind": resource.kind,
@@ -96,25 +97,20 @@ def crd(kind: type[Object]) -> Document:
             "group": resource.group,
             "names": names,
             "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "versions": [_version(kind)],
+            "versions": [_version(kind, schema)],
         },
     }
 
 
-def _version(kind: type[Object]) -> Document:
+def _version(kind: type[Object], schema: Document) -> Document:
     return {
         "name": kind.RESOURCE.version,
         "served": True,
         "storage": True,
         "additionalPrinterColumns": [one.document() for one in COLUMNS[kind.RESOURCE.kind]],
-        "schema": {"openAPIV3Schema": _schema(kind)},
+        "schema": {"openAPIV3Schema": schema | {"properties": schema["properties"] | _OBJECT}},
         "subresources": _subresources(kind),
     }
-
-
-def _schema(kind: type[Object]) -> Document:
-    schema = structural_schema(kind)
-    return schema | {"properties": schema["properties"] | _OBJECT}
 
 
 def _subresources(kind: type[Object]) -> Document:

@@ -11,7 +11,7 @@ required on the wire: `rules(required=True)`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from typing import Any, Final
 
@@ -37,7 +37,12 @@ _MANDATORY: Final = "mandatory"
 
 def structural_schema(kind: type[msgspec.Struct]) -> Document:
     """The structural schema of one Struct, with every nested one inlined."""
-    return _schema(inspect.type_info(kind))
+    return structural_schemas([kind])[0]
+
+
+def structural_schemas(kinds: Iterable[type[msgspec.Struct]]) -> list[Document]:
+    """The structural schema of each Struct, with every nested one inlined."""
+    return [_schema(info) for info in inspect.multi_type_info(kinds)]
 
 
 def _schema(of: inspect.Type) -> Document:
