@@ -20,9 +20,18 @@ from kapy._aio.clock import Clock
 from kapy.apiserver.admission import Admission, Review
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.authorization import Attributes, Authorizer, superusers_only
+from kapy.apiserver.controllers.collector import Collector
+from kapy.apiserver.controllers.namespaces import NamespaceController
 from kapy.apiserver.definitions import Definitions
+from kapy.apiserver.pages import page
 from kapy.apiserver.plane import Convert, Plane
-from kapy.apiserver.refusals import PageNotFound, method_not_allowed, method_unknown, name_missing
+from kapy.apiserver.refusals import (
+    PageNotFound,
+    method_not_allowed,
+    method_unknown,
+    name_missing,
+    no_such_resource,
+)
 from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
@@ -42,6 +51,8 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+
+BOOKMARK_SECONDS = 60.0
 
 Verb = Callable[[Plane, Ask], Awaitable[Reply]]
 
@@ -102,12 +113,24 @@ class Server:
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
         try:
+            user = request.user or ANONYMOUS
             route = resolve(self.plane.registry, request.path)
             if route is None:
-                raise PageNotFound
-            return await self._resource(request, request.user or ANONYMOUS, route)
+                return self._page(request, user)
+            return await self._resource(request, user, route)
         except Exception as error:
             return _failure(error)
+
+    def _page(self, request: Request, user: User) -> Reply:
+        """Answer a request for something that is no resource."""
+        verb = request.method.lower()
+        self._authorize(Attributes(user, verb, path=request.path))
+        found = page(self.plane.registry, request)
+        if found is None:
+            if request.path.startswith("/api/"):
+                raise no_such_resource()
+            raise PageNotFound
+        return found
 
     async def _resource(self, request: Request, user: User, route: Route) -> Reply:
         """Answer a request for a resource; warnings come with failures, too."""
@@ -138,7 +161,17 @@ class Server:
 
     async def run(self) -> None:
         """The server's own controllers: garbage collection, namespaces, compaction, bookmarks."""
-        await asyncio.get_running_loop().create_future()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(Collector(self.plane).run())
+            group.create_task(NamespaceController(self.plane).run())
+            group.create_task(self._bookmarks())
+
+    async def _bookmarks(self) -> None:
+        """Tell watchers how far they are. A timer: what they are told is that nothing happened."""
+        store = self.plane.store
+        while True:
+            await asyncio.sleep(BOOKMARK_SECONDS)
+            store.bookmark(store.revision)
 
     def close(self) -> None:
         """Flush and close the store; ends all watches."""

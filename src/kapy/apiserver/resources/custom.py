@@ -74,6 +74,7 @@ def _kinds(definition: Document) -> Iterator[Kind]:
                 types,
                 preserve=bool(spec.get("preserveUnknownFields")),
                 scale=parts.get("scale"),
+                openapi=_schema(version),
             ),
             singular=names.get("singular") or kind.lower(),
             list_kind=names.get("listKind") or f"{kind}List",

@@ -65,7 +65,7 @@ class ObjectSchema:
 class CustomSchema(ObjectSchema):
     """An object of a CRD, in one version."""
 
-    __slots__ = ("_preserve", "_scale", "_structural")
+    __slots__ = ("_preserve", "_scale", "_structural", "openapi")
 
     def __init__(
         self,
@@ -74,8 +74,10 @@ class CustomSchema(ObjectSchema):
         *,
         preserve: bool = False,
         scale: Document | None = None,
+        openapi: Document | None = None,
     ) -> None:
         super().__init__(make_types)
+        self.openapi: Document = openapi or {}
         self._structural = structural
         self._scale = scale
         self._preserve = preserve

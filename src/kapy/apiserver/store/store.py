@@ -256,11 +256,12 @@ class Store:
         if feed in table.feeds:
             table.feeds.remove(feed)
 
-    def bookmark(self, notice: Callable[[Table], Notice]) -> None:
-        """Send every feed a bookmark."""
+    def bookmark(self, revision: int) -> None:
+        """Send every feed a bookmark; its reader says of which kind it is."""
         for table in self._tables.values():
             for feed in table.feeds:
-                feed.push(notice(table))
+                document: Document = {"metadata": {"resourceVersion": str(revision)}}
+                feed.push(Notice("BOOKMARK", document, revision))
 
     def close(self) -> None:
         """Commit what is staged, end all feeds, close the file."""

@@ -1,0 +1,1 @@
+"""What a server does by itself while it runs: garbage collection, and emptying namespaces."""

@@ -1,0 +1,250 @@
+"""Garbage collection: objects whose owners are gone go, too (kube-controller-manager's collector).
+
+Driven by what the store tells: an index of dependents by owner says at once whom a change
+concerns. Nothing is polled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.controllers.queue import Place, Queue
+from kapy.apiserver.metadata import stamp
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.store.history import Happening
+from kapy.apiserver.verbs import deletion
+from kapy.kube import Document
+from kapy.kube.apply import Write
+from kapy.kube.errors import ApiError
+from kapy.kube.http import Request, User
+from kapy.kube.names import split_api_version
+
+COLLECTOR = User(
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    ("system:serviceaccounts", "system:masters", "system:authenticated"),
+)
+FOREGROUND, ORPHAN = deletion.FOREGROUND, deletion.ORPHAN
+
+
+class Collector:
+    """The collector of one server; `run` works until it is cancelled."""
+
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+        self._queue = Queue()
+        self._dependents: dict[str, set[Place]] = {}
+        self._alive: dict[str, Place] = {}
+
+    async def run(self) -> None:
+        """Look at everything once, then at what changes."""
+        for table in self._plane.store.tables():
+            for (namespace, name), document in table.content("").items():
+                self._learn(Place(table.name, namespace, name), document)
+        self._plane.store.listeners.append(self._noticed)
+        try:
+            while True:
+                await self._work(await self._queue.next())
+        finally:
+            self._plane.store.listeners.remove(self._noticed)
+
+    def _learn(self, place: Place, document: Document) -> None:
+        meta = document["metadata"]
+        self._alive[meta["uid"]] = place
+        for owner in meta.get("ownerReferences") or ():
+            self._dependents.setdefault(owner["uid"], set()).add(place)
+        if meta.get("ownerReferences") or _waits(meta):
+            self._queue.add(place)
+
+    def _noticed(self, one: Happening) -> None:
+        place = Place(one.table, one.namespace, one.name)
+        before = _owner_uids(one.previous)
+        if one.change == "DELETED":
+            uid = one.document["metadata"]["uid"]
+            self._alive.pop(uid, None)
+            for owner in before:
+                self._forget(owner, place)
+            for dependent in self._dependents.get(uid, ()):
+                self._queue.add(dependent)
+            return
+        if (
+            one.previous is None
+            or one.previous["metadata"]["uid"] != one.document["metadata"]["uid"]
+        ):
+            self._learn(place, one.document)
+            return
+        meta = one.document["metadata"]
+        after = _owner_uids(one.document)
+        for owner in before - after:
+            self._forget(owner, place)
+        for owner in after - before:
+            self._dependents.setdefault(owner, set()).add(place)
+        if after != before or _waits(meta):
+            self._queue.add(place)
+
+    def _forget(self, owner: str, place: Place) -> None:
+        found = self._dependents.get(owner)
+        if found is not None:
+            found.discard(place)
+            if not found:
+                del self._dependents[owner]
+        waiting = self._alive.get(owner)
+        if waiting is not None:
+            self._queue.add(waiting)
+
+    def _read(self, place: Place) -> Document | None:
+        table = self._plane.store.peek(place.table)
+        return None if table is None else table.latest(place.namespace, place.name)
+
+    async def _work(self, place: Place) -> None:
+        document = self._read(place)
+        kind = self._plane.registry.in_table(place.table)
+        if document is None or kind is None:
+            return
+        meta = document["metadata"]
+        finalizers = meta.get("finalizers") or ()
+        if meta.get("deletionTimestamp"):
+            if ORPHAN in finalizers:
+                self._orphan(kind, place, document)
+            elif FOREGROUND in finalizers:
+                self._foreground(kind, place, document)
+            return
+        if meta.get("ownerReferences"):
+            await self._judge(kind, place, document)
+
+    def _orphan(self, kind: Kind, place: Place, document: Document) -> None:
+        """Take the references to an object away, then let it go."""
+        uid = document["metadata"]["uid"]
+        for dependent in list(self._dependents.get(uid, ())):
+            self._disown(dependent, {uid})
+        self._release(kind, place, ORPHAN)
+
+    def _foreground(self, kind: Kind, place: Place, document: Document) -> None:
+        """Delete the dependents; let the object go when none that blocks is left."""
+        uid = document["metadata"]["uid"]
+        blocking = False
+        for dependent in list(self._dependents.get(uid, ())):
+            found = self._read(dependent)
+            if found is None:
+                continue
+            self._queue.add(dependent)
+            blocking = blocking or _blocks(found, uid)
+        if not blocking:
+            self._release(kind, place, FOREGROUND)
+
+    def _release(self, kind: Kind, place: Place, finalizer: str) -> None:
+        document = self._read(place)
+        if document is None:
+            return
+        found = document["metadata"].get("finalizers") or []
+        self._amend(kind, place, document, finalizers=[one for one in found if one != finalizer])
+
+    def _disown(self, place: Place, uids: Iterable[str]) -> None:
+        document = self._read(place)
+        kind = self._plane.registry.in_table(place.table)
+        if document is None or kind is None:
+            return
+        owners = document["metadata"].get("ownerReferences") or []
+        kept = [one for one in owners if one["uid"] not in uids]
+        self._amend(kind, place, document, ownerReferences=kept)
+
+    def _amend(self, kind: Kind, place: Place, document: Document, **changes: Any) -> None:
+        """Store an object with other metadata (empty lists are left out), or let it go."""
+        plane = self._plane
+        meta = {**document["metadata"], **changes}
+        meta = {key: value for key, value in meta.items() if key not in changes or value}
+        new = {**document, "metadata": meta}
+        api_version = document["apiVersion"]
+        write = Write("kube-controller-manager", api_version, stamp(plane.clock()))
+        new = kind.schema.tracker.track(document, new, write)
+        new = {**new, "metadata": {**new["metadata"]}}
+        table = plane.store.table(place.table)
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            plane.store.delete(table, place.namespace, place.name, document)
+        else:
+            plane.store.put(table, place.namespace, place.name, new)
+
+    async def _judge(self, kind: Kind, place: Place, document: Document) -> None:
+        """Keep, disown or delete an object by what became of its owners."""
+        owners = document["metadata"]["ownerReferences"]
+        solid = [one for one in owners if self._state(place, one) == "solid"]
+        gone = {one["uid"] for one in owners if self._state(place, one) == "gone"}
+        waiting = {one["uid"] for one in owners if self._state(place, one) == "waiting"}
+        if solid:
+            if gone or waiting:
+                self._disown(place, gone | waiting)
+            return
+        if gone or waiting:
+            policy = "Background"
+            uid = document["metadata"]["uid"]
+            if waiting and any(self._blocked(uid)):
+                policy = "Foreground"
+            await self._delete(kind, place, document, policy)
+
+    def _blocked(self, uid: str) -> Iterator[bool]:
+        for dependent in self._dependents.get(uid, ()):
+            found = self._read(dependent)
+            yield found is not None and _blocks(found, uid)
+
+    def _state(self, place: Place, owner: Document) -> str:
+        """`solid`, `waiting` (deleted in the foreground), `gone`, or `unknown` (nobody serves it)."""
+        group, version = split_api_version(owner["apiVersion"])
+        kind = self._plane.registry.of_kind(group, version, owner["kind"])
+        if kind is None:
+            return "unknown" if self._unserved(group, owner["kind"]) else "solid"
+        if kind.namespaced and not place.namespace:
+            return "solid"  # it can never be resolved; kube-controller-manager leaves it alone
+        found = self._alive.get(owner["uid"])
+        if found is None or found.table != kind.table or found.name != owner["name"]:
+            return "gone"
+        if kind.namespaced and found.namespace != place.namespace:
+            return "gone"
+        document = self._read(found)
+        if document is None:
+            return "gone"
+        meta = document["metadata"]
+        deleting = meta.get("deletionTimestamp") and FOREGROUND in (meta.get("finalizers") or ())
+        return "waiting" if deleting else "solid"
+
+    def _unserved(self, group: str, kind: str) -> bool:
+        return not any(
+            one.resource.group == group and one.resource.kind == kind
+            for one in self._plane.registry
+        )
+
+    async def _delete(self, kind: Kind, place: Place, document: Document, policy: str) -> None:
+        options: Document = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": policy,
+            "preconditions": {"uid": document["metadata"]["uid"]},
+        }
+        path = kind.resource.path(place.namespace, place.name)
+        request = Request("DELETE", path, body=options, user=COLLECTOR)
+        ask = Ask(request, COLLECTOR, "delete", kind, place.namespace, place.name, "")
+        try:
+            await deletion.delete(self._plane, ask)
+        except ApiError:
+            return  # refused or changed meanwhile: the next event about it asks again
+
+
+def _owner_uids(document: Document | None) -> set[str]:
+    if document is None:
+        return set()
+    return {one["uid"] for one in document["metadata"].get("ownerReferences") or ()}
+
+
+def _waits(meta: Document) -> bool:
+    finalizers = meta.get("finalizers") or ()
+    return bool(meta.get("deletionTimestamp")) and (
+        FOREGROUND in finalizers or ORPHAN in finalizers
+    )
+
+
+def _blocks(dependent: Document, uid: str) -> bool:
+    return any(
+        one["uid"] == uid and one.get("blockOwnerDeletion")
+        for one in dependent["metadata"].get("ownerReferences") or ()
+    )

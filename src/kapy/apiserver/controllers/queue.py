@@ -1,0 +1,36 @@
+"""Keys that wait for a controller, each at most once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where an object is: its table, namespace and name."""
+
+    table: str
+    namespace: str
+    name: str
+
+
+class Queue:
+    """A set in order of arrival. A place that is added while it is worked on comes again."""
+
+    def __init__(self) -> None:
+        self._places: dict[Place, None] = {}
+        self._more = asyncio.Event()
+
+    def add(self, place: Place) -> None:
+        """Ask for a look at an object."""
+        self._places[place] = None
+        self._more.set()
+
+    async def next(self) -> Place:
+        """The place that waits longest, waiting for one."""
+        while not self._places:
+            self._more.clear()
+            await self._more.wait()
+        place = next(iter(self._places))
+        del self._places[place]
+        return place

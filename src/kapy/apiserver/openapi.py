@@ -1,0 +1,314 @@
+"""OpenAPI v3: one document for each group and version, made when it is asked for.
+
+Schemas of custom resources are what their CRDs say; those of Kubernetes' own kinds are made from
+the facts about their structs. Paths name the operations and parameters that kubectl looks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.registry import Registry
+from kapy.apiserver.resources.schemas import CustomSchema
+from kapy.apiserver.resources.structs import facts
+from kapy.kube import Document
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+_API_VERSION = {
+    "description": "APIVersion defines the versioned schema of this representation of an object. "
+    "Servers should convert recognized schemas to the latest internal value, and may reject "
+    f"unrecognized values. More info: {_CONVENTIONS}#resources",
+    "type": "string",
+}
+_KIND = {
+    "description": "Kind is a string value representing the REST resource this object represents. "
+    "Servers may infer this from the endpoint the client submits requests to. Cannot be updated. "
+    f"In CamelCase. More info: {_CONVENTIONS}#types-kinds",
+    "type": "string",
+}
+_LEAVES: dict[str, Document] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "int": {"type": "integer"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "float64": {"type": "number", "format": "double"},
+    "bytes": {"type": "string", "format": "byte"},
+    "time": {"type": "string", "format": "date-time"},
+    "microtime": {"type": "string", "format": "date-time"},
+    "quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "intstr": {"oneOf": [{"type": "string"}, {"type": "integer"}], "format": "int-or-string"},
+    "any": {"type": "object"},
+}
+
+
+def index(registry: Registry) -> Document:
+    """`/openapi/v3`: where each group and version is described."""
+    pairs = dict.fromkeys((kind.resource.group, kind.resource.version) for kind in registry)
+    paths: Document = {}
+    for group, version in pairs:
+        path = f"apis/{group}/{version}" if group else f"api/{version}"
+        kinds = [
+            (kind.resource.plural, id(kind))
+            for kind in registry
+            if (kind.resource.group, kind.resource.version) == (group, version)
+        ]
+        digest = hashlib.sha256(repr(kinds).encode()).hexdigest()[:32].upper()
+        paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
+    return {"paths": paths}
+
+
+def document(registry: Registry, group: str, version: str) -> Document | None:
+    """The description of a group and version, None when nothing is served there."""
+    kinds = [
+        kind
+        for kind in registry
+        if (kind.resource.group, kind.resource.version) == (group, version)
+    ]
+    if not kinds:
+        return None
+    schemas: Document = {}
+    paths: Document = {}
+    for kind in kinds:
+        _add_schemas(kind, schemas)
+        _add_paths(kind, paths)
+    custom = any(kind.custom for kind in kinds)
+    return {
+        "openapi": "3.0.0",
+        "info": {
+            "title": "Kubernetes CRD Swagger" if custom else "Kubernetes",
+            "version": "v0.1.0" if custom else "unversioned",
+        },
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def schema_name(kind: Kind) -> str:
+    """The name of a kind's schema: `dev.example.oracle.v1.Widget`, `io.k8s.api.core.v1.Pod`."""
+    resource = kind.resource
+    if not kind.custom and kind.schema.struct:
+        return struct_name(kind.schema.struct)
+    reverse = ".".join(reversed(resource.group.split(".")))
+    return f"{reverse}.{resource.version}.{resource.kind}"
+
+
+def struct_name(struct: str) -> str:
+    """The name of a struct's schema."""
+    package, version, name = struct.rsplit(".", 2)
+    if package == "meta":
+        return f"{_META}.{name}"
+    if package == "apiextensions":
+        return f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{name}"
+    return f"io.k8s.api.{package}.{version}.{name}"
+
+
+def _ref(name: str) -> Document:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _add_schemas(kind: Kind, schemas: Document) -> None:
+    resource, name = kind.resource, schema_name(kind)
+    identity = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+    if kind.custom:
+        schemas[name] = _custom(kind, identity)
+        _add_struct("meta.v1.ObjectMeta", schemas)
+    elif kind.schema.struct:
+        _add_struct(kind.schema.struct, schemas)
+        schemas[name] = {**schemas[name], "x-kubernetes-group-version-kind": [identity]}
+    if "list" in kind.verbs:
+        schemas[f"{name}List"] = _list(kind, name, identity)
+    _add_struct("meta.v1.DeleteOptions", schemas)
+    _add_struct("meta.v1.Status", schemas)
+    schemas.setdefault(f"{_META}.ListMeta", _LIST_META)
+    if "scale" in kind.subresources:
+        _add_struct("autoscaling.v1.Scale", schemas)
+
+
+_LIST_META: Document = {
+    "type": "object",
+    "properties": {
+        "continue": {"type": "string"},
+        "remainingItemCount": {"type": "integer", "format": "int64"},
+        "resourceVersion": {"type": "string"},
+        "selfLink": {"type": "string"},
+    },
+}
+
+
+def _custom(kind: Kind, identity: Document) -> Document:
+    assert isinstance(kind.schema, CustomSchema)
+    schema = {**kind.schema.openapi}
+    meta = {
+        "description": f"Standard object's metadata. More info: {_CONVENTIONS}#metadata",
+        "allOf": [_ref(f"{_META}.ObjectMeta")],
+    }
+    properties = {**(schema.get("properties") or {})}
+    schema["type"] = "object"
+    schema["properties"] = {
+        **properties,
+        "apiVersion": _API_VERSION,
+        "kind": _KIND,
+        "metadata": meta,
+    }
+    schema["x-kubernetes-group-version-kind"] = [identity]
+    return schema | _selectable(kind)
+
+
+def _selectable(kind: Kind) -> Document:
+    if not kind.selectable:
+        return {}
+    return {"x-kubernetes-selectable-fields": [{"fieldPath": one} for one in kind.selectable]}
+
+
+def _list(kind: Kind, name: str, identity: Document) -> Document:
+    meta = {
+        "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
+        "allOf": [_ref(f"{_META}.ListMeta")],
+    }
+    return {
+        "description": f"{kind.list_kind} is a list of {kind.resource.kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": _API_VERSION,
+            "items": {
+                "description": f"List of {kind.resource.plural}. More info: {_CONVENTIONS}",
+                "type": "array",
+                "items": _ref(name),
+            },
+            "kind": _KIND,
+            "metadata": meta,
+        },
+        "x-kubernetes-group-version-kind": [{**identity, "kind": kind.list_kind}],
+    } | (_selectable(kind) if kind.custom else {})
+
+
+def _add_struct(struct: str, schemas: Document) -> None:
+    """The schema of a struct and of all structs that it names."""
+    name = struct_name(struct)
+    if name in schemas:
+        return
+    properties: Document = {}
+    required: list[str] = []
+    schemas[name] = {"type": "object", "properties": properties}
+    for field, fact in facts()["structs"].get(struct, {}).items():
+        properties[field] = _typed(fact["t"], schemas) | _merging(fact)
+        if fact.get("r"):
+            required.append(field)
+    if required:
+        schemas[name]["required"] = required
+
+
+def _typed(kind: str, schemas: Document) -> Document:
+    if kind.startswith("[]"):
+        return {"type": "array", "items": _typed(kind[2:], schemas)}
+    if kind.startswith("{}"):
+        return {"type": "object", "additionalProperties": _typed(kind[2:], schemas)}
+    if kind in _LEAVES:
+        return dict(_LEAVES[kind])
+    _add_struct(kind, schemas)
+    return {"allOf": [_ref(struct_name(kind))]}
+
+
+def _merging(fact: Document) -> Document:
+    found: Document = {}
+    if "lt" in fact:
+        found["x-kubernetes-list-type"] = fact["lt"]
+    if "lk" in fact:
+        found["x-kubernetes-list-map-keys"] = fact["lk"]
+    if "ps" in fact:
+        found["x-kubernetes-patch-strategy"] = fact["ps"]
+    if "mk" in fact:
+        found["x-kubernetes-patch-merge-key"] = fact["mk"]
+    if "d" in fact:
+        found["default"] = fact["d"]
+    return found
+
+
+_ACTIONS = {
+    "get": ("get", "get"),
+    "list": ("get", "list"),
+    "create": ("post", "post"),
+    "update": ("put", "put"),
+    "patch": ("patch", "patch"),
+    "delete": ("delete", "delete"),
+    "deletecollection": ("delete", "deletecollection"),
+}
+_STRING: Document = {"type": "string", "uniqueItems": True}
+_WRITE = ("dryRun", "fieldManager", "fieldValidation")
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "get": ("resourceVersion",),
+    "list": (
+        "allowWatchBookmarks",
+        "continue",
+        "fieldSelector",
+        "labelSelector",
+        "limit",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "sendInitialEvents",
+        "timeoutSeconds",
+        "watch",
+    ),
+    "create": _WRITE,
+    "update": _WRITE,
+    "patch": (*_WRITE, "force"),
+    "delete": ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"),
+    "deletecollection": ("continue", "dryRun", "fieldSelector", "labelSelector", "limit"),
+}
+
+
+def _add_paths(kind: Kind, paths: Document) -> None:
+    resource = kind.resource
+    base = resource.root
+    if kind.namespaced:
+        base += "/namespaces/{namespace}"
+        if "list" in kind.verbs:
+            paths[f"{resource.root}/{resource.plural}"] = _operations(kind, ("list",))
+    base += f"/{resource.plural}"
+    collection = [verb for verb in ("list", "create", "deletecollection") if verb in kind.verbs]
+    paths[base] = _operations(kind, collection)
+    one = [verb for verb in ("get", "update", "patch", "delete") if verb in kind.verbs]
+    if one:
+        paths[f"{base}/{{name}}"] = _operations(kind, one)
+    for part in sorted(kind.subresources & {"status", "scale"}):
+        paths[f"{base}/{{name}}/{part}"] = _operations(kind, ("get", "update", "patch"), part)
+
+
+def _operations(kind: Kind, verbs: Any, part: str = "") -> Document:
+    resource = kind.resource
+    identity = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    name = schema_name(kind)
+    if part == "scale":
+        identity = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        name = struct_name("autoscaling.v1.Scale")
+    found: Document = {}
+    for verb in verbs:
+        method, action = _ACTIONS[verb]
+        shown = f"{name}List" if verb == "list" else name
+        content = {"application/json": {"schema": _ref(shown)}}
+        operation: Document = {
+            "operationId": f"{action}{kind.list_kind if verb == 'list' else resource.kind}{part}",
+            "parameters": [
+                {"name": parameter, "in": "query", "schema": _STRING}
+                for parameter in _PARAMETERS[verb]
+            ],
+            "responses": {"200": {"description": "OK", "content": content}},
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": identity,
+        }
+        if method in ("post", "put", "patch"):
+            operation["requestBody"] = {"content": content}
+        found[method] = operation
+    return found
+
+
+def encoded(description: Document) -> bytes:
+    """The description as it is sent."""
+    return msgspec.json.encode(description)

@@ -1,0 +1,123 @@
+"""Paths that are no resources: health, version, discovery, OpenAPI."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from kapy.apiserver import discovery, openapi
+from kapy.apiserver.resources.registry import Registry
+from kapy.kube import Document
+from kapy.kube.http import Reply, Request
+
+KUBERNETES = "v1.36.3"
+"""The version of Kubernetes whose behaviour this server has."""
+
+_TEXT = {"content-type": "text/plain; charset=utf-8"}
+_HEALTH = ("healthz", "livez", "readyz")
+_CHECKS = ("ping", "log", "etcd")
+
+
+def version() -> Document:
+    """`/version`."""
+    _, minor, _ = KUBERNETES.removeprefix("v").split(".")
+    return {
+        "major": "1",
+        "minor": minor,
+        "emulationMajor": "1",
+        "emulationMinor": minor,
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": str(int(minor) - 1),
+        "gitVersion": f"{KUBERNETES}+kapy",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": sys.implementation.name,
+        "platform": f"{sys.platform}/{platform.machine()}",
+    }
+
+
+def page(registry: Registry, request: Request) -> Reply | None:
+    """The answer to a path that is no resource, None when there is nothing."""
+    if request.method not in ("GET", "HEAD"):
+        return None
+    parts = [part for part in request.path.split("/") if part]
+    match parts:
+        case []:
+            return Reply(200, {"paths": _paths(registry)})
+        case ["version"]:
+            return Reply(200, version())
+        case [kind] if kind in _HEALTH:
+            return Reply(200, _health(kind, request), _TEXT)
+        case [kind, check] if kind in _HEALTH and check in _CHECKS:
+            return Reply(200, b"ok", _TEXT)
+        case ["openapi", "v3", *rest]:
+            return _openapi(registry, rest)
+        case ["api" | "apis", *rest]:
+            return _discovery(registry, parts[0], rest, request)
+        case _:
+            return None
+
+
+def _health(kind: str, request: Request) -> bytes:
+    if "verbose" not in request.query:
+        return b"ok"
+    lines = [f"[+]{check} ok" for check in _CHECKS]
+    return "\n".join([*lines, f"{kind} check passed", ""]).encode()
+
+
+def _paths(registry: Registry) -> list[str]:
+    found = ["/api", "/api/v1", "/apis"]
+    for group in dict.fromkeys(kind.resource.group for kind in registry if kind.resource.group):
+        found.append(f"/apis/{group}")
+        found += [f"/apis/{group}/{one}" for one in discovery.versions_of(registry, group)]
+    checks = [f"/{kind}{check}" for kind in _HEALTH for check in ("", *(f"/{c}" for c in _CHECKS))]
+    return sorted([*found, *checks, "/openapi/v3", "/version"])
+
+
+def _openapi(registry: Registry, rest: list[str]) -> Reply:
+    match rest:
+        case []:
+            return Reply(200, openapi.encoded(openapi.index(registry)), _TEXT)
+        case ["api", version_name]:
+            found = openapi.document(registry, "", version_name)
+        case ["apis", group, version_name]:
+            found = openapi.document(registry, group, version_name)
+        case _:
+            found = None
+    if found is None:
+        return Reply(404, b"", {"content-type": "application/json"})
+    return Reply(200, found)
+
+
+def _discovery(registry: Registry, root: str, rest: list[str], request: Request) -> Reply | None:
+    found: Document | None = None
+    match root, rest:
+        case _, []:
+            if _aggregated(request):
+                shown = discovery.aggregated(registry, legacy=root == "api")
+                return Reply(200, shown, {"content-type": discovery.AGGREGATED})
+            found = discovery.core() if root == "api" else discovery.groups(registry)
+        case "api", [version_name]:
+            found = discovery.resources(registry, "", version_name)
+        case "apis", [group]:
+            found = discovery.group(registry, group)
+        case "apis", [group, version_name]:
+            found = discovery.resources(registry, group, version_name)
+        case _:
+            pass
+    return None if found is None else Reply(200, found)
+
+
+def _aggregated(request: Request) -> bool:
+    """Whether aggregated discovery (v2) is the first form that the client takes."""
+    for clause in request.headers.get("accept", "").split(","):
+        parts = [part.strip() for part in clause.split(";")]
+        if "as=APIGroupDiscoveryList" in parts:
+            if "v=v2" in parts:
+                return True
+            continue
+        if parts[0] in ("application/json", "*/*"):
+            return False
+    return False
