@@ -151,7 +151,8 @@ class Stage:
         patch = {"spec": {"providerID": f"fake://{machine}"}}
         await self.client.patch(INFRA_MACHINES, key, patch)
         await self.report(INFRA_MACHINES, machine, initialization={"provisioned": True})
-        node = node_of(machine)
+        found = await self.client.get(Machine, key)
+        node = node_of(machine, found.spec.version)
         await self.workload.create(NODES, node)
         status = {"status": node["status"]}
         await self.workload.patch(NODES, Key("", machine), status, subresource="status")
