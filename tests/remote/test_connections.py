@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any
 
@@ -22,6 +22,7 @@ from kapy.kube.errors import ApiError, ServerError, Unauthorized, Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import NODES
 from kapy.remote.connections import Connections, Kubeconfig, NotConnected
+from kapy.testing.faults import Faults, Rates
 from tests.engine.fake_server import FakeServer
 
 ONE, TWO = Key("default", "one"), Key("default", "two")
@@ -428,6 +429,48 @@ async def test_idle_clusters_cost_no_tasks() -> None:
         await asyncio.sleep(10)
         assert all(here.connected(Key("default", f"c{number}")) for number in range(300))
         assert len(asyncio.all_tasks()) == before
+
+
+async def test_a_fleet_on_a_bad_day_is_whole_again_when_it_is_calm() -> None:
+    async with running() as here:
+        ways: list[Faults] = []
+
+        def dial(kubeconfig: Kubeconfig) -> Transport:
+            rates = Rates(lost_request=0.3, lost_answer=0.1, broken=0.1, watch_breaks=0.2)
+            ways.append(Faults(here.dial(kubeconfig), rates, seed=len(ways)))
+            return ways[-1]
+
+        here.connections._dial = dial
+        fleet = [Key("default", f"c{number}") for number in range(100)]
+        for cluster in fleet:
+            here.clusters[cluster.name] = Workload(over_network=True)
+            here.management.put(secret(cluster.name))
+        asked = dict[Key, int]()
+        for minute in range(10):
+            for cluster in fleet:
+                with suppress(NotConnected):
+                    here.connections.informer(cluster, NODES)
+            await asyncio.sleep(60)
+            for cluster in fleet:
+                workload = here.clusters[cluster.name]
+                total = workload.contacts + len(workload.nodes.requests)
+                assert total - asked.get(cluster, 0) < 60, f"{cluster} in minute {minute}"
+                asked[cluster] = total
+        assert sum(way.happened.total() for way in ways) > 1000
+        for way in ways:
+            way.calm()
+        here.connections._dial = here.dial
+        await asyncio.sleep(60)
+        for cluster in fleet:
+            with suppress(NotConnected):
+                here.connections.informer(cluster, NODES)
+        for cluster in fleet:
+            here.clusters[cluster.name].nodes.put({"kind": "Node", "metadata": {"name": "n"}})
+        await asyncio.sleep(60)
+        for cluster in fleet:
+            assert here.connections.health(cluster).failures == 0
+            assert len(here.connections.informer(cluster, NODES).list()) == 1
+            assert here.clusters[cluster.name].open == 1
 
 
 async def test_connections_are_shown_to_whoever_scrapes() -> None:
