@@ -58,7 +58,17 @@ def document_of(text: str | bytes, source: str = "kubeconfig") -> Document:
         return {}
     if not isinstance(found, dict) or found.get("kind", "Config") != "Config":
         raise KubeconfigError(f"{source}: is not a kubeconfig (kind: Config)")
+    for part in ("clusters", "contexts", "users"):
+        entries = found.get(part)
+        if entries is not None and not _named_entries(entries, part[:-1]):
+            raise KubeconfigError(f"{source}: {part} is not a list of named entries")
     return found
+
+
+def _named_entries(entries: Any, inner: str) -> bool:
+    return isinstance(entries, list) and all(
+        isinstance(one, dict) and isinstance(one.get(inner) or {}, dict) for one in entries
+    )
 
 
 def access(

@@ -1,0 +1,76 @@
+"""The kubeconfig context of a plane comes and goes without harm to others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.apps.context import context_written, kubeconfig_path
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.kube.yaml import dump, load
+
+ACCESS = Kubeconfig("https://127.0.0.1:6443", client_key=b"key", client_certificate=b"crt")
+OTHER = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "clusters": [{"name": "other", "cluster": {"server": "https://other"}}],
+    "contexts": [{"name": "other", "context": {"cluster": "other", "user": "me"}}],
+    "users": [{"name": "me", "user": {"token": "t"}}],
+    "current-context": "other",
+}
+
+
+def document(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = load(path.read_text())
+    return found
+
+
+def names(path: Path) -> list[str]:
+    return [one["name"] for one in document(path)["contexts"]]
+
+
+def test_it_is_current_while_the_plane_runs_and_gone_after(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(dump(OTHER))
+    with context_written(path, "kapy", ACCESS):
+        assert names(path) == ["other", "kapy"]
+        assert document(path)["current-context"] == "kapy"
+    assert document(path) == OTHER
+
+
+def test_a_context_that_the_user_chose_meanwhile_stays_current(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(dump({**OTHER, "current-context": ""}))
+    with context_written(path, "kapy", ACCESS):
+        path.write_text(dump({**document(path), "current-context": "other"}))
+    assert document(path)["current-context"] == "other"
+
+
+def test_a_context_that_another_plane_took_over_stays(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    later = Kubeconfig("https://127.0.0.1:7777")
+    with context_written(path, "kapy", later), context_written(path, "kapy", ACCESS):
+        pass
+    assert names(path) == []
+    with context_written(path, "kapy", ACCESS):
+        inner = context_written(path, "kapy", later)
+        inner.__enter__()
+    assert names(path) == ["kapy"]
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "expected"),
+    [
+        ("/x/config", "/y/config", "/x/config"),
+        ("", "/y/config:/z/config", "/z/config"),
+        ("", "", "/home/me/.kube/config"),
+    ],
+)
+def test_it_is_written_where_kubectl_looks(
+    given: str, environ: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("KUBECONFIG", environ)
+    assert kubeconfig_path(given) == Path(expected)

@@ -1,0 +1,97 @@
+"""The command line by itself: what it imports, and what it says of errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kapy import __version__
+from kapy.cli.root import run, sentence
+from kapy.kube.errors import NotFound
+
+HEAVY = ("aiohttp", "cryptography", "rich", "asyncio", "yaml", "kapy.apps")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KAPY_HOME", raising=False)
+    monkeypatch.delenv("KAPY_DEBUG", raising=False)
+    return tmp_path
+
+
+def kapy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kapy.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"], ["--help"], ["get", "--help"]])
+def test_asking_for_the_version_or_help_imports_nothing_big(arguments: list[str]) -> None:
+    text = (
+        "import sys; from kapy.cli import main; sys.argv = ['kapy', *sys.argv[1:]]\n"
+        "try: main.main()\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", text, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kapy("version").stdout == kapy("--version").stdout == f"kapy {__version__}\n"
+    assert run(["version", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == __version__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentences"),
+    [
+        (["status"], "no management plane runs in"),
+        (["down"], "no management plane runs in"),
+        (["logs"], "no plane ran in the background"),
+        (["describe", "cluster", "x"], "there is no kubeconfig at"),
+        (["get", "kubeconfig", "x"], "there is no kubeconfig at"),
+        (["quickstart", "--exit", "--file", "nothing.yaml"], "cannot read nothing.yaml"),
+        (["up", "--token-auth-file", "nothing.csv"], "nothing.csv"),
+    ],
+)
+def test_an_error_is_one_sentence_and_exit_code_1(
+    arguments: list[str], sentences: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert sentences in err
+
+
+@pytest.mark.parametrize("text", ["a: [", "clusters: 1", "kind: Pod", "current-context: x"])
+def test_an_unreadable_kubeconfig_is_said(
+    text: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".kube").mkdir()
+    (home / ".kube" / "config").write_text(text)
+    assert run(["describe", "cluster", "x"]) == 1
+    err = capsys.readouterr().err
+    assert str(home / ".kube" / "config") in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["up", "--port", "99999"], ["get", "x"]])
+def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
+    assert run(arguments) == 2
+
+
+def test_an_unexpected_error_has_no_traceback() -> None:
+    group = ExceptionGroup("several", [ExceptionGroup("more", [NotFound("not there")])])
+    assert sentence(group) == "not there"
+    assert sentence(ValueError("x")) == "unexpected ValueError: x (KAPY_DEBUG=1 shows where; " + (
+        "please report it)"
+    )
