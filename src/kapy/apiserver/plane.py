@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission import Admission
@@ -14,7 +14,7 @@ from kapy.apiserver.resources.registry import Registry, builtin_registry
 from kapy.apiserver.store.store import Store
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
-from kapy.kube.names import Resource
+from kapy.kube.names import Resource, split_api_version
 
 Convert = Callable[[Sequence[Document], str], Awaitable[list[Document]]]
 """Converts objects of one kind to another `apiVersion`, without HTTP."""
@@ -50,6 +50,20 @@ class Plane:
                 one for one in self.admission if one.handles(kind.resource, subresource)
             )
         return found
+
+    async def in_version(
+        self, documents: Sequence[Document], target: Resource
+    ) -> Sequence[Document]:
+        """Stored objects in the version that is asked for, whatever version each is stored in."""
+        wanted = target.api_version
+        if all(one["apiVersion"] == wanted for one in documents):
+            return documents
+        shown: list[Document] = []
+        for one in documents:
+            group, version = split_api_version(one["apiVersion"])
+            source = replace(target, group=group, version=version)
+            shown.extend(await self.converted((one,), source, target))
+        return shown
 
     async def converted(
         self, documents: Sequence[Document], source: Resource, target: Resource

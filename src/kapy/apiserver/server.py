@@ -21,7 +21,10 @@ from kapy.apiserver.admission import Admission, Review
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.authorization import Attributes, Authorizer, superusers_only
 from kapy.apiserver.controllers.collector import Collector
-from kapy.apiserver.controllers.namespaces import NamespaceController
+from kapy.apiserver.controllers.namespaces import (
+    NamespaceController,
+    ensure_system_namespaces,
+)
 from kapy.apiserver.definitions import Definitions
 from kapy.apiserver.pages import page
 from kapy.apiserver.plane import Convert, Plane
@@ -161,6 +164,7 @@ class Server:
 
     async def run(self) -> None:
         """The server's own controllers: garbage collection, namespaces, compaction, bookmarks."""
+        ensure_system_namespaces(self.plane)
         async with asyncio.TaskGroup() as group:
             group.create_task(Collector(self.plane).run())
             group.create_task(NamespaceController(self.plane).run())
@@ -181,6 +185,8 @@ class Server:
 def _action(route: Route, verb: str) -> Verb:
     """What to do. Raises MethodNotAllowed, BadRequest."""
     action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
+    if verb == "deletecollection" and route.kind.table == "namespaces":
+        raise method_unknown()
     if action is None or not _served(route, verb):
         raise method_not_allowed(route.kind, verb)
     if not route.name and verb in ("update", "patch"):

@@ -61,8 +61,7 @@ def partial_metadata(document: Document, version: str) -> Document:
 async def shown(plane: Plane, ask: Ask, document: Document, status: int = 200) -> Reply:
     """The reply that carries one object, stored in the storage version."""
     kind = ask.kind
-    if kind.storage is not kind.resource and kind.storage != kind.resource:
-        (document,) = await plane.converted((document,), kind.storage, kind.resource)
+    (document,) = await plane.in_version((document,), kind.resource)
     accept = accepted(ask.request.headers)
     if accept.form:
         document = _formed(plane, ask, (document,), accept, document["metadata"])

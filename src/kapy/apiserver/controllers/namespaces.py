@@ -6,7 +6,7 @@ from collections import Counter
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.controllers.queue import Place, Queue
-from kapy.apiserver.metadata import stamp
+from kapy.apiserver.metadata import born, stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.store.history import Happening
@@ -21,6 +21,28 @@ _CONTROLLER = User(
     "system:serviceaccount:kube-system:namespace-controller",
     ("system:serviceaccounts", "system:masters", "system:authenticated"),
 )
+
+
+SYSTEM = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""The namespaces that are always there."""
+
+
+def ensure_system_namespaces(plane: Plane) -> None:
+    """Make the namespaces that are always there, as far as they are not."""
+    table = plane.store.table(NAMESPACES)
+    kind = plane.registry.find("", "v1", NAMESPACES)
+    assert kind is not None
+    for name in SYSTEM:
+        if table.latest("", name) is None:
+            document: Document = {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": name},
+            }
+            kind.strategy.default(document)
+            born(document, kind, "", plane.clock(), plane.rng)
+            kind.strategy.prepare_create(document, table)
+            plane.store.put(table, "", name, document)
 
 
 class NamespaceController:

@@ -18,7 +18,7 @@ from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import review
 from kapy.apiserver.verbs.reading import list_
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, Conflict
+from kapy.kube.errors import BadRequest, Conflict, Forbidden
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.http import Reply
 
@@ -115,6 +115,11 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
     document = table.latest(ask.namespace, ask.name)
     if document is None:
         raise not_found(ask.kind, ask.name)
+    if ask.kind.table == "namespaces" and ask.name in _IMMORTAL:
+        raise Forbidden(
+            f'namespaces "{ask.name}" is forbidden: this namespace may not be deleted',
+            details=details(ask.kind, ask.name),
+        )
     for plugin in plane.plugins(ask.kind, ""):
         asked = review(ask, "DELETE", None, document, dry_run=options.dry_run)
         ask.warnings.extend(await plugin.validate(asked))
@@ -128,6 +133,7 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
     return await shown(plane, ask, kept)
 
 
+_IMMORTAL = ("default", "kube-public", "kube-system")
 _ANSWERS_OBJECT = ("namespaces", "pods", "customresourcedefinitions")
 
 

@@ -149,8 +149,7 @@ async def list_(plane: Plane, ask: Ask) -> Reply:
     else:
         documents = list(found if chosen.match is None else filter(chosen.match, found))
     kind = ask.kind
-    if kind.storage != kind.resource:
-        documents = list(await plane.converted(documents, kind.storage, kind.resource))
+    documents = list(await plane.in_version(documents, kind.resource))
     return Reply(200, listed(plane, ask, documents, metadata))
 
 

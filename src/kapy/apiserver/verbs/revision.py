@@ -96,10 +96,7 @@ async def revise(
 
 async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
     """A stored object in the version of the request."""
-    kind = ask.kind
-    if kind.storage is kind.resource or kind.storage == kind.resource:
-        return stored
-    (document,) = await plane.converted((stored,), kind.storage, kind.resource)
+    (document,) = await plane.in_version((stored,), ask.kind.resource)
     return document
 
 

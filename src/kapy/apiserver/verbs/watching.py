@@ -147,13 +147,24 @@ class _Once:
 class WatchStream:
     """Watch events, one document `{"type", "object"}` each, until either side ends the watch."""
 
-    __slots__ = ("_accept", "_ask", "_feed", "_first", "_plane", "_table", "_timer", "bookmarks")
+    __slots__ = (
+        "_accept",
+        "_ask",
+        "_feed",
+        "_first",
+        "_plane",
+        "_table",
+        "_timer",
+        "_version",
+        "bookmarks",
+    )
 
     def __init__(
         self, plane: Plane, ask: Ask, table: Table, feed: Feed, accept: Accept, *, bookmarks: bool
     ) -> None:
         self._plane = plane
         self._ask = ask
+        self._version = ask.kind.resource.api_version
         self._table = table
         self._feed = feed
         self._accept = accept
@@ -183,7 +194,7 @@ class WatchStream:
     async def lines(self) -> AsyncIterator[bytes]:
         """The events as JSON lines, all that wait at once; what many watch is encoded once."""
         kind = self._ask.kind
-        plain = not self._accept.form and kind.storage == kind.resource
+        plain = not self._accept.form
         parts: list[bytes] = []
         while True:
             notice = self._feed.ready()
@@ -201,6 +212,8 @@ class WatchStream:
 
     async def _line(self, notice: Notice, *, plain: bool) -> bytes:
         happening = notice.happening if plain else None
+        if happening is not None and notice.document["apiVersion"] != self._version:
+            happening = None
         if happening is not None and happening.line:
             return happening.line
         line = _encode({"type": notice.type, "object": await self._shown(notice)}) + b"\n"
@@ -213,8 +226,8 @@ class WatchStream:
         if notice.type == "BOOKMARK":
             resource = kind.resource
             document = {**document, "kind": resource.kind, "apiVersion": resource.api_version}
-        elif kind.storage != kind.resource:
-            (document,) = await self._plane.converted((document,), kind.storage, kind.resource)
+        else:
+            (document,) = await self._plane.in_version((document,), kind.resource)
         if not self._accept.form:
             return document
         return self._formed(document)
