@@ -9,7 +9,8 @@ The order is kube-apiserver's: defaults first, then pruning, then (after admissi
 function changes its argument; what a step leaves alone is shared with the result.
 """
 
+from kapy.kube.schema.definition import schema_errors, unknown_formats
 from kapy.kube.schema.scale import scale_errors
 from kapy.kube.schema.structural import RuleChecker, Rules, Structural
 
-__all__ = ["RuleChecker", "Rules", "Structural", "scale_errors"]
+__all__ = ["RuleChecker", "Rules", "Structural", "scale_errors", "schema_errors", "unknown_formats"]

@@ -55,7 +55,7 @@ def _validate_null(node: Node, path: str, errors: Errors) -> None:
 
 
 def _type_error(path: str, expected: str, got: str) -> FieldError:
-    text = f'{path or "."} in body must be of type {expected}: "{got}"'
+    text = f'{path} in body must be of type {expected}: "{got}"'
     return FieldError(_TYPE_INVALID, path or "<nil>", text, got)
 
 
