@@ -85,15 +85,16 @@ async def _started(
     stack: AsyncExitStack, server: Server, settings: Settings, clock: Clock, random: Random | None
 ) -> Plane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
+    await stack.enter_async_context(_running(server=server.run))
+    # The server makes its namespaces in its first step.
+    await asyncio.sleep(0)
     await install_definitions(client)
     runtime = Runtime.on(server.transport(CONTROLLERS), clock=clock, random=random)
     controllers = add_controllers(runtime, sockets=settings.serving is not None)
     access = None
     if settings.serving is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, clock))
-    await stack.enter_async_context(
-        _running(server=server.run, runtime=runtime.run, **controllers.services)
-    )
+    await stack.enter_async_context(_running(runtime=runtime.run, **controllers.services))
     await runtime.cache.synced()
     return Plane(server, runtime, controllers.connections, client, access)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kapy._aio.services import Service
+from kapy.core.cluster.controller import add_to as add_clusters
+from kapy.core.machine.controller import add_to as add_machines
+from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
+from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Transport
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
+from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
 from kapy.remote.connections import Connections, Kubeconfig
 
 
@@ -27,5 +32,9 @@ def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
         raise Unreachable("not yet")
 
     connections = Connections(runtime, dial=dial)
+    core = (add_clusters, add_machines, add_machine_sets, add_machine_deployments)
+    for add in core:
+        add(runtime, connections)
     add_bootstrap(runtime, connections)
+    add_control_planes(runtime, connections, etcd_dial=dial)
     return Controllers(connections, {"connections": connections.run})
