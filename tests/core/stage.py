@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -29,7 +29,7 @@ from kapy.core.machinedeployment.controller import add_to as add_deployments
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import Unreachable
+from kapy.kube.errors import AlreadyExists, TooManyRequests, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.names import CRDS, NAMESPACES, NODES, SECRETS, Resource
 from kapy.remote.connections import Connections, Kubeconfig
@@ -91,6 +91,25 @@ def crd_of(resource: Resource) -> Document:
     }
 
 
+class Evicting:
+    """A workload cluster whose Pods may be evicted at any time, unless a budget forbids it."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.forbidden: set[str] = set()
+
+    async def __call__(self, request: Request) -> Reply:
+        path = request.path.removesuffix("/eviction")
+        if path == request.path:
+            return await self._transport(request)
+        if path.rpartition("/")[2] in self.forbidden:
+            cause = {"reason": "DisruptionBudget", "message": "The budget needs 1"}
+            message = "Cannot evict pod as it would violate the pod's disruption budget."
+            error = TooManyRequests(message, details={"causes": [cause]}, retry_after=0)
+            return Reply(429, error.status())
+        return await self._transport(Request("DELETE", path))
+
+
 class Counted:
     """A transport that counts writes, and can be made to fail."""
 
@@ -119,6 +138,7 @@ class Stage:
     client: Client
     workload: Client
     controllers: Counted
+    evicting: Evicting
     runtime: Runtime
 
     async def create(self, *documents: Document) -> None:
@@ -310,6 +330,13 @@ async def running_cluster(stage: Stage, **parts: Any) -> None:
     await stage.connect()
 
 
+async def default_namespace(client: Client) -> None:
+    """Make the namespace; a running server makes it too."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    with suppress(AlreadyExists):
+        await client.create(NAMESPACES, namespace)
+
+
 @asynccontextmanager
 async def stage(seed: int = 0) -> AsyncIterator[Stage]:
     """Core's four controllers, running."""
@@ -317,15 +344,16 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
     server = Server.open(None, clock=clock, admission=(Rules(),))
     workload = Server.open(None, clock=clock)
     admin = Client(server.transport(ADMIN), field_manager="person")
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
-    await admin.create(NAMESPACES, namespace)
+    await default_namespace(admin)
     for crd in (*crds(), *map(crd_of, PROVIDED)):
         await admin.create(CRDS, crd)
     controllers = Counted(server.transport(ADMIN))
     runtime = Runtime.on(controllers, clock=clock, random=Random(seed))
 
+    evicting = Evicting(workload.transport(ADMIN))
+
     def dial(_: Kubeconfig) -> Transport:
-        return workload.transport(ADMIN)
+        return evicting
 
     connections = Connections(runtime, dial=dial)
     for add in (add_clusters, add_machines, add_machine_sets, add_deployments):
@@ -340,6 +368,7 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
                 admin,
                 Client(workload.transport(ADMIN)),
                 controllers,
+                evicting,
                 runtime,
             )
             for task in tasks:
