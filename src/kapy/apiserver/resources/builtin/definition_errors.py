@@ -1,4 +1,4 @@
-"""What is wrong with a CustomResourceDefinition, apart from its schemas' own rules."""
+"""What is wrong with a CustomResourceDefinition."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
 from kapy.kube.qualified_names import dns_subdomain_errors
+from kapy.kube.schema import schema_errors
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_SENTENCE = (
@@ -31,9 +32,28 @@ def definition_errors(document: Document, old: Document | None) -> list[FieldErr
     found += _name_errors(names)
     found += _scope_errors(spec)
     found += _version_errors(spec, document.get("status") or {})
+    found += _schema_errors(spec, old["spec"] if old is not None else {})
     if old is not None:
         found += _change_errors(document, old)
     return found
+
+
+def _schema_errors(spec: Document, old: Document) -> Iterator[FieldError]:
+    """Of the versions' schemas; one that was there before is let be."""
+    schemas = [_schema(version) for version in spec.get("versions") or ()]
+    before = [_schema(version) for version in old.get("versions") or ()]
+    if schemas and all(one == schemas[0] for one in schemas):
+        paths = ["spec.validation.openAPIV3Schema"]
+    else:
+        paths = [f"spec.versions[{index}].schema.openAPIV3Schema" for index in range(len(schemas))]
+    for schema, path in zip(schemas, paths, strict=False):
+        if schema is not None and schema not in before:
+            yield from schema_errors(schema, path)
+
+
+def _schema(version: Document) -> Document | None:
+    schema: Document | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return schema
 
 
 def _group_errors(document: Document) -> Iterator[FieldError]:
