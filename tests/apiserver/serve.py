@@ -49,9 +49,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--without-controllers", action="store_true")
     options = parser.parse_args()
-    asyncio.run(
-        serve(options.port, options.data_dir, controllers=not options.without_controllers)
-    )
+    asyncio.run(serve(options.port, options.data_dir, controllers=not options.without_controllers))
 
 
 if __name__ == "__main__":

@@ -185,7 +185,8 @@ def _built_in(ask: Ask, document: Document) -> Document:
             f"({resource.api_version})"
         )
     else:
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        scheme = "pkg/runtime/scheme.go:111"
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'
     raise BadRequest(f'{kind} in version "{number}" cannot be handled as a {resource.kind}: {why}')
 
 
@@ -195,7 +196,8 @@ def go_type(value: Any) -> str:
         return "bool"
     if isinstance(value, int | float):
         return "number"
-    return {str: "string", list: "array", dict: "object"}.get(type(value), "null")
+    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "null")
 
 
 def refuse_media_type(accepted: list[str]) -> UnsupportedMediaType:

@@ -91,7 +91,7 @@ def already_exists(kind: Kind, name: str) -> ApiError:
     return AlreadyExists(message, details=details(kind, name))
 
 
-def conflict(kind: Kind, name: str, why: str = MODIFIED) -> ApiError:
+def conflict(kind: Kind, name: str, why: str = MODIFIED) -> Conflict:
     """The object is not as the writer thinks."""
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
     return Conflict(message, details=details(kind, name))

@@ -200,10 +200,10 @@ def _failure(error: Exception) -> Reply:
         case PageNotFound():
             kind = {"content-type": "text/plain; charset=utf-8"}
             return Reply(404, f"{error.message}\n".encode(), kind)
-        case ApiError(retry_after=None):
-            return Reply(error.code, error.status())
         case ApiError():
-            return Reply(error.code, error.status(), {"retry-after": str(int(error.retry_after))})
+            after = error.retry_after
+            headers = {} if after is None else {"retry-after": str(int(after))}
+            return Reply(error.code, error.status(), headers)
         case StoreError():
             return Reply(500, ServerError(str(error)).status())
         case _:

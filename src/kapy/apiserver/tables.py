@@ -45,7 +45,8 @@ def columns_of(kind: Kind) -> tuple[Column, ...]:
     words = _words()
     name = Column("Name", "string", format="name", description=words["name"])
     if kind.custom:
-        return (name, *(_custom(one) for one in kind.columns or (_AGE,)))
+        age = Column("Age", "date", ".metadata.creationTimestamp", description=words["created"])
+        return (name, *(_custom(one) for one in kind.columns or (age,)))
     printer = PRINTERS.get(kind.table)
     if printer is None:
         return (name, Column("Created At", "date", description=words["created"]))
@@ -57,9 +58,6 @@ def _printed(kind: Kind, printer: Printer, words: Document) -> Iterable[Column]:
         said = words["created"] if title == "Age" else text
         said = words["columns"].get(f"{kind.table}/{title}", said)
         yield Column(title, shape, description=said, priority=priority)
-
-
-_AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
 
 def _custom(column: Column) -> Column:
@@ -111,7 +109,9 @@ def _included(document: Document, include: str, version: str) -> Document | None
 
 def cells(kind: Kind, columns: Sequence[Column], document: Document, now: datetime) -> list[Any]:
     """One row."""
-    name = document["metadata"]["name"]
+    name = document["metadata"].get("name")
+    if name is None:  # a bookmark
+        return ["", *([None] * (len(columns) - 1))]
     if kind.custom:
         return [name, *(_cell(document, column, now) for column in columns[1:])]
     printer = PRINTERS.get(kind.table)
@@ -158,23 +158,25 @@ def human_duration(seconds: int) -> str:
     if seconds < -1:
         return "<invalid>"
     seconds = max(0, seconds)
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if seconds < 120:
-        return f"{seconds}s"
-    if minutes < 10:
-        return _pair(minutes, "m", seconds % 60, "s")
-    if minutes < 180:
-        return f"{minutes}m"
-    if hours < 8:
-        return _pair(hours, "h", minutes % 60, "m")
-    if hours < 48:
-        return f"{hours}h"
-    if hours < 192:
-        return _pair(days, "d", hours % 24, "h")
-    if days < 730:
-        return f"{days}d"
-    years = days // 365
-    return _pair(years, "y", days % 365, "d") if years < 8 else f"{years}y"
+    for limit, size, unit, smaller, smaller_unit in _UNITS:
+        if seconds < limit:
+            whole, rest = divmod(seconds, size)
+            return _pair(whole, unit, rest // smaller if smaller else 0, smaller_unit)
+    return f"{seconds // (365 * 86400)}y"
+
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+_UNITS = (
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (180 * _MINUTE, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (48 * _HOUR, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+)
+"""Below how many seconds a length is said in which unit, and in which smaller one."""
 
 
 def _pair(one: int, unit: str, two: int, smaller: str) -> str:

@@ -189,17 +189,18 @@ class Collector:
             yield found is not None and _blocks(found, uid)
 
     def _state(self, place: Place, owner: Document) -> str:
-        """`solid`, `waiting` (deleted in the foreground), `gone`, or `unknown` (nobody serves it)."""
+        """`solid`, `waiting` (it is deleted in the foreground) or `gone`.
+
+        An owner that cannot be looked up counts as solid: its kind is not served, or it is in a
+        namespace and its dependent is not.
+        """
         group, version = split_api_version(owner["apiVersion"])
         kind = self._plane.registry.of_kind(group, version, owner["kind"])
-        if kind is None:
-            return "unknown" if self._unserved(group, owner["kind"]) else "solid"
-        if kind.namespaced and not place.namespace:
-            return "solid"  # it can never be resolved; kube-controller-manager leaves it alone
+        if kind is None or (kind.namespaced and not place.namespace):
+            return "solid"
         found = self._alive.get(owner["uid"])
-        if found is None or found.table != kind.table or found.name != owner["name"]:
-            return "gone"
-        if kind.namespaced and found.namespace != place.namespace:
+        namespace = place.namespace if kind.namespaced else ""
+        if found != Place(kind.table, namespace, owner["name"]):
             return "gone"
         document = self._read(found)
         if document is None:
@@ -207,12 +208,6 @@ class Collector:
         meta = document["metadata"]
         deleting = meta.get("deletionTimestamp") and FOREGROUND in (meta.get("finalizers") or ())
         return "waiting" if deleting else "solid"
-
-    def _unserved(self, group: str, kind: str) -> bool:
-        return not any(
-            one.resource.group == group and one.resource.kind == kind
-            for one in self._plane.registry
-        )
 
     async def _delete(self, kind: Kind, place: Place, document: Document, policy: str) -> None:
         options: Document = {

@@ -31,7 +31,7 @@ class CustomStrategy(Strategy):
 
 def storage_version(definition: Document) -> str:
     """The version of a CRD that is stored."""
-    return next(one["name"] for one in definition["spec"]["versions"] if one.get("storage"))
+    return str(next(one["name"] for one in definition["spec"]["versions"] if one.get("storage")))
 
 
 def kinds_of(definition: Document) -> list[Kind]:

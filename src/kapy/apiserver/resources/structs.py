@@ -75,7 +75,8 @@ def described(value: Any) -> str:
         return f"number {value:g}" if value != int(value) else f"number {value}"
     if isinstance(value, int):
         return "number"
-    return {str: "string", list: "array", dict: "object"}.get(type(value), "null")
+    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "null")
 
 
 class Field(NamedTuple):
@@ -124,48 +125,53 @@ def decoder(kind: str, named: str = "") -> Decode:
         return _map(decoder(kind[2:], named), _go_name(kind, named))
     if kind in _LEAVES:
         return _LEAVES[kind](named or _go_name(kind, ""))
-    return _struct(kind)
+    return _Struct(kind)
 
 
-def _struct(name: str) -> Decode:
-    short = name.rsplit(".", 1)[1]
-    wanted = _go_name(name, "")
-    fields: dict[str, Field] = {}
-    zeros: list[tuple[str, Callable[[], Any]]] = []
+class _Struct:
+    """The decoder of one struct; its fields are looked up when the first object comes."""
 
-    def compile_fields() -> None:
-        for key, fact in facts()["structs"][name].items():
-            field = _field(fact)
-            fields[key] = field
+    __slots__ = ("_fields", "_name", "_short", "_wanted", "_zeros")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._short = name.rsplit(".", 1)[1]
+        self._wanted = _go_name(name, "")
+        self._fields: dict[str, Field] = {}
+        self._zeros: list[tuple[str, Callable[[], Any]]] = []
+
+    def _compile(self) -> None:
+        for key, fact in facts()["structs"][self._name].items():
+            field = self._fields[key] = _field(fact)
             if field.zero is not None:
-                zeros.append((key, field.zero))
+                self._zeros.append((key, field.zero))
 
-    def decode(value: Any, path: Path, unknown: list[str]) -> Any:
-        if not fields:
-            compile_fields()
+    def __call__(self, value: Any, path: Path, unknown: list[str]) -> Any:
+        if not self._fields:
+            self._compile()
         if not isinstance(value, dict):
-            raise Misfit(described(value), wanted)
+            raise Misfit(described(value), self._wanted)
+        fields = self._fields
         out: dict[str, Any] = {}
         for key, item in value.items():
             field = fields.get(key)
             if field is None:
                 unknown.append(spelled((path, key)))
-                continue
-            if item is None:
-                continue
-            try:
-                decoded = field.decode(item, (path, key), unknown)
-            except Misfit as error:
-                error.inside(short, key)
-                raise
-            if decoded or not field.drop_empty:
-                out[key] = decoded
-        for key, zero in zeros:
+            elif item is not None:
+                decoded = self._decoded(field, item, (path, key), unknown)
+                if decoded or not field.drop_empty:
+                    out[key] = decoded
+        for key, zero in self._zeros:
             if key not in out:
                 out[key] = zero()
         return out
 
-    return decode
+    def _decoded(self, field: Field, item: Any, path: tuple[Any, str], unknown: list[str]) -> Any:
+        try:
+            return field.decode(item, path, unknown)
+        except Misfit as error:
+            error.inside(self._short, path[1])
+            raise
 
 
 def _field(fact: Document) -> Field:

@@ -211,7 +211,7 @@ class Store:
         self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
     ) -> None:
         if error is not None:
-            self._refuse(batch, done, error)
+            self._refuse(done, error)
             return
         for one in batch:
             table = self._tables[one.table]
@@ -224,9 +224,7 @@ class Store:
         if not done.done():
             done.set_result(None)
 
-    def _refuse(
-        self, batch: list[Happening], done: asyncio.Future[None], error: BaseException
-    ) -> None:
+    def _refuse(self, done: asyncio.Future[None], error: BaseException) -> None:
         """Nothing of the batch was written: forget it, and what was staged on top of it."""
         failure = StoreError(str(error))
         waiting = self._done

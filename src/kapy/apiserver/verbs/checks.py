@@ -123,7 +123,7 @@ async def validated(
 ) -> None:
     """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …"""
     kind = ask.kind
-    errors: list[FieldError] = metadata.errors(new, kind)
+    errors: list[FieldError] = metadata.errors(new, kind, update=old is not None)
     if old is not None:
         errors += metadata.change_errors(new, old)
     errors += kind.schema.errors(new, old)

@@ -14,7 +14,6 @@ from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_opti
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import listed, shown
-from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import review
 from kapy.apiserver.verbs.reading import list_
 from kapy.kube import Document
@@ -127,7 +126,7 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
     if document is None:
         raise not_found(ask.kind, ask.name)
     _check(ask, options, document)
-    kept, gone = await end(plane, ask, table, document, options)
+    kept, gone = await end(plane, ask, document, options)
     if gone and ask.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success(ask, document["metadata"]["uid"]))
     return await shown(plane, ask, kept)
@@ -169,7 +168,7 @@ def _precondition(ask: Ask, qualified: str, what: str, wanted: str, found: str) 
 
 
 async def end(
-    plane: Plane, ask: Ask, table: Table, document: Document, options: Options
+    plane: Plane, ask: Ask, document: Document, options: Options
 ) -> tuple[Document, bool]:
     """Delete an object, or mark it when something holds it. Returns it, and whether it is gone."""
     result = begin(plane, ask.kind, document, options)
@@ -264,7 +263,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
         meta = document["metadata"]
         current = table.latest(meta.get("namespace", ""), meta["name"])
         if current is not None:
-            await end(plane, ask, table, current, options)
+            await end(plane, ask, current, options)
     return Reply(200, listed(plane, ask, found, {"resourceVersion": str(revision)}))
 
 

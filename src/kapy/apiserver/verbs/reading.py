@@ -126,7 +126,7 @@ async def list_(plane: Plane, ask: Ask) -> Reply:
         revision = token.revision if token.revision > 0 else revision
         found = _after(_as_of(plane, table, ask.namespace, revision), token.after)
         if token.revision > 0 and token.revision < plane.store.history.floor:
-            raise _expired(plane, token)
+            raise _expired(token)
     elif version and query.get("resourceVersionMatch") == "Exact":
         revision = int(version)
         check_not_ahead(plane, revision)
@@ -187,7 +187,7 @@ def _as_of(plane: Plane, table: Table, namespace: str, revision: int) -> Iterabl
     return [then[key] for key in sorted(then, key=lambda one: f"{one[0]}/{one[1]}")]
 
 
-def _expired(plane: Plane, token: Token) -> ApiError:
+def _expired(token: Token) -> ApiError:
     error = Expired(_TOO_OLD)
     status = error.status()
     status["metadata"] = {

@@ -68,7 +68,8 @@ async def revise(
     """Change the object that the path names.
 
     strict: a resourceVersion is needed. patched: `change` made it of the live object, so that
-    another uid is a change and not a precondition. applied: `change` brought managedFields up to date itself.
+    another uid is a change and not a precondition. applied: `change` brought managedFields up to
+    date itself.
     """
     table = plane.table(ask.kind)
     for _ in range(ATTEMPTS):

@@ -141,7 +141,8 @@ def _lenient_scale(ask: Ask, live: Document) -> Document:
 
 def _check(ask: Ask, live: Document, scale: Document, replicas: Any) -> None:
     if type(replicas) is not int:
-        why = "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"
+        where = "Go struct field ScaleSpec.spec.replicas of type int32"
+        why = f"json: cannot unmarshal {body.go_type(replicas)} into {where}"
         text = json.dumps(scale, ensure_ascii=False, separators=(",", ":"))
         error = invalid("patch", text, why)
         raise Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})

@@ -193,7 +193,6 @@ class WatchStream:
 
     async def lines(self) -> AsyncIterator[bytes]:
         """The events as JSON lines, all that wait at once; what many watch is encoded once."""
-        kind = self._ask.kind
         plain = not self._accept.form
         parts: list[bytes] = []
         while True:

@@ -274,6 +274,9 @@ def _persistent_volume(document: Document) -> None:
 
 
 def _node(document: Document) -> None:
+    spec = document.get("spec") or {}
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
     status = document.get("status") or {}
     if status.get("capacity") and not status.get("allocatable"):
         document["status"] = {**status, "allocatable": dict(status["capacity"])}
