@@ -10,11 +10,11 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from kapy._aio.clock import loop_clock
+from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.crds import crds
 from kapy.api.machine import Machine
@@ -32,7 +32,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, TooManyRequests, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.names import CRDS, NAMESPACES, NODES, SECRETS, Resource
-from kapy.remote.connections import Connections, Kubeconfig
+from kapy.remote.connections import Connections
 from kapy.testing.story import Story
 
 VERSION = "v1.34.0"
@@ -139,7 +139,34 @@ class Stage:
     workload: Client
     controllers: Counted
     evicting: Evicting
-    runtime: Runtime
+    clock: Clock
+    random: Random
+    group: asyncio.TaskGroup
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Run the controllers, as a program that has just been started."""
+        runtime = Runtime.on(self.controllers, clock=self.clock, random=self.random)
+        connections = Connections(runtime, dial=lambda _: self.evicting)
+        for add in (add_clusters, add_machines, add_machine_sets, add_deployments):
+            add(runtime, connections)
+        services = (runtime.run, connections.run)
+        self.tasks = [self.group.create_task(service()) for service in services]
+
+    async def stop(self) -> None:
+        """End the controllers at once, whatever they are doing."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def kill_after(self, writes: int) -> None:
+        """Let the controllers write so many times more (or become quiet), then start anew."""
+        end, patience = len(self.controllers.writes) + writes, 100
+        while len(self.controllers.writes) < end and patience:
+            await asyncio.sleep(0 if patience > 50 else 0.1)
+            patience -= 1
+        await self.stop()
+        self.start()
 
     async def create(self, *documents: Document) -> None:
         await self.story.create(list(documents))
@@ -347,31 +374,24 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
     await default_namespace(admin)
     for crd in (*crds(), *map(crd_of, PROVIDED)):
         await admin.create(CRDS, crd)
-    controllers = Counted(server.transport(ADMIN))
-    runtime = Runtime.on(controllers, clock=clock, random=Random(seed))
-
-    evicting = Evicting(workload.transport(ADMIN))
-
-    def dial(_: Kubeconfig) -> Transport:
-        return evicting
-
-    connections = Connections(runtime, dial=dial)
-    for add in (add_clusters, add_machines, add_machine_sets, add_deployments):
-        add(runtime, connections)
     resources: Iterable[Resource] = (*PROVIDED, *(kind.RESOURCE for kind in OWN), SECRETS)
     try:
         async with asyncio.TaskGroup() as group:
-            services = (server.run, workload.run, runtime.run, connections.run)
-            tasks = [group.create_task(service()) for service in services]
-            yield Stage(
+            servers = [group.create_task(one.run()) for one in (server, workload)]
+            running = Stage(
                 Story(admin, resources),
                 admin,
                 Client(workload.transport(ADMIN)),
-                controllers,
-                evicting,
-                runtime,
+                Counted(server.transport(ADMIN)),
+                Evicting(workload.transport(ADMIN)),
+                clock,
+                Random(seed),
+                group,
             )
-            for task in tasks:
+            running.start()
+            yield running
+            await running.stop()
+            for task in servers:
                 task.cancel()
     finally:
         server.close()

@@ -1,0 +1,192 @@
+"""What becomes of a Cluster: provisioning, what it sums up, and the order of its end."""
+
+from __future__ import annotations
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Finalizer, Label
+from kapy.kube import Key
+from kapy.kube.names import EVENTS, SECRETS
+from kapy.kube.pki import new_ca
+from kapy.remote.secrets import CLUSTER_CA, certificate_secret
+from tests.core.stage import (
+    CONTROL_PLANES,
+    INFRA_CLUSTERS,
+    PROVIDED,
+    Stage,
+    cluster,
+    deployment,
+    of,
+    reference,
+    running_cluster,
+    templates,
+)
+
+KEY = Key("default", "c")
+
+
+async def found(plane: Stage) -> Cluster:
+    one = await plane.story.get(Cluster, "c")
+    assert one is not None
+    return one
+
+
+def condition(obj: Cluster, of_type: str) -> Condition:
+    (one,) = [one for one in obj.status.conditions if one.type == of_type]
+    return one
+
+
+async def test_references_that_come_late_are_waited_for(plane: Stage) -> None:
+    await plane.create(cluster())
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Provisioning"
+    assert one.metadata.finalizers == [Finalizer.CLUSTER]
+    told = condition(one, "InfrastructureReady")
+    assert (told.reason, told.message) == ("ObjectDoesNotExist", "FakeCluster does not exist")
+    assert condition(one, "ControlPlaneInitialized").reason == "ObjectDoesNotExist"
+
+    endpoint = {"host": "1.2.3.4", "port": 6443}
+    await plane.create(of(INFRA_CLUSTERS, "c", spec={"controlPlaneEndpoint": endpoint}))
+    domains = [{"name": "b", "controlPlane": True}, {"name": "a"}]
+    provisioned = {"provisioned": True}
+    await plane.report(INFRA_CLUSTERS, "c", initialization=provisioned, failureDomains=domains)
+    await plane.settle(1)
+    one = await found(plane)
+    assert one.status.phase == "Provisioned"
+    assert one.spec.control_plane_endpoint.host == "1.2.3.4"
+    assert [domain.name for domain in one.status.failure_domains] == ["a", "b"]
+    metadata = (await plane.provider(INFRA_CLUSTERS, "c"))["metadata"]
+    assert metadata["labels"] == {Label.CLUSTER_NAME: "c"}
+    assert [owner["kind"] for owner in metadata["ownerReferences"]] == ["Cluster"]
+    assert "controller" not in metadata["ownerReferences"][0]
+
+
+async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.settle()
+    await plane.report(INFRA_CLUSTERS, "c", initialization={"provisioned": False})
+    await plane.report(CONTROL_PLANES, "c", initialization={"controlPlaneInitialized": False})
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.initialization.infrastructure_provisioned
+    assert one.status.initialization.control_plane_initialized
+    assert condition(one, "ControlPlaneInitialized").status == "True"
+
+
+async def test_an_available_cluster_counts_and_sums_up(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(2))
+    await plane.settle()
+    one = await found(plane)
+    assert condition(one, "Available").message == (
+        "* WorkersAvailable:\n  * MachineDeployment md: 0 available replicas, at least 2 required "
+        "(spec.strategy.rollout.maxUnavailable is 0, spec.replicas is 2)"
+    )
+    await plane.boot_all()
+    await plane.settle()
+    one = await found(plane)
+    assert condition(one, "Available").status == "True"
+    assert one.status.workers is not None
+    assert one.status.workers.available_replicas == 2
+    assert [(two.version, two.replicas) for two in one.status.workers.versions] == [("v1.34.0", 2)]
+    assert one.status.control_plane is not None
+    assert one.status.control_plane.desired_replicas == 1
+    listed = (await plane.client.list(EVENTS, "default")).items
+    reasons = {event["reason"] for event in listed if event["involvedObject"]["kind"] == "Cluster"}
+    assert reasons == {
+        "Provisioned",
+        "InfrastructureReady",
+        "ControlPlaneInitialized",
+    }
+
+
+async def test_deletion_goes_from_workers_to_the_infrastructure(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+    (machine,) = await plane.story.all(Machine)
+    hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
+    held = [(CONTROL_PLANES, "c"), (INFRA_CLUSTERS, "c")]
+    held += [(one, machine.metadata.name) for one in PROVIDED if one.kind == "FakeMachine"]
+    for resource, name in held:
+        await plane.client.patch(resource, Key("default", name), hold)
+
+    await plane.client.delete(Cluster, KEY)
+    await plane.settle()
+    told = condition(await found(plane), "Deleting")
+    (machine_set,) = await plane.story.all(MachineSet)
+    assert told.reason == "WaitingForWorkersDeletion"
+    assert told.message == (
+        "* MachineDeployments: md\n"
+        f"* MachineSets: {machine_set.metadata.name}\n"
+        f"* Worker Machines: {machine.metadata.name}"
+    )
+    assert "deletionTimestamp" not in (await plane.provider(CONTROL_PLANES, "c"))["metadata"]
+
+    await plane.finish_deletions()
+    await plane.settle()
+    told = condition(await found(plane), "Deleting")
+    assert told.reason == "WaitingForControlPlaneDeletion"
+    assert told.message == "Waiting for FakeControlPlane to be deleted"
+    assert "deletionTimestamp" not in (await plane.provider(INFRA_CLUSTERS, "c"))["metadata"]
+    assert not await plane.story.all(MachineDeployment)
+
+    await plane.finish_deletions()
+    await plane.settle()
+    told = condition(await found(plane), "Deleting")
+    assert told.reason == "WaitingForInfrastructureDeletion"
+    assert condition(await found(plane), "ControlPlaneAvailable").reason == "ObjectDeleted"
+
+    await plane.finish_deletions()
+    await plane.story.until_gone(Cluster, "c")
+    await plane.settle(30)
+    for resource in PROVIDED:
+        assert not await plane.all(resource)
+
+
+async def test_deleting_a_cluster_does_not_drain(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(2))
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+    await plane.client.delete(Cluster, KEY)
+    await plane.story.until_gone(Cluster, "c", within=5)
+    listed = (await plane.client.list(EVENTS, "default")).items
+    assert "SuccessfulDrainNode" not in {event["reason"] for event in listed}
+
+
+async def test_an_infrastructure_that_vanishes_is_an_error(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.settle()
+    await plane.client.delete(INFRA_CLUSTERS, KEY)
+    await plane.settle()
+    told = condition(await found(plane), "InfrastructureReady")
+    assert told.reason == "ObjectDeleted"
+    assert told.message == "FakeCluster has been deleted while the cluster still exists"
+
+
+async def test_a_cluster_without_a_control_plane_provider_gets_its_kubeconfig(
+    plane: Stage,
+) -> None:
+    endpoint = {"host": "1.2.3.4", "port": 6443}
+    one = cluster(controlPlaneEndpoint=endpoint)
+    one["spec"] = {
+        "controlPlaneEndpoint": endpoint,
+        "infrastructureRef": reference(INFRA_CLUSTERS, "c"),
+    }
+    await plane.create(one)
+    await plane.settle()
+    assert not (await plane.client.list(SECRETS, "default")).items
+    authority = new_ca("kubernetes", now=plane.clock(), algorithm="ECDSA-P256")
+    await plane.client.create(SECRETS, certificate_secret(KEY, CLUSTER_CA, authority, None))
+    await plane.settle()
+    secret = await plane.client.get(SECRETS, Key("default", "c-kubeconfig"))
+    assert [owner["kind"] for owner in secret["metadata"]["ownerReferences"]] == ["Cluster"]
+    assert set(secret["data"]) == {"value"}
