@@ -61,9 +61,7 @@ def causes(record: Record) -> list[tuple[str, str]]:
     return sorted((one["reason"], one["field"]) for one in status["details"].get("causes") or [])
 
 
-def given_causes(
-    new: Document, old: Document | None, gates: FeatureGates
-) -> list[tuple[str, str]]:
+def given_causes(new: Document, old: Document | None, gates: FeatureGates) -> list[tuple[str, str]]:
     kind = KIND_OF[new["kind"]]
     new = completed(new, kind)
     old = completed(old, kind) if old is not None else None

@@ -22,6 +22,7 @@ _OVERVIEW: Final = (
     "https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview.html#api-version-labels"
 )
 _KUBE_VERSION: Final = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
+_LAST_CHARACTER: Final = 0x10FFFF
 _STAGES: Final = {"alpha": 0, "beta": 1, None: 2}
 
 
@@ -58,6 +59,7 @@ def version_priority(version: str) -> tuple[int, int, int, int, str]:
     match = _KUBE_VERSION.fullmatch(version)
     if match is None:
         # Of versions that are not spelled as Kubernetes', the alphabetically first one is newest.
-        return 0, 0, 0, 0, "".join(chr(0x10FFFF - ord(one)) for one in version)
+        turned = "".join(chr(_LAST_CHARACTER - ord(one)) for one in version)
+        return 0, 0, 0, 0, turned + chr(_LAST_CHARACTER)
     major, stage, minor = match.groups()
     return 1, _STAGES[stage], int(major), int(minor or 0), ""

@@ -1,0 +1,99 @@
+"""The CRDs that come out of the Structs are the released ones, but for the words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kapy.api.crds import KINDS, crds
+from kapy.kube import Document
+from tests.oracle.recorded import ROOT, SAMPLES
+
+UPSTREAM = ROOT.parent / "shared" / "upstream" / "providers"
+FILES = {
+    "cluster.x-k8s.io": "cluster-api/v1.14.0/core-components.yaml",
+    "bootstrap.cluster.x-k8s.io": "bootstrap-kubeadm/v1.14.0/bootstrap-components.yaml",
+    "controlplane.cluster.x-k8s.io": (
+        "control-plane-kubeadm/v1.14.0/control-plane-components.yaml"
+    ),
+    "infrastructure.cluster.x-k8s.io": (
+        "infrastructure-docker/v1.14.0/infrastructure-components-development.yaml"
+    ),
+}
+
+
+def released() -> dict[str, Document]:
+    """The released CRDs by kind; the two that are kept here, where the others are not."""
+    if not UPSTREAM.is_dir():
+        files = (SAMPLES / "crds").glob("*.json")
+        return {path.stem: json.loads(path.read_text()) for path in files}
+    documents = (one for file in FILES.values() for one in parsed(UPSTREAM / file))
+    return {
+        one["spec"]["names"]["kind"]: one
+        for one in documents
+        if one and one["kind"] == "CustomResourceDefinition"
+    }
+
+
+def parsed(path: Path) -> Iterator[Document]:
+    yield from yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)
+
+
+RELEASED = released()
+OURS = {one["spec"]["names"]["kind"]: one for one in crds()}
+
+
+def without_words(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {
+            key: without_words(value)
+            for key, value in node.items()
+            if not (key == "description" and isinstance(value, str))
+        }
+    return [without_words(one) for one in node] if isinstance(node, list) else node
+
+
+def comparable(crd: Document) -> Document:
+    """What of a released CRD is served here."""
+    labels = dict(crd["metadata"]["labels"])
+    labels.pop("cluster.x-k8s.io/v1beta1", None)
+    spec = {key: value for key, value in crd["spec"].items() if key != "conversion"}
+    spec["versions"] = [one for one in spec["versions"] if one["name"] == "v1beta2"]
+    metadata = {"name": crd["metadata"]["name"], "labels": labels}
+    return {
+        "apiVersion": crd["apiVersion"],
+        "kind": crd["kind"],
+        "metadata": metadata,
+        "spec": without_words(spec),
+    }
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OURS if kind in RELEASED])
+def test_a_crd_is_the_released_one(kind: str) -> None:
+    assert without_words(OURS[kind]) == comparable(RELEASED[kind])
+
+
+def test_every_kind_has_its_crd() -> None:
+    assert len(OURS) == len(KINDS) == 12
+
+
+def undescribed(schema: Document, path: str = "") -> Iterator[str]:
+    for name, inner in schema.get("properties", {}).items():
+        here = f"{path}.{name}"
+        if "description" not in inner and here != ".metadata":
+            yield here
+        yield from undescribed(inner, here)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from undescribed(schema[key], f"{path}[]")
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_every_field_says_what_it_is(kind: str) -> None:
+    (version,) = OURS[kind]["spec"]["versions"]
+    assert list(undescribed(version["schema"]["openAPIV3Schema"])) == []

@@ -1,0 +1,115 @@
+"""What is filled in when an object is created or updated."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kapy.api.defaults import CannotDefault, default, value_at
+from kapy.kube import Document
+
+CORE = "cluster.x-k8s.io/v1beta2"
+INFRA = "infrastructure.cluster.x-k8s.io/v1beta2"
+KCP = "controlplane.cluster.x-k8s.io/v1beta2"
+MIN = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+MAX = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+
+
+def named(api_version: str, kind: str, spec: Any, **metadata: Any) -> Document:
+    metadata = {"name": "one", **metadata}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "expected"),
+    [
+        (named(CORE, "Machine", {"version": "1.34.0"}), "spec.version", "v1.34.0"),
+        (named(CORE, "Machine", {"version": "v1.34.0"}), "spec.version", "v1.34.0"),
+        (named(CORE, "Machine", {}), "spec.deletion.nodeDeletionTimeoutSeconds", 10),
+        (
+            named(CORE, "Machine", {"deletion": {"nodeDeletionTimeoutSeconds": 0}}),
+            "spec.deletion.nodeDeletionTimeoutSeconds",
+            0,
+        ),
+        (named(CORE, "MachineDeployment", {}), "spec.replicas", 1),
+        (named(CORE, "MachineDeployment", {"replicas": 0}), "spec.replicas", 0),
+        (named(CORE, "MachineDeployment", {}), "spec.rollout.strategy.type", "RollingUpdate"),
+        (
+            named(CORE, "MachineDeployment", {}),
+            "spec.rollout.strategy.rollingUpdate",
+            {"maxSurge": 1, "maxUnavailable": 0},
+        ),
+        (
+            named(CORE, "MachineDeployment", {"rollout": {"strategy": {"type": "OnDelete"}}}),
+            "spec.rollout.strategy.rollingUpdate",
+            None,
+        ),
+        (named(KCP, "KubeadmControlPlane", {"version": "1.34.0"}), "spec.version", "v1.34.0"),
+        (named(KCP, "KubeadmControlPlane", {}), "spec.replicas", 1),
+        (
+            named(KCP, "KubeadmControlPlane", {}),
+            "spec.rollout.strategy",
+            {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
+        ),
+        (named(INFRA, "DevCluster", {}), "spec.backend", {"docker": {}}),
+        (named(INFRA, "DevCluster", {}), "spec.controlPlaneEndpoint.port", 6443),
+        (
+            named(INFRA, "DevCluster", {"backend": {"inMemory": {}}}),
+            "spec",
+            {"backend": {"inMemory": {}}},
+        ),
+        (named(INFRA, "DevMachineTemplate", {}), "spec.template.spec.backend", {"docker": {}}),
+    ],
+)
+def test_defaults(document: Document, path: str, expected: Any) -> None:
+    before = deepcopy(document)
+    assert value_at(default(document), tuple(path.split("."))) == expected
+    assert document == before
+
+
+def test_a_deployment_selects_what_its_template_makes() -> None:
+    document = default(named(CORE, "MachineDeployment", {"clusterName": "c"}))
+    labels = {"cluster.x-k8s.io/cluster-name": "c", "cluster.x-k8s.io/deployment-name": "one"}
+    assert document["spec"]["selector"]["matchLabels"] == labels
+    assert document["spec"]["template"]["metadata"]["labels"] == labels
+
+
+def test_a_selector_of_ones_own_is_left_alone() -> None:
+    spec = {"clusterName": "c", "selector": {"matchLabels": {"a": "b"}}}
+    selector = default(named(CORE, "MachineDeployment", spec))["spec"]["selector"]
+    assert selector["matchLabels"] == {"a": "b", "cluster.x-k8s.io/cluster-name": "c"}
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), [(None, 3), (1, 3), (4, 4), (9, 7)], ids=["new", "low", "in", "high"]
+)
+def test_an_autoscaler_keeps_its_number_within_bounds(before: int | None, expected: int) -> None:
+    new = named(CORE, "MachineSet", {}, annotations={MIN: "3", MAX: "7"})
+    old = None if before is None else named(CORE, "MachineSet", {"replicas": before})
+    assert default(new, old)["spec"]["replicas"] == expected
+
+
+def test_a_bound_that_is_no_number_is_refused() -> None:
+    new = named(CORE, "MachineSet", {}, annotations={MIN: "few", MAX: "7"})
+    with pytest.raises(CannotDefault, match='"few"'):
+        default(new)
+
+
+@pytest.mark.parametrize("spec", [None, "text", 7, ["list"], {"template": "text"}])
+def test_what_has_the_wrong_type_is_left_for_the_schema(spec: Any) -> None:
+    for kind in ("Machine", "MachineSet", "MachineDeployment"):
+        given = default(named(CORE, kind, spec))
+        if spec is not None and not isinstance(spec, dict):
+            assert given["spec"] == spec
+
+
+def test_other_kinds_are_none_of_our_business() -> None:
+    document = named("example.com/v1", "Machine", {})
+    assert default(document) is document
+
+
+def test_defaulting_twice_changes_nothing_more() -> None:
+    once = default(named(CORE, "MachineDeployment", {"clusterName": "c"}))
+    assert default(once) is once

@@ -1,0 +1,140 @@
+"""What is wrong with an object, or with a change of it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kapy.api.features import FeatureGates
+from kapy.api.validation import validate
+from kapy.kube import Document
+from kapy.kube.patch.merge_patch import apply
+
+REF = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": "t"}
+CORE = "cluster.x-k8s.io/v1beta2"
+
+
+def named(api_version: str, kind: str, spec: Document) -> Document:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, "spec": spec}
+
+
+CLUSTER = named(CORE, "Cluster", {"infrastructureRef": REF, "controlPlaneRef": REF})
+KCP = named(
+    "controlplane.cluster.x-k8s.io/v1beta2",
+    "KubeadmControlPlane",
+    {"replicas": 3, "version": "v1.34.0", "machineTemplate": {"spec": {"infrastructureRef": REF}}},
+)
+CONFIG = named("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfig", {})
+TEMPLATE = named(
+    "infrastructure.cluster.x-k8s.io/v1beta2",
+    "DevMachineTemplate",
+    {"template": {"spec": {"backend": {"inMemory": {}}}}},
+)
+
+
+def found(document: Document, old: Document | None = None, **gates: bool) -> list[tuple[str, str]]:
+    errors = validate(document, old, gates=FeatureGates(**gates))
+    return [(error.type.removeprefix("FieldValue"), error.field) for error in errors]
+
+
+@pytest.mark.parametrize("document", [CLUSTER, KCP, CONFIG, TEMPLATE], ids=lambda one: one["kind"])
+def test_a_good_object_is_good_and_may_stay_as_it_is(document: Document) -> None:
+    assert found(document) == []
+    assert found(document, deepcopy(document)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"metadata": {"name": "x" * 64}}, [("Invalid", "metadata.name")]),
+        ({"spec": {"infrastructureRef": None}}, [("Forbidden", "spec.infrastructureRef")]),
+        (
+            {"spec": {"clusterNetwork": {"pods": {"cidrBlocks": ["10.0.0.0/16", "10.1"]}}}},
+            [("Invalid", "spec.clusterNetwork.pods.cidrBlocks[1]")],
+        ),
+        (
+            {"spec": {"topology": {"classRef": {"name": "c"}, "version": "v1.34.0"}}},
+            [("Forbidden", "spec.topology")],
+        ),
+    ],
+)
+def test_clusters(change: Document, expected: list[Any]) -> None:
+    assert found(apply(CLUSTER, change), CLUSTER) == expected
+
+
+def test_a_cluster_must_be_made_of_something() -> None:
+    assert found(named(CORE, "Cluster", {"paused": True})) == [("Forbidden", "spec")]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"replicas": 1}, []),
+        ({"replicas": 2}, [("Forbidden", "spec.replicas")]),
+        ({"replicas": 0}, [("Forbidden", "spec.replicas")] * 2),
+        ({"version": "v1.35.1"}, []),
+        ({"version": "v1.36.0"}, [("Forbidden", "spec.version")]),
+        ({"version": "1.35.1"}, [("Invalid", "spec.version")]),
+        ({"kubeadmConfigSpec": {"files": [{"path": "/etc/motd", "content": "hi"}]}}, []),
+        ({"machineTemplate": {"metadata": {"labels": {"a": "b"}}}}, []),
+        (
+            {"kubeadmConfigSpec": {"clusterConfiguration": {"certificatesDir": "/x"}}},
+            [("Forbidden", "spec.kubeadmConfigSpec.clusterConfiguration.certificatesDir")],
+        ),
+    ],
+)
+def test_changes_of_a_control_plane(change: Document, expected: list[Any]) -> None:
+    assert found(apply(KCP, {"spec": change}), KCP) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("v1.11.1", "v1.12.1", []),
+        ("v1.12.1", "v1.11.1", ["spec.kubeadmConfigSpec.clusterConfiguration.dns.imageTag"]),
+    ],
+)
+def test_coredns_is_upgraded_and_never_downgraded(
+    before: str, after: str, expected: list[str]
+) -> None:
+    def tagged(tag: str) -> Document:
+        config = {"clusterConfiguration": {"dns": {"imageTag": tag}}}
+        patched: Document = apply(KCP, {"spec": {"kubeadmConfigSpec": config}})
+        return patched
+
+    assert [field for _, field in found(tagged(after), tagged(before))] == expected
+
+
+def test_a_template_is_immutable_and_says_what_changed() -> None:
+    change: Document = {
+        "spec": {"template": {"spec": {"backend": {"inMemory": None, "docker": {}}}}}
+    }
+    (error,) = validate(apply(TEMPLATE, change), TEMPLATE)
+    assert error.field == "spec.template.spec"
+    assert "backend.docker, backend.inMemory" in error.detail
+
+
+def test_labels_of_a_template_may_change() -> None:
+    change = {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}
+    assert found(apply(TEMPLATE, change), TEMPLATE) == []
+
+
+def test_an_error_never_repeats_what_may_be_a_secret() -> None:
+    secret = {"secret": {"name": "s", "key": "k"}}
+    files = [{"path": "/a", "content": "hunter2", "contentFrom": secret}]
+    users = [{"name": "u", "passwd": "hunter2", "passwdFrom": secret}]
+    errors = validate(apply(CONFIG, {"spec": {"files": files, "users": users}}))
+    assert [error.field for error in errors] == ["spec.files[0]", "spec.users[0]"]
+    assert "hunter2" not in " ".join(map(str, errors))
+
+
+def test_gates_open_what_they_guard() -> None:
+    ignition = apply(CONFIG, {"spec": {"format": "ignition"}})
+    assert found(ignition) == [("Forbidden", "spec.format")]
+    assert found(ignition, kubeadm_bootstrap_format_ignition=True) == []
+
+
+def test_other_kinds_are_none_of_our_business() -> None:
+    assert validate(named("example.com/v1", "Cluster", {})) == []

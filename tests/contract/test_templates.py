@@ -1,0 +1,69 @@
+"""Cloning a provider's object from its template."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kapy.contract import Template, WrongType, cloned
+from kapy.kube import Document
+from kapy.kube.meta import OwnerReference
+
+
+def template(inner: Any) -> Document:
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "FooMachineTemplate",
+        "metadata": {"name": "workers", "namespace": "default", "labels": {"not": "copied"}},
+        "spec": {"template": inner},
+    }
+
+
+def test_a_clone_says_whose_it_is_and_what_it_was_made_of() -> None:
+    metadata = {"labels": {"a": "b", "over": "x"}, "annotations": {"c": "d"}, "finalizers": ["f"]}
+    source = template({"metadata": metadata, "spec": {"size": 3}})
+    before = deepcopy(source)
+    owner = OwnerReference(api_version="v1", kind="K", name="n", uid="u", controller=True)
+    clone = cloned(
+        source, name="one", namespace="ns", cluster_name="c", owner=owner, labels={"over": "y"}
+    )
+    assert source == before
+    assert clone == {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "FooMachine",
+        "metadata": {
+            "name": "one",
+            "namespace": "ns",
+            "labels": {"a": "b", "over": "y", "cluster.x-k8s.io/cluster-name": "c"},
+            "annotations": {
+                "c": "d",
+                "cluster.x-k8s.io/cloned-from-name": "workers",
+                "cluster.x-k8s.io/cloned-from-groupkind": (
+                    "FooMachineTemplate.infrastructure.cluster.x-k8s.io"
+                ),
+            },
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": True}
+            ],
+        },
+        "spec": {"size": 3},
+    }
+
+
+def test_an_empty_template_makes_an_empty_object() -> None:
+    clone = cloned(template({}), name="one", namespace="ns", cluster_name="c")
+    assert "spec" not in clone
+    assert "ownerReferences" not in clone["metadata"]
+
+
+def test_a_template_of_the_wrong_form_is_told() -> None:
+    with pytest.raises(WrongType, match=r"\.spec\.template"):
+        cloned(template("text"), name="one", namespace="ns", cluster_name="c")
+
+
+def test_a_template_tells_its_labels() -> None:
+    seen = Template(template({"metadata": {"labels": {"a": "b"}}}))
+    assert seen.metadata is not None
+    assert seen.metadata.labels == {"a": "b"}
