@@ -39,7 +39,16 @@ from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
 from kapy.apiserver.store.store import Store
-from kapy.apiserver.verbs import creation, deletion, patching, reading, revision, scaling, watching
+from kapy.apiserver.verbs import (
+    creation,
+    deletion,
+    eviction,
+    patching,
+    reading,
+    revision,
+    scaling,
+    watching,
+)
 from kapy.kube.errors import ApiError, ServerError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
 
@@ -184,6 +193,8 @@ class Server:
 
 def _action(route: Route, verb: str) -> Verb:
     """What to do. Raises MethodNotAllowed, BadRequest."""
+    if route.subresource == "eviction" and verb == "create":
+        return eviction.evict
     action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
     if verb == "deletecollection" and route.kind.table == "namespaces":
         raise method_unknown()
