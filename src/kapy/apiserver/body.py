@@ -18,6 +18,7 @@ LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have, as on kube-apiserver."""
 
 JSON, YAML = "application/json", "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 _SHOWN = 30
 _STRUCT = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
@@ -54,7 +55,18 @@ def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
         return copied(raw)
     if len(raw) > LIMIT:
         raise TooLarge(f"Request entity too large: limit is {LIMIT}")
+    if raw.startswith(b"k8s\0") and media_type(ask) == PROTOBUF:
+        return _from_protobuf(raw)
     return parsed(raw, duplicates)
+
+
+def _from_protobuf(raw: bytes) -> Any:
+    from kapy.apiserver import protobuf
+
+    try:
+        return protobuf.decoded(raw)
+    except protobuf.NotProtobuf as error:
+        raise BadRequest(str(error)) from None
 
 
 def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
@@ -89,6 +101,8 @@ def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
 def read_object(ask: Ask, duplicates: list[str] | None = None) -> Document:
     """The body as an object of the kind that the path names. Raises BadRequest, Invalid."""
     media = media_type(ask)
+    if media == PROTOBUF and isinstance(ask.request.body, bytes) and not ask.kind.custom:
+        return _checked(ask, read(ask))
     if media not in ("", JSON, YAML):
         raise UnsupportedMediaType(
             "the body of the request was in an unknown format - accepted media types include: "

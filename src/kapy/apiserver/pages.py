@@ -13,6 +13,11 @@ from kapy.kube.http import Reply, Request
 KUBERNETES = "v1.36.3"
 """The version of Kubernetes whose behaviour this server has."""
 
+_SWAGGER_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_SWAGGER = b"\n\x032.0\x12\x12\n\nKubernetes\x12\x04none\x42\x00"
+"""An OpenAPI v2 document (gnostic's protobuf) that describes nothing: clients ask for it when
+OpenAPI v3 does not know a kind, and then say so themselves."""
+
 _TEXT = {"content-type": "text/plain; charset=utf-8"}
 _HEALTH = ("healthz", "livez", "readyz")
 _CHECKS = ("ping", "log", "etcd")
@@ -52,6 +57,8 @@ def page(registry: Registry, request: Request) -> Reply | None:
             return Reply(200, _health(kind, request), _TEXT)
         case [kind, check] if kind in _HEALTH and check in _CHECKS:
             return Reply(200, b"ok", _TEXT)
+        case ["openapi", "v2"]:
+            return Reply(200, _SWAGGER, {"content-type": _SWAGGER_TYPE})
         case ["openapi", "v3", *rest]:
             return _openapi(registry, rest)
         case ["api" | "apis", *rest]:

@@ -35,6 +35,7 @@ from kapy.apiserver.refusals import (
     name_missing,
     no_such_resource,
 )
+from kapy.apiserver.resources.kind import CREATE_ONLY
 from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
@@ -45,6 +46,7 @@ from kapy.apiserver.verbs import (
     eviction,
     patching,
     reading,
+    reviews,
     revision,
     scaling,
     watching,
@@ -77,6 +79,10 @@ _VERBS: dict[str, Verb] = {
     "patch": patching.patch,
     "delete": deletion.delete,
     "deletecollection": deletion.delete_collection,
+}
+_PARTS: dict[str, dict[str, Verb]] = {
+    "scale": scaling.VERBS,
+    "eviction": {"create": eviction.evict},
 }
 _OF_METHOD = {
     "GET": ("list", "get"),
@@ -152,6 +158,8 @@ class Server:
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
         try:
+            if route.kind.verbs == CREATE_ONLY and verb == "create":
+                return await reviews.review(self.plane, ask, self._authorize)
             reply = await _action(route, verb)(self.plane, ask)
         except ApiError as error:
             if not ask.warnings:
@@ -195,7 +203,7 @@ def _action(route: Route, verb: str) -> Verb:
     """What to do. Raises MethodNotAllowed, BadRequest."""
     if route.subresource == "eviction" and verb == "create":
         return eviction.evict
-    action = _VERBS.get(verb) if route.subresource != "scale" else scaling.VERBS.get(verb)
+    action = _PARTS.get(route.subresource, _VERBS).get(verb)
     if verb == "deletecollection" and route.kind.table == "namespaces":
         raise method_unknown()
     if action is None or not _served(route, verb):
@@ -223,6 +231,8 @@ def _failure(error: Exception) -> Reply:
 
 
 def _served(route: Route, verb: str) -> bool:
+    if route.subresource in _PARTS:
+        return True
     if route.subresource:
         return verb in ("get", "update", "patch")
     return verb in route.kind.verbs

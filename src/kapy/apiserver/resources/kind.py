@@ -25,6 +25,10 @@ ALL_VERBS = (
 )
 
 
+CREATE_ONLY = ("create",)
+"""The verbs of a kind that is only a question: nothing of it is stored."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A printer column. path: where the cell's value is (`.spec.replicas`)."""

@@ -1,42 +1,55 @@
-"""`pods/eviction`: a deletion that disruption budgets may refuse.
-
-Nothing here computes budgets (their controller does, where one runs), so every eviction that names
-its Pod is granted.
-"""
+"""Evicting a pod: a deletion that a PodDisruptionBudget may refuse."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import not_found
-from kapy.apiserver.verbs.deletion import _check, _options, end
+from kapy.apiserver.verbs import deletion
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest
-from kapy.kube.http import Reply
+from kapy.kube.errors import BadRequest, TooManyRequests
+from kapy.kube.http import Reply, Request
+from kapy.kube.selectors import selector_of
+
+_BUDGETS = "poddisruptionbudgets.policy"
+_OVER = ("Succeeded", "Failed", "Pending")
+_BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 async def evict(plane: Plane, ask: Ask) -> Reply:
-    """Delete the Pod as the Eviction asks. Raises BadRequest, NotFound, Conflict."""
-    content: Any = body.read(ask)
-    if not isinstance(content, dict) or content.get("kind", "Eviction") != "Eviction":
-        raise BadRequest("the body is no Eviction")
-    name = (content.get("metadata") or {}).get("name", ask.name)
-    if name != ask.name:
-        raise BadRequest("name in URL does not match name in Eviction object")
-    options = _options(content.get("deleteOptions") or {})
-    document = plane.table(ask.kind).latest(ask.namespace, ask.name)
-    if document is None:
+    """Delete a pod if no budget forbids it. Raises TooManyRequests."""
+    pod = plane.table(ask.kind).latest(ask.namespace, ask.name)
+    if pod is None:
         raise not_found(ask.kind, ask.name)
-    _check(ask, options, document)
-    await end(plane, ask, document, options)
-    success: Document = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-        "code": 201,
-    }
-    return Reply(201, success)
+    try:
+        content = body.read(ask) or {}
+    except body.NotJson as error:
+        raise BadRequest(str(error)) from None
+    if (pod.get("status") or {}).get("phase") not in _OVER:
+        _check_budgets(plane, ask, pod)
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
+    request = Request("DELETE", ask.request.path, ask.request.query, {}, options, ask.user)
+    await deletion.delete(plane, replace(ask, request=request, verb="delete", subresource=""))
+    return Reply(201, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})
+
+
+def _check_budgets(plane: Plane, ask: Ask, pod: Document) -> None:
+    table = plane.store.peek(_BUDGETS)
+    for budget in () if table is None else table.scan(ask.namespace):
+        selector = selector_of((budget.get("spec") or {}).get("selector"))
+        if not selector.selects(pod):
+            continue
+        status = budget.get("status") or {}
+        if status.get("disruptionsAllowed", 0) > 0:
+            continue
+        name = budget["metadata"]["name"]
+        healthy, wanted = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+        cause = {
+            "reason": "DisruptionBudget",
+            "message": f"The disruption budget {name} needs {wanted} healthy pods and has "
+            f"{healthy} currently",
+        }
+        raise TooManyRequests(_BLOCKED, details={"causes": [cause]})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kapy.apiserver.resources.kind import ALL_VERBS
+from kapy.apiserver.resources.kind import ALL_VERBS, CREATE_ONLY
 
 Path = tuple[str, ...]
-CREATE_ONLY = ("create",)
 
 
 class Row(NamedTuple):
@@ -82,7 +81,6 @@ _AUTHORIZATION = "authorization.k8s.io"
 _AUTHENTICATION = "authentication.k8s.io"
 
 ROWS: tuple[Row, ...] = (
-    Row("", "v1", "bindings", "Binding", verbs=CREATE_ONLY),
     Row("", "v1", "configmaps", "ConfigMap", short=("cm",)),
     Row("", "v1", "endpoints", "Endpoints", short=("ep",)),
     Row("", "v1", "events", "Event", short=("ev",), selectable=_EVENT_FIELDS),
@@ -137,7 +135,7 @@ ROWS: tuple[Row, ...] = (
         short=("po",),
         flags="gs",
         categories=_ALL,
-        subresources=("status", "binding", "eviction"),
+        subresources=("status", "eviction"),
         selectable=_POD_FIELDS,
     ),
     Row("", "v1", "podtemplates", "PodTemplate", flags="g"),
@@ -162,7 +160,7 @@ ROWS: tuple[Row, ...] = (
         subresources=_STATUS,
     ),
     Row("", "v1", "secrets", "Secret", selectable=_paths("type")),
-    Row("", "v1", "serviceaccounts", "ServiceAccount", short=("sa",), subresources=("token",)),
+    Row("", "v1", "serviceaccounts", "ServiceAccount", short=("sa",)),
     Row(
         "",
         "v1",
