@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -284,6 +285,35 @@ def test_an_apply_does_not_say_who_owns_what(entries: Any) -> None:
     wanted["metadata"]["managedFields"] = entries
     with pytest.raises(BadRequest, match=r"metadata\.managedFields must be nil"):
         TRACKER.apply(None, wanted, write("one"), force=False)
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def client_side(spec: Any, now: Any) -> Any:
+    """What `kubectl apply` made of `spec`, and others changed to `now` since."""
+    created = shape(now)
+    created["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(shape(spec))}
+    return stored(TRACKER.track(None, created, write("kubectl-client-side-apply")))
+
+
+def test_kubectl_takes_over_what_it_applied_client_side() -> None:
+    live = client_side({"name": "x"}, {"name": "x"})
+    after = applied(live, "kubectl", {"name": "y"})
+    assert after["spec"] == {"name": "y"}
+    assert json.loads(after["metadata"]["annotations"][LAST_APPLIED]) == shape({"name": "y"})
+
+
+def test_kubectl_does_not_take_what_was_changed_since() -> None:
+    live = client_side({"name": "x", "count": 1}, {"name": "z", "count": 1})
+    with pytest.raises(Conflict) as refused:
+        applied(live, "kubectl", {"name": "y", "count": 2})
+    assert [one["field"] for one in (refused.value.details or {})["causes"]] == [".spec.name"]
+
+
+def test_nobody_else_takes_over_from_kubectl() -> None:
+    with pytest.raises(Conflict):
+        applied(client_side({"name": "x"}, {"name": "x"}), "someone", {"name": "y"})
 
 
 OLD = "x.dev/v1alpha1"

@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from kapy.kube import Document
+from kapy.kube.apply import last_applied
 from kapy.kube.apply import managers as entries
 from kapy.kube.apply.comparison import changes
+from kapy.kube.apply.conflicts import Conflicts
 from kapy.kube.apply.fields import (
     Fields,
     difference,
     excluding,
     intersection,
-    paths,
     union,
 )
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
 from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
 from kapy.kube.apply.misfits import misfits
-from kapy.kube.errors import BadRequest, Conflict, ServerError
+from kapy.kube.errors import BadRequest, ServerError
 from kapy.kube.names import split_api_version
 from kapy.kube.patch.merge_patch import same
 
@@ -103,9 +104,27 @@ class Tracker:
         """
         _check(self._types[write.api_version], applied)
         try:
-            return self._applied(live, applied, write, force=force)
+            result = self._applied_over(live, applied, write, force=force)
         except _Unconvertible as error:
             raise _failure(str(error)) from None
+        except Conflicts as conflicts:
+            raise conflicts.error() from None
+        return last_applied.refreshed(result, applied) if _by_kubectl(write) else result
+
+    def _applied_over(
+        self, live: Document | None, applied: Document, write: Write, *, force: bool
+    ) -> Document:
+        """What `_applied` gives; what kubectl applied client-side before is no conflict for it."""
+        try:
+            return self._applied(live, applied, write, force=force)
+        except Conflicts as conflicts:
+            if not _by_kubectl(write) or live is None:
+                raise
+            root = self._types[write.api_version].root
+            left = conflicts.without(last_applied.allowed(root, live))
+            if left is not None:
+                raise left from None
+        return self._applied(live, applied, write, force=True)
 
     def _applied(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
@@ -239,7 +258,7 @@ class Tracker:
         *,
         force: bool,
     ) -> Managers:
-        """The entries after an apply. Raises Conflict."""
+        """The entries after an apply. Raises Conflicts."""
         differences = self._differences(before, after, write)
         if not force:
             self._refuse_conflicts(before, after, found, own, write, differences)
@@ -260,15 +279,15 @@ class Tracker:
         differences: Differences,
     ) -> None:
         by_version = {write.api_version: differences}
-        conflicts: list[tuple[str, Identity]] = []
+        contested: dict[Identity, Fields] = {}
         for one, entry in found.items():
             if one == own:
                 continue
             changed, _ = self._known(by_version, entry.api_version, before, after)
-            if changed is not None:
-                conflicts += [(path, one) for path in paths(intersection(entry.fields, changed))]
-        if conflicts:
-            raise _conflict(conflicts)
+            if changed is not None and (fields := intersection(entry.fields, changed)):
+                contested[one] = fields
+        if contested:
+            raise Conflicts(contested)
 
     def _pruned(self, after: Document, last: Owned, found: Managers, version: str) -> Document:
         """`after` without what the manager applied last time, unless someone owns it now."""
@@ -313,6 +332,10 @@ class Tracker:
 
 def _all(types: Types, document: Document) -> Fields:
     return with_named(types.root, owned(types.root, document) or {})
+
+
+def _by_kubectl(write: Write) -> bool:
+    return write.manager == last_applied.MANAGER
 
 
 def _equal(one: Owned, two: Owned) -> bool:
@@ -361,23 +384,3 @@ def _failure(message: str) -> ServerError:
     """A 500 without a reason, as kube-apiserver answers what it did not expect."""
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     return ServerError(message, status={**status, "message": message, "code": 500})
-
-
-def _conflict(conflicts: list[tuple[str, Identity]]) -> Conflict:
-    conflicts.sort(key=lambda one: (one[0], one[1].order()))
-    causes = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {who.shown()}", "field": path}
-        for path, who in conflicts
-    ]
-    if len(conflicts) == 1:
-        path, who = conflicts[0]
-        text = f"1 conflict: conflict with {who.shown()}: {path}"
-    else:
-        by_manager: dict[Identity, list[str]] = {}
-        for path, who in conflicts:
-            by_manager.setdefault(who, []).append(path)
-        lines = []
-        for who in sorted(by_manager, key=Identity.order):
-            lines += [f"conflicts with {who.shown()}:", *(f"- {one}" for one in by_manager[who])]
-        text = f"{len(conflicts)} conflicts: " + "\n".join(lines)
-    return Conflict(f"Apply failed with {text}", details={"causes": causes})
