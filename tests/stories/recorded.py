@@ -12,14 +12,17 @@ import base64
 import gzip
 import importlib.util
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import yaml
 
+from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
@@ -62,7 +65,7 @@ class Recorded:
     def read(cls, name: str) -> Recorded:
         folder = TRACES / name
         story = yaml.safe_load((folder / "story.yaml").read_text())
-        text = gzip.open(folder / "final.yaml.gz", "rt").read()
+        text = gzip.decompress((folder / "final.yaml.gz").read_bytes()).decode()
         stages = {
             stage["stage"]: stage["objects"]
             for stage in yaml.load_all(text, Loader=yaml.CSafeLoader)
@@ -78,6 +81,7 @@ class Player:
     story: Story
     kinds: Iterable[Resource]
     namespace: str
+    clock: Clock
     stages: dict[str, list[Document]] = field(default_factory=dict)
 
     @property
@@ -97,7 +101,7 @@ class Player:
                 await self.client.patch(
                     self._resource(step["kind"]),
                     Key(self.namespace, await self._name(step)),
-                    step["patch"],
+                    self._dated(step["body"]),
                 )
             case "delete":
                 resource = self._resource(step["kind"])
@@ -114,13 +118,19 @@ class Player:
 
     async def _name(self, step: Document) -> str:
         """A generated name is matched by what stands before its suffix."""
-        name: str = step["name"]
+        name = str(step["name"])
         if "${" not in name:
             return name
         prefix = name.split("${")[0]
         listed = await self.client.list(self._resource(step["kind"]), self.namespace)
         names = [one["metadata"]["name"] for one in listed.items]
-        return next(one for one in names if one.startswith(prefix))
+        return str(next(one for one in names if one.startswith(prefix)))
+
+    def _dated(self, body: Document) -> Document:
+        """A recorded moment was a few seconds ahead when it was written."""
+        soon = (self.clock() + timedelta(seconds=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        dated: Document = json.loads(re.sub(r"\$\{time:\d+\}", soon, json.dumps(body)))
+        return dated
 
     async def quiet(self) -> None:
         """Wait until no object of the namespace has changed for `QUIET` seconds."""

@@ -10,11 +10,11 @@ from kapy.core.machine.controller import add_to as add_machines
 from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
-from kapy.kube.errors import Unreachable
-from kapy.kube.http import Transport
+from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
-from kapy.remote.connections import Connections, Kubeconfig
+from kapy.remote.connections import Connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Controllers:
 def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
     """Add all controllers. sockets: workload clusters listen, for kubectl."""
 
-    def dial(access: Kubeconfig) -> Transport:
-        raise Unreachable("not yet")
-
-    connections = Connections(runtime, dial=dial)
+    in_memory = InMemory(clock=runtime.clock)
+    connections = Connections(runtime, dial=in_memory.dial)
+    in_memory.subscribe(connections.poke)
     core = (add_clusters, add_machines, add_machine_sets, add_machine_deployments)
     for add in core:
         add(runtime, connections)
     add_bootstrap(runtime, connections)
-    add_control_planes(runtime, connections, etcd_dial=dial)
+    add_control_planes(runtime, connections, etcd_dial=in_memory.etcd_dial)
+    add_in_memory(runtime, in_memory)
     return Controllers(connections, {"connections": connections.run})

@@ -1,0 +1,53 @@
+"""A whole management plane for one story: on virtual time, in memory, without sockets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import yaml
+
+from kapy import apps
+from kapy._aio.clock import loop_clock
+from kapy.api.crds import crds
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.settings import Settings
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
+from kapy.testing.story import Story
+
+SAMPLE = Path(apps.__file__).parent / "samples" / "in-memory-cluster.yaml"
+
+
+def own_kinds() -> list[Resource]:
+    """Every resource that kapy's own CRDs define."""
+    return [
+        Resource(
+            crd["spec"]["group"],
+            "v1beta2",
+            crd["spec"]["names"]["plural"],
+            crd["spec"]["names"]["kind"],
+        )
+        for crd in crds()
+    ]
+
+
+def sample() -> list[Document]:
+    """The sample cluster: one control plane, two workers."""
+    return [one for one in yaml.safe_load_all(SAMPLE.read_text()) if one]
+
+
+@asynccontextmanager
+async def running(seed: int = 0) -> AsyncIterator[Plane]:
+    """A plane on the running loop's time."""
+    async with management_plane(Settings(), clock=loop_clock(), random=Random(seed)) as plane:
+        yield plane
+
+
+@asynccontextmanager
+async def running_plane(seed: int = 0) -> AsyncIterator[Story]:
+    """A story on a new plane."""
+    async with running(seed) as plane:
+        yield Story(plane.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
