@@ -53,7 +53,7 @@ def named(api_version: str, kind: str, spec: Any, **metadata: Any) -> Document:
             "spec.rollout.strategy",
             {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
         ),
-        (named(INFRA, "DevCluster", {}), "spec.backend", {"docker": {}}),
+        (named(INFRA, "DevCluster", {}), "spec.backend", {"docker": {"loadBalancer": {}}}),
         (named(INFRA, "DevCluster", {}), "spec.controlPlaneEndpoint.port", 6443),
         (
             named(INFRA, "DevCluster", {"backend": {"inMemory": {}}}),

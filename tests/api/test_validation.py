@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from kapy.api.features import FeatureGates
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.validation import validate
+from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.kube import Document
+from kapy.kube.meta import read
 from kapy.kube.patch.merge_patch import apply
 
 REF = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": "t"}
@@ -87,6 +90,18 @@ def test_a_cluster_must_be_made_of_something() -> None:
 )
 def test_changes_of_a_control_plane(change: Document, expected: list[Any]) -> None:
     assert found(apply(KCP, {"spec": change}), KCP) == expected
+
+
+@pytest.mark.parametrize(
+    ("replicas", "external", "good"),
+    [(3, False, True), (2, False, False), (0, False, False), (2, True, True), (-1, True, False)],
+)
+def test_not_every_number_is_a_good_scale(*, replicas: int, external: bool, good: bool) -> None:
+    etcd = {"endpoints": ["e"], "caFile": "a", "certFile": "b", "keyFile": "c"}
+    config = {"clusterConfiguration": {"etcd": {"external": etcd}}} if external else {}
+    change = {"spec": {"replicas": replicas, "kubeadmConfigSpec": config}}
+    kcp = read(apply(KCP, change), KubeadmControlPlane)
+    assert (scale_problem(kcp) == "") is good
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def _dev_cluster_template(template: Document, _: Document | None) -> Changes:
 
 
 def _dev_cluster_spec(document: Document, spec: Path) -> Changes:
-    changes = _docker_unless_said(document, spec)
+    changes = _docker_unless_said(document, spec, {"loadBalancer": {}})
     docker = (*spec, "backend", "docker")
     if value_at(document, docker) is None and docker not in changes:
         return changes
@@ -163,17 +163,17 @@ def _dev_cluster_spec(document: Document, spec: Path) -> Changes:
 
 
 def _dev_machine(machine: Document, _: Document | None) -> Changes:
-    return _docker_unless_said(machine, ("spec",))
+    return _docker_unless_said(machine, ("spec",), {})
 
 
 def _dev_machine_template(template: Document, _: Document | None) -> Changes:
-    return _docker_unless_said(template, (*_TEMPLATE, "spec"))
+    return _docker_unless_said(template, (*_TEMPLATE, "spec"), {})
 
 
-def _docker_unless_said(document: Document, spec: Path) -> Changes:
+def _docker_unless_said(document: Document, spec: Path, docker: Document) -> Changes:
     backend = (*spec, "backend")
     said = any(value_at(document, (*backend, one)) is not None for one in ("docker", "inMemory"))
-    return {} if said else {(*backend, "docker"): {}}
+    return {} if said else {(*backend, "docker"): docker}
 
 
 def _unless_set(document: Document, path: Path, value: Any) -> Changes:

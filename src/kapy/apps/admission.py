@@ -7,10 +7,14 @@ from typing import Final
 
 from kapy.api.crds import KINDS
 from kapy.api.defaults import CannotDefault, default
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP
 from kapy.api.validation import validate
+from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.apiserver.admission import Review
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, Invalid
+from kapy.kube.errors import Forbidden, Invalid
+from kapy.kube.meta import read
 from kapy.kube.names import Resource
 
 _RESOURCES: Final = frozenset(kind.RESOURCE for kind in KINDS)
@@ -20,21 +24,39 @@ class Rules:
     """Defaults and validation of our kinds by themselves."""
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        """Our kinds; not their status, which only their controllers write."""
+        """Our kinds, not their status, which only their controllers write; and the scale of control
+        planes, where not every number is a good one."""
+        if subresource == "scale":
+            return resource == KubeadmControlPlane.RESOURCE
         return not subresource and resource in _RESOURCES
 
     async def default(self, review: Review) -> Document:
         assert review.new is not None
+        if review.subresource:
+            return review.new
         try:
             return default(review.new, review.old, dry_run=review.dry_run)
         except CannotDefault as error:
-            raise BadRequest(str(error)) from None
+            raise Forbidden(_denied("default", review.resource, str(error))) from None
 
     async def validate(self, review: Review) -> Sequence[str]:
         if review.new is None or review.operation == "DELETE":
             return ()
-        errors = validate(review.new, review.old, dry_run=review.dry_run)
-        if errors:
-            resource = review.resource
-            raise Invalid.of(resource.kind, resource.group, review.name, errors)
+        resource = review.resource
+        if review.subresource:
+            if problem := scale_problem(read(review.new, KubeadmControlPlane)):
+                raise Forbidden(_denied("validation-scale", resource, problem))
+        elif errors := validate(review.new, review.old, dry_run=review.dry_run):
+            # Upstream's webhooks of control planes tell the core group, and clients may read it.
+            core = resource.group == CONTROL_PLANE_GROUP
+            group = CLUSTER_GROUP if core else resource.group
+            refusal = Invalid.of(resource.kind, group, review.name, errors)
+            message = _denied("validation", resource, str(refusal))
+            raise Invalid(message, details=refusal.details)
         return ()
+
+
+def _denied(what: str, resource: Resource, why: str) -> str:
+    """The sentence in which a server tells that an admission webhook of upstream's name refused."""
+    webhook = f"{what}.{resource.kind.lower()}.{resource.group}"
+    return f'admission webhook "{webhook}" denied the request: {why}'

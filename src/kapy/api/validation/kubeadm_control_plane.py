@@ -51,6 +51,17 @@ def control_plane_errors(
     return errors + timeout_errors(spec.kubeadm_config_spec, _CONFIG)
 
 
+def scale_problem(kcp: KubeadmControlPlane) -> str:
+    """Why a control plane cannot be scaled to the replicas that it has now, "" when it can."""
+    replicas = kcp.spec.replicas or 0
+    if replicas <= 0:
+        return "replicas should be greater than zero"
+    stacked = kcp.spec.kubeadm_config_spec.cluster_configuration.etcd.external is None
+    if stacked and replicas % 2 == 0:
+        return "replicas cannot be an even number when etcd is stacked"
+    return ""
+
+
 def control_plane_template_errors(
     template: KubeadmControlPlaneTemplate,
     old: KubeadmControlPlaneTemplate | None,
