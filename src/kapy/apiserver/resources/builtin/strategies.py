@@ -59,6 +59,16 @@ class DefinitionStrategy(BuiltIn):
         return definition_errors(document, old)
 
 
+class RoleStrategy(BuiltIn):
+    """Roles and their bindings: any name that can be part of a path (`system:node`)."""
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
+        del prefix
+        if name in (".", ".."):
+            return [f"may not be '{name}'"]
+        return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
+
+
 _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("", "configmaps"): ConfigMapStrategy,
     ("", "namespaces"): NamespaceStrategy,
@@ -66,6 +76,10 @@ _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("", "secrets"): SecretStrategy,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStrategy,
     ("", "services"): ServiceStrategy,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): RoleStrategy,
+    ("rbac.authorization.k8s.io", "clusterroles"): RoleStrategy,
+    ("rbac.authorization.k8s.io", "rolebindings"): RoleStrategy,
+    ("rbac.authorization.k8s.io", "roles"): RoleStrategy,
 }
 
 
