@@ -38,15 +38,17 @@ class Reconciler:
         if scope is None:
             return DONE
         config = scope.config
-        scope.set(paused_condition(config, scope.cluster))
         failure: Exception | None = None
         result = DONE
-        if not is_paused(config, scope.cluster):
+        paused = is_paused(config, scope.cluster)
+        if not (paused or config.deleting):
             try:
-                if not config.deleting:
-                    result = await _boot_data(scope)
+                result = await _boot_data(scope)
             except Exception as error:
                 failure = error
+        # Conditions come last: what is saved on the way then needs no second write for them.
+        scope.set(paused_condition(config, scope.cluster))
+        if not paused:
             _sum_up(scope, failed=failure is not None)
         await scope.draft.save()
         if failure is not None and not isinstance(failure, NotConnected):
@@ -100,18 +102,24 @@ async def _boot_data(scope: Scope) -> Result:
 
 
 async def _before_initialization(scope: Scope) -> Result:
-    reported = scope.config.status.conditions
-    if not conditions.has(reported, ConditionType.DATA_SECRET_AVAILABLE):
-        scope.data_not_available("Waiting for Cluster control plane to be initialized")
     lock = scope.tools.lock
     if not scope.is_control_plane or not await lock.take(scope.cluster, scope.machine):
+        _report_waiting(scope)
         return DONE
     try:
         await generation.init(scope)
     except BaseException:
         await lock.release(scope.cluster)
+        _report_waiting(scope)
         raise
     return DONE
+
+
+def _report_waiting(scope: Scope) -> None:
+    """Unless something more telling was reported."""
+    reported = scope.config.status.conditions
+    if not conditions.has(reported, ConditionType.DATA_SECRET_AVAILABLE):
+        scope.data_not_available("Waiting for Cluster control plane to be initialized")
 
 
 async def _keep_token(scope: Scope) -> Result:

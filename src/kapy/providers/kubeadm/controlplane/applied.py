@@ -49,18 +49,24 @@ class Applied:
         self._digests[(resource, Key.of(wanted), MANAGER)] = _digest(wanted)
         return answer
 
-    async def create_with_metadata(self, resource: Resource, wanted: Document) -> Document:
-        """Create an object whose labels and annotations belong to the metadata manager."""
+    async def create_with_metadata(
+        self, resource: Resource, wanted: Document, metadata: Document
+    ) -> Document:
+        """Create an object, part of whose labels and annotations belong to the metadata manager.
+
+        metadata: the intent with which that manager will apply them from now on.
+        """
         answer = await self._client.apply(resource, wanted, field_manager=MANAGER)
         fields = answer["metadata"].get("managedFields")
         if fields:
             patch = {
                 "metadata": {
-                    "managedFields": split_ownership(fields),
+                    "managedFields": split_ownership(fields, metadata["metadata"]),
                     "resourceVersion": answer["metadata"]["resourceVersion"],
                 }
             }
             answer = await self._client.patch(resource, Key.of(answer), patch)
+            self._digests[(resource, Key.of(wanted), METADATA_MANAGER)] = _digest(metadata)
         return answer
 
     def forget(self, resource: Resource, key: Key) -> None:
@@ -69,22 +75,24 @@ class Applied:
             self._digests.pop((resource, key, manager), None)
 
 
-def split_ownership(managed: list[Document]) -> list[Document]:
-    """The managed fields with labels and annotations given to the metadata manager."""
+def split_ownership(managed: list[Document], metadata: Document) -> list[Document]:
+    """The managed fields, with the labels and annotations of `metadata` given to the metadata
+    manager and all others to nobody."""
+    moved: Document = {
+        f"f:{part}": {f"f:{name}": {} for name in metadata[part]}
+        for part in ("annotations", "labels")
+    }
     fields = []
     for entry in managed:
         if entry.get("manager") != MANAGER or entry.get("operation") != "Apply":
             fields.append(entry)
             continue
         owned = dict(entry["fieldsV1"])
-        metadata = dict(owned.pop("f:metadata", {}))
-        moved = {
-            "f:annotations": {},
-            **{name: metadata.pop(name) for name in ("f:labels",) if name in metadata},
+        kept = {
+            name: value for name, value in owned.pop("f:metadata", {}).items() if name not in moved
         }
-        metadata.pop("f:annotations", None)
-        if metadata:
-            owned["f:metadata"] = metadata
+        if kept:
+            owned["f:metadata"] = kept
         fields.append({**entry, "fieldsV1": owned})
         fields.append({**entry, "manager": METADATA_MANAGER, "fieldsV1": {"f:metadata": moved}})
     return fields

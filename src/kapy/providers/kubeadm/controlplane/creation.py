@@ -13,6 +13,7 @@ from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import Resource
 from kapy.providers.kubeadm.controlplane.desired import (
+    belonging_metadata,
     machine_annotations,
     machine_labels,
     machine_name,
@@ -44,10 +45,16 @@ async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Do
     resource = await tools.external.resource_of(infrastructure)
     made: list[tuple[Resource, Key]] = []
     try:
-        await tools.applied.create_with_metadata(resource, infrastructure)
+        await tools.applied.create_with_metadata(
+            resource, infrastructure, belonging_metadata(kcp, cluster, resource, name)
+        )
         made.append((resource, Key.of(infrastructure)))
         config = new_kubeadm_config(kcp, cluster, name, join=join)
-        await tools.applied.create_with_metadata(KubeadmConfig.RESOURCE, config)
+        await tools.applied.create_with_metadata(
+            KubeadmConfig.RESOURCE,
+            config,
+            belonging_metadata(kcp, cluster, KubeadmConfig.RESOURCE, name),
+        )
         made.append((KubeadmConfig.RESOURCE, Key.of(config)))
         machine = new_machine(
             kcp,

@@ -20,6 +20,7 @@ from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
 from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import decode, encode
+from kapy.kube.names import Resource
 from kapy.kube.version import parse_tolerant
 from kapy.providers.kubeadm.template import rendered
 
@@ -59,6 +60,23 @@ def machine_labels(kcp: KubeadmControlPlane, cluster: str) -> dict[str, str]:
 def machine_annotations(kcp: KubeadmControlPlane) -> dict[str, str]:
     """Annotations of a Machine and of what belongs to it."""
     return dict(kcp.spec.machine_template.metadata.annotations)
+
+
+def belonging_metadata(
+    kcp: KubeadmControlPlane, cluster: str, resource: Resource, name: str, uid: str = ""
+) -> Document:
+    """Labels and annotations of what belongs to a Machine: they change in place."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {
+            "name": name,
+            "namespace": kcp.metadata.namespace,
+            **_unless_empty("uid", uid),
+            "labels": machine_labels(kcp, cluster),
+            "annotations": machine_annotations(kcp),
+        },
+    }
 
 
 def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object]) -> str:

@@ -123,10 +123,9 @@ def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict
     """Control plane nodes and static pods by name, watched from now on. Raises NotConnected."""
     controller, cluster = tools.controller, plane.cluster.key
     assert controller is not None
-    keys = Wake(plane.kcp.key)
-    remote = tools.remote
-    nodes = remote.watch(controller, cluster, NODES, keys.of_node)
-    pods = remote.watch(controller, cluster, PODS, keys.of_pod, labels=STATIC_PODS)
+    remote, kcp = tools.remote, plane.kcp.key
+    nodes = remote.watch(controller, cluster, NODES, WakenByNode(kcp))
+    pods = remote.watch(controller, cluster, PODS, WakenByPod(kcp), labels=STATIC_PODS)
     ours = {node_name(machine) for machine in plane.machines}
     return (
         {
@@ -139,29 +138,34 @@ def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict
 
 
 @dataclass(frozen=True, slots=True)
-class Wake:
-    """Which changes in a workload cluster matter to its control plane."""
+class WakenByNode:
+    """Control plane nodes wake their control plane, but not with their heartbeats.
+
+    Equal ones count as one for a controller, as do those below.
+    """
 
     kcp: Key
 
-    def of_node(self, _: Key, change: Change) -> Iterable[Key]:
-        """Control plane nodes, but not their heartbeats."""
+    def __call__(self, _: Key, change: Change) -> Iterable[Key]:
         documents = [one for one in (change.old, change.new) if one is not None]
-        if not any(map(_has_role, documents)):
-            return ()
-        return self._if_changed(change, _of_node)
+        matters = any(map(_has_role, documents)) and _is_news(change, _of_node)
+        return (self.kcp,) if matters else ()
 
-    def of_pod(self, _: Key, change: Change) -> Iterable[Key]:
-        """Static pods, when they fare differently."""
-        return self._if_changed(change, _of_pod)
 
-    def _if_changed(self, change: Change, facts: Callable[[Document], object]) -> Iterable[Key]:
-        same = (
-            change.old is not None
-            and change.new is not None
-            and facts(change.old) == facts(change.new)
-        )
-        return () if same else (self.kcp,)
+@dataclass(frozen=True, slots=True)
+class WakenByPod:
+    """Static pods wake their control plane when they fare differently."""
+
+    kcp: Key
+
+    def __call__(self, _: Key, change: Change) -> Iterable[Key]:
+        return (self.kcp,) if _is_news(change, _of_pod) else ()
+
+
+def _is_news(change: Change, facts: Callable[[Document], object]) -> bool:
+    if change.old is None or change.new is None:
+        return True
+    return facts(change.old) != facts(change.new)
 
 
 def _has_role(node: Document) -> bool:

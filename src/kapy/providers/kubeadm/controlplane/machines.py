@@ -10,9 +10,8 @@ from kapy.kube import Document
 from kapy.kube.names import Resource
 from kapy.providers.kubeadm.controlplane.applied import METADATA_MANAGER
 from kapy.providers.kubeadm.controlplane.desired import (
+    belonging_metadata,
     kept_machine,
-    machine_annotations,
-    machine_labels,
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
@@ -68,15 +67,8 @@ async def _sync_belongings(tools: Tools, plane: ControlPlane, name: str) -> None
 async def _sync_metadata(
     tools: Tools, plane: ControlPlane, resource: Resource, current: Document
 ) -> None:
-    wanted = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {
-            "name": current["metadata"]["name"],
-            "namespace": current["metadata"]["namespace"],
-            "uid": current["metadata"]["uid"],
-            "labels": machine_labels(plane.kcp, plane.cluster.metadata.name),
-            "annotations": machine_annotations(plane.kcp),
-        },
-    }
+    metadata = current["metadata"]
+    wanted = belonging_metadata(
+        plane.kcp, plane.cluster.metadata.name, resource, metadata["name"], metadata["uid"]
+    )
     await tools.applied.apply(resource, wanted, current, METADATA_MANAGER)

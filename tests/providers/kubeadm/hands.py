@@ -1,0 +1,323 @@
+"""The hands that move what other controllers would: core's Machines, their infrastructure, and the
+workload cluster that kubeadm would make."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.times import stamp
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.names import CONFIG_MAPS, NODES, PODS
+from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
+from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_plane
+from tests.providers.kubeadm.fake_etcd import FakeEtcd
+from tests.providers.kubeadm.plane import Plane
+
+CLUSTER, CONTROL_PLANE = Key("default", "c1"), Key("default", "c1-control-plane")
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+ROLE = "node-role.kubernetes.io/control-plane"
+
+
+@dataclass
+class Hands:
+    """One cluster c1 with a control plane c1-control-plane."""
+
+    plane: Plane
+    etcd: FakeEtcd = field(default_factory=FakeEtcd)
+    hold: set[str] = field(default_factory=set)
+
+    async def start(self, *, replicas: int = 1, algorithm: str = "ECDSA-P256") -> None:
+        """Create the cluster, its infrastructure ready."""
+        client = self.plane.client
+        cluster = await client.create(Cluster.RESOURCE, _cluster())
+        status = {"initialization": {"infrastructureProvisioned": True}}
+        await client.patch(Cluster.RESOURCE, CLUSTER, {"status": status}, subresource="status")
+        await client.create(DevMachineTemplate.RESOURCE, _template("small"))
+        owner = {
+            "apiVersion": cluster["apiVersion"],
+            "kind": cluster["kind"],
+            "name": cluster["metadata"]["name"],
+            "uid": cluster["metadata"]["uid"],
+        }
+        await client.create(
+            KubeadmControlPlane.RESOURCE, _control_plane(owner, replicas, algorithm)
+        )
+
+    async def work(self) -> None:
+        """Do, again and again, what the other controllers would do."""
+        while True:
+            for machine in (await self.plane.client.list(Machine)).items:
+                await self._move(machine)
+            await self._mirror_initialized()
+            await asyncio.sleep(0.05)
+
+    async def machines(self) -> list[Machine]:
+        """The Machines by age."""
+        found = (await self.plane.client.list(Machine)).items
+        return sorted(found, key=lambda one: str(one.metadata.creation_timestamp))
+
+    async def control_plane(self) -> KubeadmControlPlane:
+        """The control plane as the server has it."""
+        return await self.plane.client.get(KubeadmControlPlane, CONTROL_PLANE)
+
+    async def _mirror_initialized(self) -> None:
+        try:
+            kcp = await self.control_plane()
+            cluster = await self.plane.client.get(Cluster, CLUSTER)
+        except NotFound:
+            return
+        if not kcp.status.initialization.control_plane_initialized or cluster.status.conditions:
+            return
+        condition = _condition("ControlPlaneInitialized", "True", stamp(self.plane.clock()))
+        status = {
+            "initialization": {"controlPlaneInitialized": True},
+            "conditions": [condition],
+        }
+        await self.plane.client.patch(
+            Cluster.RESOURCE, CLUSTER, {"status": status}, subresource="status"
+        )
+
+    async def _move(self, machine: Machine) -> None:
+        name = machine.metadata.name
+        if name in self.hold:
+            return
+        if machine.deleting:
+            await self._delete(machine)
+        elif "machine.cluster.x-k8s.io" not in machine.metadata.finalizers:
+            await self._adopt(machine)
+        elif machine.status.node_ref is None:
+            await self._boot(machine)
+
+    async def _adopt(self, machine: Machine) -> None:
+        """Core puts its finalizer on and takes over the KubeadmConfig."""
+        client, key = self.plane.client, machine.key
+        finalizers = {"metadata": {"finalizers": ["machine.cluster.x-k8s.io"]}}
+        await client.patch(Machine.RESOURCE, key, finalizers)
+        owner = {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Machine",
+            "name": key.name,
+            "uid": machine.metadata.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        for kind in (KubeadmConfig, DevMachine):
+            patch = {"metadata": {"ownerReferences": [owner]}}
+            await client.patch(kind.RESOURCE, key, patch)
+
+    async def _boot(self, machine: Machine) -> None:
+        """The machine boots when its data is there, and runs kubeadm."""
+        client, key = self.plane.client, machine.key
+        config = await client.get(KubeadmConfig, key)
+        if not config.status.data_secret_name:
+            return
+        provider_id = f"fake://{key.name}"
+        spec = {
+            "providerID": provider_id,
+            "bootstrap": {"dataSecretName": config.status.data_secret_name},
+        }
+        await client.patch(Machine.RESOURCE, key, {"spec": spec})
+        await self._run_kubeadm(machine, provider_id)
+        now = stamp(self.plane.clock())
+        conditions = [
+            *[
+                {
+                    "type": one.type,
+                    "status": one.status,
+                    "reason": one.reason,
+                    "message": one.message,
+                    "lastTransitionTime": one.last_transition_time,
+                }
+                for one in (await client.get(Machine, key)).status.conditions
+                if one.type not in ("Ready", "Available")
+            ],
+            _condition("Ready", "True", now),
+            _condition("Available", "True", now),
+        ]
+        status = {
+            "nodeRef": {"name": key.name},
+            "nodeInfo": _node_info(machine.spec.version),
+            "conditions": conditions,
+        }
+        await client.patch(Machine.RESOURCE, key, {"status": status}, subresource="status")
+
+    async def _run_kubeadm(self, machine: Machine, provider_id: str) -> None:
+        workload, name = self.plane.workload, machine.metadata.name
+        config = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kubeadm-config", "namespace": "kube-system"},
+            "data": {"ClusterConfiguration": ""},
+        }
+        self.plane.reachable = True
+        self.etcd.join(name)
+        for resource, document in (
+            (CONFIG_MAPS, config),
+            (NODES, _node(name, provider_id)),
+            *((PODS, _pod(component, name)) for component in COMPONENTS),
+        ):
+            try:
+                await workload.create(resource, document)
+            except AlreadyExists:
+                continue
+            status = document.get("status")
+            if status:
+                key = Key(document["metadata"].get("namespace", ""), document["metadata"]["name"])
+                await workload.patch(resource, key, {"status": status}, subresource="status")
+
+    async def _delete(self, machine: Machine) -> None:
+        """Core drains the node, waits for our hook, and takes the rest away."""
+        client, key = self.plane.client, machine.key
+        hooks = [one for one in machine.metadata.annotations if one.startswith("pre-terminate")]
+        if hooks:
+            now = stamp(self.plane.clock())
+            waiting = _condition("Deleting", "True", now, "WaitingForPreTerminateHook")
+            if any(one.type == "Deleting" for one in machine.status.conditions):
+                return
+            conditions = [
+                {
+                    "type": one.type,
+                    "status": one.status,
+                    "reason": one.reason,
+                    "message": one.message,
+                    "lastTransitionTime": one.last_transition_time,
+                }
+                for one in machine.status.conditions
+            ]
+            status = {"conditions": [*conditions, waiting]}
+            await client.patch(Machine.RESOURCE, key, {"status": status}, subresource="status")
+            return
+        for kind in (DevMachine, KubeadmConfig):
+            await client.delete(kind, key)
+        for resource, gone in (
+            (NODES, Key("", key.name)),
+            *((PODS, Key("kube-system", f"{one}-{key.name}")) for one in COMPONENTS),
+        ):
+            try:
+                await self.plane.workload.delete(resource, gone)
+            except NotFound:
+                continue
+        await client.patch(Machine.RESOURCE, key, {"metadata": {"finalizers": None}})
+
+
+def controllers(hands: list[Hands]) -> object:
+    """What `running` adds: both providers, with the etcd of these hands."""
+
+    def add(plane: Plane) -> None:
+        hands.append(Hands(plane))
+        plane.reachable = False
+        add_bootstrap(plane.runtime, plane.remote)
+        add_control_plane(plane.runtime, plane.remote, etcd_dial=hands[-1].etcd.dial)
+
+    return add
+
+
+def _condition(type_: str, status: str, time: str, reason: str = "") -> Document:
+    return {
+        "type": type_,
+        "status": status,
+        "reason": reason or type_,
+        "message": "",
+        "lastTransitionTime": time,
+    }
+
+
+def _cluster() -> Document:
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "metadata": {"name": CLUSTER.name, "namespace": CLUSTER.namespace},
+        "spec": {
+            "controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443},
+            "controlPlaneRef": {
+                "apiGroup": "controlplane.cluster.x-k8s.io",
+                "kind": "KubeadmControlPlane",
+                "name": CONTROL_PLANE.name,
+            },
+        },
+    }
+
+
+def _template(name: str) -> Document:
+    return {
+        "apiVersion": DevMachineTemplate.RESOURCE.api_version,
+        "kind": "DevMachineTemplate",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"template": {"spec": {"backend": {"inMemory": {}}}}},
+    }
+
+
+def _control_plane(owner: Document, replicas: int, algorithm: str) -> Document:
+    return {
+        "apiVersion": KubeadmControlPlane.RESOURCE.api_version,
+        "kind": "KubeadmControlPlane",
+        "metadata": {
+            "name": CONTROL_PLANE.name,
+            "namespace": CONTROL_PLANE.namespace,
+            "ownerReferences": [owner],
+        },
+        "spec": {
+            "replicas": replicas,
+            "version": "v1.34.0",
+            "machineTemplate": {
+                "spec": {
+                    "infrastructureRef": {
+                        "apiGroup": DevMachineTemplate.RESOURCE.group,
+                        "kind": "DevMachineTemplate",
+                        "name": "small",
+                    }
+                }
+            },
+            "kubeadmConfigSpec": {"clusterConfiguration": {"encryptionAlgorithm": algorithm}},
+            "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}},
+        },
+    }
+
+
+def _node(name: str, provider_id: str) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {ROLE: ""}},
+        "spec": {
+            "providerID": provider_id,
+            "taints": [{"key": ROLE, "effect": "NoSchedule"}],
+        },
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def _pod(component: str, node: str) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"{component}-{node}",
+            "namespace": "kube-system",
+            "labels": {"component": component, "tier": "control-plane"},
+        },
+        "spec": {"nodeName": node, "containers": [{"name": component, "image": component}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def _node_info(version: str) -> Document:
+    fields = (
+        "architecture",
+        "bootID",
+        "containerRuntimeVersion",
+        "kernelVersion",
+        "kubeProxyVersion",
+        "machineID",
+        "operatingSystem",
+        "osImage",
+        "systemUUID",
+    )
+    return {**dict.fromkeys(fields, ""), "kubeletVersion": version}
