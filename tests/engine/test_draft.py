@@ -110,6 +110,20 @@ async def test_metadata_and_status_are_two_writes_and_the_draft_is_what_the_serv
     assert here.patches == [("status", {"status": {"ready": True}})]
 
 
+async def test_metadata_and_spec_may_be_written_alone_and_the_status_later() -> None:
+    here = Setting()
+    here.mine.spec.size = 2
+    here.mine.status.phase = "Ready"
+    assert await here.draft.save_spec() is True
+    assert here.patches == [("a", {"spec": {"size": 2}})]
+    assert here.mine.metadata.resource_version == here.stored["metadata"]["resourceVersion"]
+    assert here.mine.status.phase == "Ready"
+    assert await here.draft.save_spec() is False
+    here.mine.status.ready = True
+    assert await here.draft.save() is True
+    assert here.patches[1:] == [("status", {"status": {"phase": "Ready", "ready": True}})]
+
+
 async def test_only_lists_with_several_writers_insist_on_the_version_that_was_read() -> None:
     here = Setting()
     version = here.mine.metadata.resource_version

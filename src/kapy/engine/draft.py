@@ -50,25 +50,33 @@ class Draft(Generic[O]):
         NotFound of an object that is being deleted (its last finalizer was just removed by us)
         is not an error. Raises Conflict when others keep changing it faster than we can follow.
         """
+        return await self._save(status=True)
+
+    async def save_spec(self) -> bool:
+        """Write metadata and spec only; changes of the status stay in the draft.
+
+        For a status that speaks of the generation which this write makes. As `save` otherwise.
+        """
+        return await self._save(status=False)
+
+    async def _save(self, *, status: bool) -> bool:
         try:
-            return await self._save()
+            main, rest = self._differences()
+            wrote = bool(main)
+            if main:
+                await self._write("", main, rest=bool(rest))
+                if is_gone(self.before):
+                    return True
+                if rest and status:
+                    _, rest = self._differences()
+            if rest and status:
+                await self._write("status", rest, rest=False)
+                wrote = True
         except NotFound:
             if self.object.deleting:
                 return False
             raise
-
-    async def _save(self) -> bool:
-        main, status = self._differences()
-        wrote = bool(main)
-        if main:
-            await self._write("", main, rest=bool(status))
-            if is_gone(self.before):
-                return True
-            if status:
-                _, status = self._differences()
-        if status:
-            await self._write("status", status, rest=False)
-        return wrote or bool(status)
+        return wrote
 
     def _differences(self) -> tuple[Document, Document]:
         """What we changed: in metadata and spec, and in the status; {} where nothing."""
