@@ -1,0 +1,104 @@
+"""Which Pods of a Node have to go, and how a drain reports."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kapy.api.names import Label
+from kapy.core.machine.drain import (
+    MIRROR_POD,
+    Progress,
+    Verdict,
+    is_unreachable,
+    plan_drain,
+    progress_message,
+    verdict,
+)
+from kapy.kube import Document, Key
+
+NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+BUDGET = "Cannot evict pod as it would violate the pod's disruption budget. needs 2"
+
+
+def pod(name: str = "p", phase: str = "Running", **metadata: Any) -> Document:
+    identity = {"name": name, "namespace": "default"}
+    return {"metadata": {**identity, **metadata}, "status": {"phase": phase}}
+
+
+def of_daemon_set() -> dict[str, Any]:
+    return {"ownerReferences": [{"kind": "DaemonSet", "name": "d", "controller": True}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "exists", "expected"),
+    [
+        (pod(), True, Verdict.EVICT),
+        (pod(**of_daemon_set()), True, Verdict.SKIP),
+        (pod(**of_daemon_set()), False, Verdict.EVICT),
+        (pod(phase="Succeeded", **of_daemon_set()), True, Verdict.EVICT),
+        (pod(annotations={MIRROR_POD: "x"}), True, Verdict.SKIP),
+        (pod(labels={Label.DRAIN: "Skip"}), True, Verdict.SKIP),
+        (pod(labels={Label.DRAIN: "wait-completed"}), True, Verdict.WAIT),
+        (pod(labels={Label.DRAIN: "WaitCompleted"}), True, Verdict.WAIT),
+        (pod(labels={Label.DRAIN: "whatever"}), True, Verdict.EVICT),
+    ],
+)
+def test_who_has_to_go(given: Document, exists: bool, expected: Verdict) -> None:
+    assert verdict(given, daemon_sets=lambda _: exists, now=NOW) is expected
+
+
+def test_pods_of_an_unreachable_node_count_as_gone_once_told_to_end() -> None:
+    ended = pod(deletionTimestamp="2026-01-01T00:00:58Z")
+    assert verdict(ended, daemon_sets=_no, now=NOW, unreachable=True) is Verdict.SKIP
+    just_now = pod(deletionTimestamp="2026-01-01T00:00:59Z")
+    assert verdict(just_now, daemon_sets=_no, now=NOW, unreachable=True) is Verdict.EVICT
+
+
+def test_a_plan_sorts_by_name_and_tells_who_is_leaving_already() -> None:
+    planned = plan_drain(
+        [pod("b"), pod("a"), pod("c", deletionTimestamp="2026-01-01T00:00:00Z")],
+        daemon_sets=_no,
+        now=NOW,
+    )
+    assert [one["metadata"]["name"] for one in planned.evict] == ["a", "b"]
+    assert [one["metadata"]["name"] for one in planned.leaving] == ["c"]
+    assert not planned.done
+    assert plan_drain([pod(annotations={MIRROR_POD: ""})], daemon_sets=_no, now=NOW).done
+
+
+def test_progress_in_words() -> None:
+    refused = {BUDGET: [pod("x"), pod("y")], "no route": [pod("z")]}
+    many = [pod(name) for name in "abcde"]
+    progress = Progress(leaving=many, refused=refused, waiting=[pod("w")])
+    assert progress_message(progress, "2026-01-01T00:00:00Z") == (
+        "Drain not completed yet (started at 2026-01-01T00:00:00Z):\n"
+        "* Pods default/a, default/b, default/c, ... (2 more): "
+        "deletionTimestamp set, but still not removed from the Node\n"
+        "* Pods default/x, default/y: cannot evict pod as it would violate the pod's disruption "
+        "budget. needs 2\n"
+        "* Pod default/z: failed to evict Pod, no route\n"
+        "* Pod default/w: waiting for completion"
+    )
+
+
+def test_only_some_refusals_are_told() -> None:
+    refused = {f"reason {number}": [pod(str(number))] for number in range(7)}
+    lines = progress_message(Progress(refused=refused), "x").split("\n")
+    assert len(lines) == 7
+    assert lines[-1] == "* 2 Pods with other issues"
+
+
+def test_a_node_is_unreachable_when_nobody_heard_of_it() -> None:
+    def node(status: str) -> Document:
+        return {"status": {"conditions": [{"type": "Ready", "status": status}]}}
+
+    assert is_unreachable(node("Unknown"))
+    assert not is_unreachable(node("False"))
+    assert not is_unreachable({})
+
+
+def _no(_: Key) -> bool:
+    return False

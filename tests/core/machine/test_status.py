@@ -1,0 +1,208 @@
+"""The conditions and the phase of a Machine, from what was observed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.times import stamp
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.fields import View
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.core.machine.node_conditions import node_healthy, node_ready
+from kapy.core.machine.status import (
+    bootstrap_ready,
+    deleting,
+    grouped_control_plane,
+    infrastructure_ready,
+    phase_of,
+    updating,
+)
+from kapy.kube import Document
+from kapy.kube.meta import read
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+UNKNOWN = Unreadable(RuntimeError("no answer"))
+
+
+def machine(*, gone: bool = False, **status: Any) -> Machine:
+    reference = {"apiGroup": "x.example.com", "kind": "Thing", "name": "m"}
+    metadata: Document = {"name": "m", "namespace": "default"}
+    if gone:
+        metadata["deletionTimestamp"] = stamp(NOW)
+    spec = {
+        "clusterName": "c",
+        "bootstrap": {"configRef": reference},
+        "infrastructureRef": reference,
+    }
+    return read({"metadata": metadata, "spec": spec, "status": status}, Machine)
+
+
+def told(condition: Condition) -> tuple[str, str, str]:
+    return condition.status, condition.reason, condition.message
+
+
+def reporting(*conditions: Document) -> Document:
+    return {"metadata": {"name": "m"}, "kind": "Thing", "status": {"conditions": list(conditions)}}
+
+
+PROVISIONED = {"initialization": {"infrastructureProvisioned": True}}
+CREATED = {"initialization": {"bootstrapDataSecretCreated": True}}
+NOTHING: Document = {"metadata": {"name": "m"}, "kind": "Thing"}
+READY: Document = {"type": "Ready", "status": "True"}
+BROKEN: Document = {"type": "Ready", "status": "False", "reason": "Quota", "message": "none left"}
+LOGS = "Please check controller logs for errors"
+FALSE_FIELD = "Thing status.initialization.provisioned is false"
+
+
+@pytest.mark.parametrize(
+    ("observed", "status", "gone", "expected"),
+    [
+        (Found(InfraMachine(NOTHING)), {}, False, ("False", "NotReady", FALSE_FIELD)),
+        (Found(InfraMachine(NOTHING)), PROVISIONED, False, ("True", "Ready", "")),
+        (Found(InfraMachine(reporting(READY))), {}, False, ("True", "Ready", "")),
+        (Found(InfraMachine(reporting(BROKEN))), {}, False, ("False", "Quota", "none left")),
+        (UNKNOWN, PROVISIONED, False, ("Unknown", "InternalError", LOGS)),
+        (Absent(), {}, False, ("False", "ObjectDoesNotExist", "Thing does not exist")),
+        (Absent(), {}, True, ("False", "ObjectDoesNotExist", "Thing does not exist")),
+        (
+            Absent(),
+            PROVISIONED,
+            False,
+            ("False", "ObjectDeleted", "Thing has been deleted while the Machine still exists"),
+        ),
+        (Absent(), PROVISIONED, True, ("False", "ObjectDeleted", "Thing has been deleted")),
+    ],
+)
+def test_infrastructure(
+    observed: Observed[View], status: Document, gone: bool, expected: tuple[str, str, str]
+) -> None:
+    assert told(infrastructure_ready(machine(gone=gone, **status), observed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("observed", "status", "gone", "expected"),
+    [
+        (
+            Found(BootstrapConfig(NOTHING)),
+            {},
+            False,
+            ("False", "NotReady", "Thing status.initialization.dataSecretCreated is false"),
+        ),
+        (Found(BootstrapConfig(NOTHING)), CREATED, False, ("True", "Ready", "")),
+        (UNKNOWN, {}, False, ("Unknown", "InternalError", LOGS)),
+        (Absent(), CREATED, False, ("False", "ObjectDoesNotExist", "Thing does not exist")),
+        (Absent(), CREATED, True, ("False", "ObjectDeleted", "Thing has been deleted")),
+    ],
+)
+def test_bootstrap(
+    observed: Observed[View], status: Document, gone: bool, expected: tuple[str, str, str]
+) -> None:
+    assert told(bootstrap_ready(machine(gone=gone, **status), observed)) == expected
+
+
+def test_boot_data_that_a_person_provides_is_ready() -> None:
+    one = machine()
+    one.spec.bootstrap.config_ref = None
+    assert told(bootstrap_ready(one, Absent())) == ("True", "DataSecretProvided", "")
+
+
+def node(**conditions: tuple[str, str]) -> Document:
+    usual = {
+        "Ready": ("True", ""),
+        "MemoryPressure": ("False", ""),
+        "DiskPressure": ("False", ""),
+        "PIDPressure": ("False", ""),
+    }
+    listed = [
+        {"type": of, "status": status, "message": message}
+        for of, (status, message) in (usual | conditions).items()
+    ]
+    return {"metadata": {"name": "n"}, "status": {"conditions": listed}}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (node(), ("True", "NodeHealthy", "")),
+        (
+            node(Ready=("False", "no network")),
+            ("False", "NodeNotHealthy", "* Node.Ready: no network"),
+        ),
+        (
+            node(DiskPressure=("True", "")),
+            ("False", "NodeNotHealthy", "* Node.DiskPressure: Condition is True"),
+        ),
+        (
+            node(**dict.fromkeys(("Ready", "PIDPressure", "DiskPressure"), ("Unknown", "silent"))),
+            ("Unknown", "NodeHealthyUnknown", "* Node.AllConditions: silent"),
+        ),
+        (
+            {"metadata": {"name": "n"}},
+            (
+                "Unknown",
+                "NodeHealthyUnknown",
+                "* Node.Ready: Condition not yet reported\n"
+                "* Node.MemoryPressure: Condition not yet reported\n"
+                "* Node.DiskPressure: Condition not yet reported\n"
+                "* Node.PIDPressure: Condition not yet reported",
+            ),
+        ),
+    ],
+)
+def test_health_of_a_node(given: Document, expected: tuple[str, str, str]) -> None:
+    assert told(node_healthy(given)) == expected
+
+
+def test_readiness_of_a_node_keeps_its_own_time() -> None:
+    given = node()
+    given["status"]["conditions"][0]["lastTransitionTime"] = "2020-02-02T02:02:02Z"
+    assert node_ready(given).last_transition_time == "2020-02-02T02:02:02Z"
+
+
+def test_updating_and_deleting() -> None:
+    assert told(deleting(machine(), "X", "y")) == ("False", "NotDeleting", "")
+    assert told(deleting(machine(gone=True), "X", "y")) == ("True", "X", "y")
+    one = machine()
+    assert told(updating(one)) == ("False", "NotUpdating", "")
+    one.metadata.annotations = {"runtime.cluster.x-k8s.io/pending-hooks": "UpdateMachine"}
+    assert updating(one).status == "True"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["* A: x", "* APIServerPodHealthy: y"], ["* A: x", "* APIServerPodHealthy: y"]),
+        (
+            ["* A: x", "* APIServerPodHealthy: y", "* EtcdPodHealthy: y", "* B: z"],
+            ["* A: x", "* Control plane components: y", "* B: z"],
+        ),
+        (
+            ["* APIServerPodHealthy: y", "* SchedulerPodHealthy: other"],
+            ["* APIServerPodHealthy: y", "* SchedulerPodHealthy: other"],
+        ),
+    ],
+)
+def test_components_that_say_the_same_are_one_line(lines: list[str], expected: list[str]) -> None:
+    assert grouped_control_plane(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "provider_id", "gone", "expected"),
+    [
+        ({}, "", False, "Pending"),
+        (CREATED, "", False, "Provisioning"),
+        ({"phase": "Provisioning", **PROVISIONED}, "id", False, "Provisioned"),
+        ({**PROVISIONED, "nodeRef": {"name": "n"}}, "id", False, "Running"),
+        ({**PROVISIONED, "nodeRef": {"name": "n"}}, "id", True, "Deleting"),
+    ],
+)
+def test_phase(status: Document, provider_id: str, gone: bool, expected: str) -> None:
+    one = machine(gone=gone, **status)
+    one.spec.provider_id = provider_id
+    assert phase_of(one) == expected
