@@ -81,7 +81,7 @@ async def _work(scope: ClusterScope) -> Result:
 
 async def _write(scope: ClusterScope, *, failed: bool) -> None:
     """Metadata and spec first: the status then speaks of the generation that they make."""
-    await scope.draft.save()
+    await scope.draft.save_spec()
     cluster, before = scope.cluster, scope.cluster.status.phase
     if cluster.deleting and not cluster.metadata.finalizers:
         return

@@ -79,7 +79,7 @@ async def _work(scope: MachineScope) -> Result:
 
 async def _write(scope: MachineScope, *, failed: bool) -> Result:
     """Metadata and spec first: the status then speaks of the generation that they make."""
-    await scope.draft.save()
+    await scope.draft.save_spec()
     machine = scope.machine
     if machine.deleting and not machine.metadata.finalizers:
         return DONE

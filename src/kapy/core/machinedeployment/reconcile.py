@@ -79,7 +79,7 @@ async def _work(scope: MachineDeploymentScope) -> Result:
 
 async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:
     """Metadata and spec first: the status then speaks of the generation that they make."""
-    await scope.draft.save()
+    await scope.draft.save_spec()
     deployment = scope.deployment
     if deployment.deleting and not deployment.metadata.finalizers:
         return

@@ -78,7 +78,7 @@ async def _work(scope: MachineSetScope) -> Result:
 
 async def _write(scope: MachineSetScope, *, failed: bool) -> None:
     """Metadata and spec first: the status then speaks of the generation that they make."""
-    await scope.draft.save()
+    await scope.draft.save_spec()
     machine_set = scope.machine_set
     if machine_set.deleting and not machine_set.metadata.finalizers:
         return
