@@ -1,0 +1,15 @@
+"""DevCluster and DevMachine with `backend.inMemory`: clusters that exist only in this process.
+
+    in_memory = InMemory(clock=clock)
+    add_to(runtime, in_memory)
+    connections = Connections(runtime, dial=in_memory.dial)
+    in_memory.subscribe(connections.poke)
+
+Each has a workload API server of its own (`kapy.apiserver`, on a memory store) that controllers
+reach in process.
+"""
+
+from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.wiring import add_to
+
+__all__ = ["InMemory", "add_to"]

@@ -1,0 +1,42 @@
+"""Where the API servers of workload clusters are: an own loopback address for each.
+
+Every address of 127.0.0.0/8 belongs to the machine itself (on Linux): sixteen million clusters can
+listen on one port. The address follows from the cluster's name, so that it is the same after a
+restart; it is stored in the DevCluster all the same.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Final
+
+from kapy.kube import Key
+
+PORT: Final = 20000
+"""Where upstream's in-memory backend begins, too."""
+
+PORTS: Final = range(20000, 24000)
+
+
+def loopback_address(cluster: Key, is_taken: Callable[[str], bool]) -> str:
+    """The cluster's address, or the next that is free; 127.0.0.x is left to others."""
+    attempt = 0
+    while True:
+        seed = f"{cluster}#{attempt}" if attempt else str(cluster)
+        a, b, c = blake2b(seed.encode(), digest_size=3).digest()
+        address = f"127.{1 + a % 254}.{b}.{1 + c % 254}"
+        if not is_taken(address):
+            return address
+        attempt += 1
+
+
+def has_many_loopback_addresses() -> bool:
+    """Whether the whole of 127.0.0.0/8 is this machine (macOS has 127.0.0.1 only)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind(("127.1.2.3", 0))
+        except OSError:
+            return False
+    return True

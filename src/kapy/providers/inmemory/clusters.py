@@ -1,0 +1,65 @@
+"""DevCluster with `backend.inMemory`: an address, and a workload cluster behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.names import Annotation
+from kapy.kube import Document, Key
+from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.unserved import UNSERVED, unserved_cluster
+from kapy.sdk import (
+    ClusterOrder,
+    ClusterProvisioned,
+    Endpoint,
+    InfraClusterProvider,
+    Released,
+    Runtime,
+    Waiting,
+)
+
+Order = ClusterOrder[DevCluster]
+BY_HOST: Final = "inmemory/host"
+
+
+class DevClusters(InfraClusterProvider[DevCluster]):
+    """Clusters of the in-memory backend. opened: told of each cluster that was made here."""
+
+    def __init__(
+        self, runtime: Runtime, in_memory: InMemory, opened: Callable[[Key], None]
+    ) -> None:
+        self._in_memory = in_memory
+        self._opened = opened
+        self._infra = runtime.cache.informer(DevCluster.RESOURCE)
+        self._infra.add_index(BY_HOST, _hosts)
+
+    async def converge(self, order: Order) -> ClusterProvisioned | Waiting:
+        if order.object.spec.backend.in_memory is None:
+            return Waiting(because=UNSERVED, poll_after=None, conditions=[unserved_cluster()])
+        known = self._in_memory.get(order.cluster)
+        endpoint = order.endpoint
+        if endpoint is None:
+            endpoint = known.endpoint if known else self._free_endpoint(order.cluster)
+        workload = self._in_memory.open(order.cluster, order.uid, endpoint)
+        if workload is not known:
+            self._opened(order.cluster)
+        listener = {Annotation.IN_MEMORY_LISTENER: str(order.cluster)}
+        return ClusterProvisioned(endpoint=endpoint, annotations=listener)
+
+    async def release(self, order: Order) -> Released | Waiting:
+        self._in_memory.drop(order.cluster)
+        return Released()
+
+    def _free_endpoint(self, cluster: Key) -> Endpoint:
+        # After a restart, clusters that are stored with their address come one by one.
+        return self._in_memory.free_endpoint(
+            cluster, lambda host: bool(self._infra.indexed(BY_HOST, host))
+        )
+
+
+def _hosts(infra: Document) -> Iterable[str]:
+    endpoint = (infra.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    host = endpoint.get("host")
+    return (host,) if host else ()

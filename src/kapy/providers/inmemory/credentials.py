@@ -1,0 +1,50 @@
+"""Who a kubeconfig's client certificate is, checked against the cluster's CA.
+
+In process there is no TLS that would do it; the questions are the same: do both sides trust the
+same CA, did it sign the certificate, is it valid now, and has the caller its key.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kapy.apiserver.authentication import authenticated
+from kapy.kube.errors import Unauthorized, Unreachable
+from kapy.kube.http import ANONYMOUS, User
+from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, facts, load
+from kapy.remote.connections import Kubeconfig
+
+
+def user_of(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
+    """The user whom the kubeconfig's certificate names.
+
+    Raises Unreachable when the two sides do not trust each other (TLS would fail) and
+    Unauthorized when the certificate's time is over.
+    """
+    try:
+        return _checked(kubeconfig, authority, now)
+    except InvalidPem as error:
+        raise Unreachable(f"TLS with {kubeconfig.server} fails: {error}") from None
+
+
+def _checked(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
+    from cryptography.exceptions import InvalidSignature
+
+    ca = load(authority.certificate)
+    if not kubeconfig.insecure and load(kubeconfig.certificate_authority) != ca:
+        raise Unreachable(f"TLS with {kubeconfig.server} fails: the server is signed by another CA")
+    if not kubeconfig.client_certificate:
+        return ANONYMOUS
+    client = load(kubeconfig.client_certificate)
+    try:
+        client.verify_directly_issued_by(ca)
+    except (InvalidSignature, ValueError, TypeError):
+        raise Unreachable(
+            f"TLS with {kubeconfig.server} fails: the client certificate is signed by another CA"
+        ) from None
+    if not belongs_together(KeyPair(kubeconfig.client_certificate, kubeconfig.client_key)):
+        raise Unreachable(f"TLS with {kubeconfig.server} fails: the client's key is another one")
+    found = facts(kubeconfig.client_certificate)
+    if not found.not_before <= now <= found.not_after:
+        raise Unauthorized("Unauthorized")
+    return authenticated(found.common_name, found.organizations)

@@ -1,0 +1,118 @@
+"""All workload clusters of this process, and the ways to reach them without sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from kapy._aio.clock import Clock
+from kapy.kube import Key
+from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.http import Transport
+from kapy.providers.inmemory.addresses import PORT, loopback_address
+from kapy.providers.inmemory.credentials import user_of
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.remote.connections import Dial, Kubeconfig
+from kapy.sdk import Endpoint
+
+Notice = Callable[[Key], None]
+
+
+class EndpointTaken(KapyError):
+    """Two clusters cannot be at one address."""
+
+
+class InMemory:
+    """The clusters whose machines exist only in this process.
+
+    clock: of their API servers. seed: what the jitter of start-up durations follows from.
+    elsewhere: how clusters that are not of this provider are reached.
+    """
+
+    def __init__(self, *, clock: Clock, seed: int = 0, elsewhere: Dial | None = None) -> None:
+        self.clock = clock
+        self.seed = seed
+        self.port = PORT
+        self._elsewhere = elsewhere
+        self._clusters: dict[Key, WorkloadCluster] = {}
+        self._by_endpoint: dict[Endpoint, WorkloadCluster] = {}
+        self._on_answer: list[Notice] = []
+
+    def __len__(self) -> int:
+        return len(self._clusters)
+
+    def get(self, cluster: Key) -> WorkloadCluster | None:
+        """The workload cluster of a Cluster, None when there is none (yet)."""
+        return self._clusters.get(cluster)
+
+    def at(self, host: str, port: int) -> WorkloadCluster | None:
+        """The workload cluster at an address."""
+        return self._by_endpoint.get(Endpoint(host, port))
+
+    def subscribe(self, notice: Notice) -> None:
+        """Call `notice(cluster)` when the API server of a cluster begins or ceases to answer."""
+        self._on_answer.append(notice)
+
+    def free_endpoint(self, cluster: Key, is_stored: Callable[[str], bool]) -> Endpoint:
+        """An address for a new cluster. is_stored: whether a host is another cluster's already."""
+
+        def is_taken(host: str) -> bool:
+            return Endpoint(host, self.port) in self._by_endpoint or is_stored(host)
+
+        return Endpoint(loopback_address(cluster, is_taken), self.port)
+
+    def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
+        """The workload cluster of a Cluster, made when it is not there (a start, a restart).
+
+        uid: of the DevCluster; another one is another cluster. Raises EndpointTaken.
+        """
+        found = self._clusters.get(cluster)
+        if found is not None and found.uid == uid and found.endpoint == endpoint:
+            return found
+        other = self._by_endpoint.get(endpoint)
+        if other is not None and other.key != cluster:
+            raise EndpointTaken(
+                f"{endpoint.host}:{endpoint.port} is the endpoint of Cluster {other.key} already"
+            )
+        self.drop(cluster)
+        made = WorkloadCluster(cluster, uid, endpoint, clock=self.clock, notice=self._tell)
+        self._clusters[cluster] = self._by_endpoint[endpoint] = made
+        return made
+
+    def drop(self, cluster: Key) -> None:
+        """Forget a cluster and everything in it."""
+        found = self._clusters.pop(cluster, None)
+        if found is not None:
+            del self._by_endpoint[found.endpoint]
+            found.close()
+
+    def dial(self, kubeconfig: Kubeconfig) -> Transport:
+        """Reach an API server, in process where it is one of ours. Raises Unreachable."""
+        found = self._at(kubeconfig)
+        if found is None:
+            if self._elsewhere is None:
+                raise Unreachable(f"nobody answers at {kubeconfig.server}")
+            return self._elsewhere(kubeconfig)
+        if found.authority is None or not found.answers:
+            raise Unreachable(f"no API server answers at {kubeconfig.server}")
+        return found.transport(user_of(kubeconfig, found.authority, self.clock()))
+
+    def etcd_dial(self, kubeconfig: Kubeconfig, node: str) -> Transport:
+        """Reach the etcd gateway of a control plane machine. Raises Unreachable."""
+        found = self._at(kubeconfig)
+        if found is None or not found.answers:
+            raise Unreachable(f"no API server answers at {kubeconfig.server}")
+        return found.etcd.dial(node)
+
+    def close(self) -> None:
+        """End all clusters."""
+        for cluster in tuple(self._clusters):
+            self.drop(cluster)
+
+    def _at(self, kubeconfig: Kubeconfig) -> WorkloadCluster | None:
+        url = urlsplit(kubeconfig.server)
+        return self.at(url.hostname or "", url.port or 443)
+
+    def _tell(self, cluster: Key) -> None:
+        for notice in tuple(self._on_answer):
+            notice(cluster)

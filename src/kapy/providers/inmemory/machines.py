@@ -1,0 +1,185 @@
+"""DevMachine with `backend.inMemory`: a machine that takes its time to start, and runs nowhere.
+
+What it starts is written into its workload cluster each time it is looked at, so that a process
+that was killed finds everything again: upstream's `backends/inmemory` is the model for order,
+conditions and reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.dev_machine import DevMachine, InMemoryMachineBackendSpec
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Reason
+from kapy.api.times import moment
+from kapy.kube import Document
+from kapy.kube.pki import KeyPair
+from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.startup import (
+    FAILED,
+    BadDuration,
+    Durations,
+    Progress,
+    not_started,
+    progress,
+    reported,
+)
+from kapy.providers.inmemory.unserved import UNSERVED, unserved_machine
+from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
+from kapy.providers.inmemory.workload.kubeadm import Settings
+from kapy.remote.secrets import CLUSTER_CA, key_pair, secret_key
+from kapy.sdk import (
+    Informer,
+    InfraMachineProvider,
+    MachineOrder,
+    Provisioned,
+    Released,
+    Runtime,
+    Waiting,
+    conditions,
+)
+
+BOOTSTRAPPED: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/bootstrapped"
+"""Annotation of a Machine whose parts all ran once: it does not take its time again."""
+
+Order = MachineOrder[DevMachine]
+
+
+class DevMachines(InfraMachineProvider[DevMachine]):
+    """Machines of the in-memory backend. secrets: those of clusters, where their CAs are."""
+
+    def __init__(self, runtime: Runtime, in_memory: InMemory, secrets: Informer[Document]) -> None:
+        self._runtime = runtime
+        self._in_memory = in_memory
+        self._secrets = secrets
+        self._clusters = runtime.cache.informer(Cluster)
+
+    def before_start(self, order: Order, reason: str) -> Sequence[Condition]:
+        if _backend(order) is None:
+            return [unserved_machine()]
+        return not_started(reason, control_plane=order.control_plane)
+
+    async def converge(self, order: Order) -> Provisioned | Waiting:
+        backend = _backend(order)
+        if backend is None:
+            return Waiting(because=UNSERVED, poll_after=None, conditions=[unserved_machine()])
+        workload = self._in_memory.get(order.cluster)
+        if workload is None:
+            because = "the DevCluster is not there yet"
+            reason = Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
+            told = not_started(reason, control_plane=order.control_plane)
+            return Waiting(because=because, poll_after=None, conditions=told)
+        try:
+            found = self._progress(order, backend, workload)
+        except BadDuration as error:
+            return _bad_spec(order, error)
+        return await self._started(order, workload, found)
+
+    async def release(self, order: Order) -> Released | Waiting:
+        workload = self._in_memory.get(order.cluster)
+        if workload is not None:
+            workload.remove(order.key.name)
+        return Released()
+
+    def _progress(
+        self, order: Order, backend: InMemoryMachineBackendSpec, workload: WorkloadCluster
+    ) -> Progress:
+        name, now = order.key.name, self._in_memory.clock()
+        durations = Durations.of(backend, f"{self._in_memory.seed}/{order.uid}")
+        reached = workload.machines.setdefault(name, Milestones(now))
+        # What was reported once stays true: an earlier process may have started the machine.
+        reached.vm = reached.vm or _since(order, ConditionType.VM_PROVISIONED)
+        reached.node = reached.node or _since(order, ConditionType.NODE_PROVISIONED)
+        if _was_bootstrapped(order):
+            durations = Durations.of(InMemoryMachineBackendSpec(), "")
+        return progress(durations, reached, now, control_plane=order.control_plane)
+
+    async def _started(
+        self, order: Order, workload: WorkloadCluster, found: Progress
+    ) -> Provisioned | Waiting:
+        now = self._in_memory.clock()
+        host = _host(order)
+        told = reported(found, control_plane=order.control_plane)
+        if not found.vm:
+            assert found.due is not None
+            return Waiting(
+                because="the VM starts",
+                # A timer, as it simulates time that a real machine would take.
+                poll_after=found.due - now,
+                conditions=told,
+            )
+        if found.node:
+            workload.start_node(host)
+        if found.etcd:
+            workload.start_etcd(host)
+        if found.api_server and not self._start_api_server(order, workload, host):
+            told[-1] = conditions.false(
+                ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, FAILED
+            )
+        elif found.api_server or (found.node and not order.control_plane):
+            await self._bootstrapped(order)
+        return Provisioned(
+            provider_id=host.provider_id,
+            failure_domain=order.failure_domain,
+            conditions=told,
+            look_again=None if found.due is None else found.due - now,
+            because="the machine starts",
+        )
+
+    def _start_api_server(self, order: Order, workload: WorkloadCluster, host: Host) -> bool:
+        """False while the cluster has no CA (its Secret is watched)."""
+        authority = self._authority(order)
+        cluster = self._clusters.get(order.cluster)
+        if authority is None or cluster is None:
+            return False
+        settings = Settings.of(cluster, order.version, workload.url, authority.certificate)
+        workload.start_api_server(host, authority, settings, order.bootstrap_data)
+        return True
+
+    def _authority(self, order: Order) -> KeyPair | None:
+        secret = self._secrets.raw(secret_key(order.cluster, CLUSTER_CA))
+        return None if secret is None else key_pair(secret)
+
+    async def _bootstrapped(self, order: Order) -> None:
+        machine = order.machine
+        if machine is None or BOOTSTRAPPED in machine.metadata.annotations:
+            return
+        patch: Document = {"metadata": {"annotations": {BOOTSTRAPPED: ""}}}
+        await self._runtime.client.patch(Machine.RESOURCE, machine.key, patch)
+
+
+def _backend(order: Order) -> InMemoryMachineBackendSpec | None:
+    return order.object.spec.backend.in_memory
+
+
+def _host(order: Order) -> Host:
+    name = order.key.name
+    return Host(
+        name=name,
+        uid=order.uid,
+        provider_id=f"in-memory://{name}",
+        version=order.version,
+        control_plane=order.control_plane,
+    )
+
+
+def _was_bootstrapped(order: Order) -> bool:
+    return order.machine is not None and BOOTSTRAPPED in order.machine.metadata.annotations
+
+
+def _since(order: Order, type_: str) -> datetime | None:
+    found = order.reported.get(type_)
+    if found is None or found.status != conditions.TRUE:
+        return None
+    return moment(found.last_transition_time)
+
+
+def _bad_spec(order: Order, error: BadDuration) -> Waiting:
+    told = not_started(Reason.INTERNAL_ERROR, control_plane=order.control_plane)
+    told[0].message = str(error)
+    return Waiting(because=str(error), poll_after=None, conditions=told)

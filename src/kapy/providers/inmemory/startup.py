@@ -1,0 +1,132 @@
+"""How far a machine has started, from what it was ordered to take and the time of day. Pure.
+
+The order is upstream's: the VM; then the Node; then, on a control plane machine, etcd and the API
+server side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from typing import Final, Literal
+
+from kapy.api.condition import Condition
+from kapy.api.dev_machine import CommonProvisioningSettings, InMemoryMachineBackendSpec
+from kapy.api.names import ConditionType, Reason
+from kapy.kube.duration import parse
+from kapy.kube.errors import KapyError
+from kapy.providers.inmemory.workload.cluster import Milestones
+from kapy.sdk import conditions
+
+NOTHING: Final = timedelta(0)
+FAILED: Final = "Please check controller logs for errors"
+
+Part = Literal["VM", "node", "etcd", "API server"]
+
+
+class BadDuration(KapyError):
+    """A start-up duration or jitter that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """What the parts of one machine take to start."""
+
+    vm: timedelta
+    node: timedelta
+    etcd: timedelta
+    api_server: timedelta
+
+    @classmethod
+    def of(cls, spec: InMemoryMachineBackendSpec, seed: str) -> Durations:
+        """The durations of a spec with their jitter; equal for an equal seed. Raises BadDuration.
+
+        seed: names the machine, so that no two machines start in step.
+        """
+        return cls(
+            vm=_duration("VM", spec.vm.provisioning if spec.vm else None, seed),
+            node=_duration("node", spec.node.provisioning if spec.node else None, seed),
+            etcd=_duration("etcd", spec.etcd.provisioning if spec.etcd else None, seed),
+            api_server=_duration(
+                "API server", spec.api_server.provisioning if spec.api_server else None, seed
+            ),
+        )
+
+
+def _duration(part: Part, wanted: CommonProvisioningSettings | None, seed: str) -> timedelta:
+    if wanted is None:
+        return NOTHING
+    try:
+        duration = parse(wanted.startup_duration)
+        jitter = float(wanted.startup_jitter or 0)
+    except ValueError as error:
+        raise BadDuration(f"failed to parse {part}'s provisioning: {error}") from None
+    if jitter > 0:
+        duration += duration * jitter * Random(f"{seed}/{part}").random()
+    return duration
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Which parts run at a moment, and when the next one will (None: nothing is pending)."""
+
+    vm: bool
+    node: bool
+    etcd: bool
+    api_server: bool
+    due: datetime | None
+
+
+def progress(
+    durations: Durations, reached: Milestones, now: datetime, *, control_plane: bool
+) -> Progress:
+    """How far the machine is. `reached` notes when VM and Node came up."""
+    due = reached.begun + durations.vm
+    if reached.vm is None:
+        if now < due:
+            return Progress(vm=False, node=False, etcd=False, api_server=False, due=due)
+        reached.vm = now
+    due = reached.vm + durations.node
+    if reached.node is None:
+        if now < due:
+            return Progress(vm=True, node=False, etcd=False, api_server=False, due=due)
+        reached.node = now
+    etcd, api_server = reached.node + durations.etcd, reached.node + durations.api_server
+    pending = [one for one in (etcd, api_server) if now < one] if control_plane else []
+    return Progress(
+        vm=True,
+        node=True,
+        etcd=control_plane and now >= etcd,
+        api_server=control_plane and now >= api_server,
+        due=min(pending, default=None),
+    )
+
+
+def reported(found: Progress, *, control_plane: bool) -> list[Condition]:
+    """The conditions that tell how far the machine is, in the order of starting."""
+    vm = _told(ConditionType.VM_PROVISIONED, done=found.vm)
+    node = _told(ConditionType.NODE_PROVISIONED, done=found.node, after_vm=not found.vm)
+    if not control_plane:
+        return [vm, node]
+    waits = {"after_vm": not found.vm, "after_node": not found.node}
+    etcd = _told(ConditionType.ETCD_PROVISIONED, done=found.etcd, **waits)
+    server = _told(ConditionType.API_SERVER_PROVISIONED, done=found.api_server, **waits)
+    return [vm, node, etcd, server]
+
+
+def not_started(reason: str, *, control_plane: bool) -> list[Condition]:
+    """The conditions of a machine that may not start yet."""
+    nothing = Progress(vm=False, node=False, etcd=False, api_server=False, due=None)
+    first, *others = reported(nothing, control_plane=control_plane)
+    return [conditions.false(first.type, reason), *others]
+
+
+def _told(type_: str, *, done: bool, after_vm: bool = False, after_node: bool = False) -> Condition:
+    if done:
+        return conditions.true(type_, Reason.PROVISIONED)
+    if after_vm:
+        return conditions.false(type_, Reason.WAITING_FOR_VM_PROVISIONED)
+    if after_node:
+        return conditions.false(type_, Reason.WAITING_FOR_NODE_PROVISIONED)
+    return conditions.false(type_, Reason.WAITING_FOR_STARTUP_TIMEOUT)

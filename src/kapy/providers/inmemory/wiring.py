@@ -1,0 +1,61 @@
+"""The controllers of the in-memory backend and what wakes them up: no decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.names import Finalizer, Label
+from kapy.kube import Key
+from kapy.kube.names import SECRETS
+from kapy.providers.inmemory.clusters import DevClusters
+from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.machines import DevMachines
+from kapy.remote.secrets import CLUSTER_CA, secret_name
+from kapy.sdk import Change, Controller, Runtime, add_infra_cluster, add_infra_machine
+from kapy.sdk.infra_machine_watches import BY_CLUSTER
+
+CONCURRENCY = 10
+
+
+def add_to(
+    runtime: Runtime, in_memory: InMemory, *, concurrency: int = CONCURRENCY
+) -> list[Controller]:
+    """Serve DevClusters and DevMachines in this program."""
+    machines = runtime.cache.informer(DevMachine.RESOURCE)
+    secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
+    machine_controller = add_infra_machine(
+        runtime,
+        DevMachine,
+        DevMachines(runtime, in_memory, secrets),
+        finalizer=Finalizer.DEV_MACHINE,
+        concurrency=concurrency,
+    )
+
+    def machines_of(cluster: Key) -> Iterable[Key]:
+        return [Key.of(one) for one in machines.indexed(BY_CLUSTER, str(cluster))]
+
+    def opened(cluster: Key) -> None:
+        for key in machines_of(cluster):
+            machine_controller.enqueue(key)
+
+    def of_authority(change: Change) -> Iterable[Key]:
+        """The machines that wait for their cluster's CA."""
+        if change.old is not None:
+            return ()
+        metadata = change.document["metadata"]
+        cluster = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
+        if metadata["name"] != secret_name(cluster, CLUSTER_CA):
+            return ()
+        return machines_of(Key(metadata["namespace"], cluster))
+
+    machine_controller.watch(secrets, of_authority)
+    cluster_controller = add_infra_cluster(
+        runtime,
+        DevCluster,
+        DevClusters(runtime, in_memory, opened),
+        finalizer=Finalizer.DEV_CLUSTER,
+        concurrency=concurrency,
+    )
+    return [cluster_controller, machine_controller]

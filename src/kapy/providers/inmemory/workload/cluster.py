@@ -1,0 +1,172 @@
+"""One workload cluster: what its machines make of it, and whether its API server answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from kapy._aio.clock import Clock
+from kapy.api.times import stamp
+from kapy.apiserver.server import Server
+from kapy.kube import Key
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request, Transport, User
+from kapy.kube.pki import KeyPair
+from kapy.providers.inmemory.workload.etcd import Etcd
+from kapy.providers.inmemory.workload.kubeadm import (
+    Settings,
+    ensure_kubeadm_objects,
+    ensure_namespaces,
+)
+from kapy.providers.inmemory.workload.nodes import (
+    API_SERVER,
+    COMPONENTS,
+    CONTROLLER_MANAGER,
+    ETCD,
+    SCHEDULER,
+    drop_node,
+    drop_static_pod,
+    ensure_node,
+    ensure_static_pod,
+)
+from kapy.providers.inmemory.workload.objects import Objects
+from kapy.sdk import Endpoint
+
+
+@dataclass(slots=True)
+class Milestones:
+    """When the parts of a machine were up; None: not yet. begun: when it was ordered."""
+
+    begun: datetime
+    vm: datetime | None = None
+    node: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A machine as its cluster sees it. uid: of its DevMachine."""
+
+    name: str
+    uid: str
+    provider_id: str
+    version: str
+    control_plane: bool
+
+
+class WorkloadCluster:
+    """A cluster of machines that exist only here.
+
+    endpoint: where it is reached. authority: the cluster's own CA, None before the first API
+    server starts. notice: called when the API server begins or ceases to answer.
+    """
+
+    __slots__ = (
+        "_api_servers",
+        "_clock",
+        "_notice",
+        "authority",
+        "endpoint",
+        "etcd",
+        "key",
+        "machines",
+        "objects",
+        "server",
+        "uid",
+    )
+
+    def __init__(
+        self,
+        key: Key,
+        uid: str,
+        endpoint: Endpoint,
+        *,
+        clock: Clock,
+        notice: Callable[[Key], None],
+    ) -> None:
+        self.key = key
+        self.uid = uid
+        self.endpoint = endpoint
+        self.server = Server.open(None, clock=clock)
+        self.objects = Objects(self.server)
+        self.etcd = Etcd(uid)
+        self.machines: dict[str, Milestones] = {}
+        self.authority: KeyPair | None = None
+        self._api_servers: set[str] = set()
+        self._clock = clock
+        self._notice = notice
+        ensure_namespaces(self.objects)
+
+    @property
+    def url(self) -> str:
+        """URL of the API server, as kubeconfigs have it."""
+        return f"https://{self.endpoint.host}:{self.endpoint.port}"
+
+    @property
+    def answers(self) -> bool:
+        """Whether an API server runs on any machine."""
+        return bool(self._api_servers)
+
+    def start_node(self, host: Host) -> None:
+        """The kubelet of a machine registers its Node."""
+        ensure_node(
+            self.objects,
+            host.name,
+            provider_id=host.provider_id,
+            version=host.version,
+            control_plane=host.control_plane,
+            now=self._now(),
+        )
+
+    def start_etcd(self, host: Host) -> None:
+        """The etcd member of a machine joins."""
+        self.etcd.join(host.name, host.uid)
+        self._run(ETCD, host)
+
+    def start_api_server(
+        self, host: Host, authority: KeyPair, settings: Settings, bootstrap_data: bytes
+    ) -> None:
+        """The API server of a machine answers; what belongs to it starts with it."""
+        self.authority = authority
+        for component in (API_SERVER, SCHEDULER, CONTROLLER_MANAGER):
+            self._run(component, host)
+        ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
+        if host.name not in self._api_servers:
+            self._api_servers.add(host.name)
+            if len(self._api_servers) == 1:
+                self._notice(self.key)
+
+    def remove(self, name: str) -> None:
+        """A machine is gone, with everything that ran on it."""
+        drop_node(self.objects, name)
+        for component in COMPONENTS:
+            drop_static_pod(self.objects, component, name)
+        self.etcd.leave(name)
+        self.machines.pop(name, None)
+        if name in self._api_servers:
+            self._api_servers.discard(name)
+            if not self._api_servers:
+                self._notice(self.key)
+
+    def transport(self, user: User) -> Transport:
+        """In process, as `user`; raises Unreachable while no API server runs."""
+        ask = self.server.transport(user)
+
+        async def reach(request: Request) -> Reply:
+            if not self._api_servers:
+                raise Unreachable(f"no API server answers at {self.url}")
+            return await ask(request)
+
+        return reach
+
+    def close(self) -> None:
+        """The cluster is gone: nobody answers any more, open watches end."""
+        self._api_servers.clear()
+        self.server.close()
+        self._notice(self.key)
+
+    def _run(self, component: str, host: Host) -> None:
+        ensure_static_pod(self.objects, component, host.name, version=host.version, now=self._now())
+
+    def _now(self) -> str:
+        return stamp(self._clock())

@@ -1,0 +1,175 @@
+"""What `kubeadm init` leaves in a cluster besides its control plane and its add-ons: settings."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
+
+from kapy.api.cluster import Cluster
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES
+from kapy.kube.yaml import YamlError, dump, load
+from kapy.providers.inmemory.workload.addons import (
+    IMAGES,
+    ensure_coredns,
+    ensure_kube_proxy,
+    ensure_services,
+    minor,
+)
+from kapy.providers.inmemory.workload.objects import (
+    DEFAULT,
+    NODE_LEASES,
+    PUBLIC,
+    SYSTEM,
+    Objects,
+)
+from kapy.providers.inmemory.workload.roles import ensure_roles
+
+CONFIGURATION_FILE: Final = b"/run/kubeadm/kubeadm.yaml"
+_END_OF_ENTRY: Final = re.compile(rb"^[^ \n]", re.MULTILINE)
+_CLUSTER_INFO: Final = """apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: {authority}
+    server: {server}
+  name: ""
+contexts: null
+current-context: ""
+kind: Config
+preferences: {{}}
+users: null
+"""
+
+
+class Settings(NamedTuple):
+    """What of a cluster shows in these objects. version: of Kubernetes, with its `v`."""
+
+    name: str
+    version: str
+    server: str
+    certificate_authority: bytes
+    pods: str = ""
+    services: str = "10.96.0.0/12"
+    domain: str = "cluster.local"
+
+    @classmethod
+    def of(cls, cluster: Cluster, version: str, server: str, authority: bytes) -> Settings:
+        """The settings of a Cluster as kubeadm gets them."""
+        found = cls(cluster.metadata.name, version, server, authority)
+        network = cluster.spec.cluster_network
+        return found._replace(
+            pods=",".join(network.pods.cidr_blocks) if network.pods else "",
+            services=",".join(network.services.cidr_blocks) if network.services else found.services,
+            domain=network.service_domain or found.domain,
+        )
+
+
+def ensure_namespaces(objects: Objects) -> None:
+    """The namespaces that every cluster has."""
+    for name in (DEFAULT, NODE_LEASES, PUBLIC, SYSTEM):
+        objects.ensure(NAMESPACES, "", name, partial(_namespace, name))
+
+
+def _namespace(name: str) -> Document:
+    return {
+        "metadata": {"labels": {"kubernetes.io/metadata.name": name}},
+        "spec": _NAMESPACE_SPEC,
+        "status": _NAMESPACE_STATUS,
+    }
+
+
+_NAMESPACE_SPEC: Final = {"finalizers": ["kubernetes"]}
+_NAMESPACE_STATUS: Final = {"phase": "Active"}
+
+
+def ensure_kubeadm_objects(objects: Objects, settings: Settings, bootstrap_data: bytes) -> None:
+    """Everything that is not of one machine, unless it is there already.
+
+    bootstrap_data: of a control plane machine; that of the first one holds the cluster's
+    configuration, otherwise (a restart after that machine was replaced) it is made of `settings`.
+    """
+    if objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config") is not None:
+        return
+    configuration = cluster_configuration(bootstrap_data) or _assumed_configuration(settings)
+    _config_map(objects, SYSTEM, "kubeadm-config", {"ClusterConfiguration": configuration})
+    _config_map(objects, SYSTEM, "kubelet-config", _kubelet(settings.domain))
+    _config_map(objects, PUBLIC, "cluster-info", {"kubeconfig": _cluster_info(settings)})
+    ensure_roles(objects)
+    ensure_services(objects, settings.services)
+    ensure_kube_proxy(objects, settings.version, settings.server, settings.pods)
+    ensure_coredns(objects, settings.version, settings.domain)
+
+
+def _config_map(objects: Objects, namespace: str, name: str, data: dict[str, str]) -> None:
+    objects.ensure(CONFIG_MAPS, namespace, name, lambda: {"data": data})
+
+
+def cluster_configuration(bootstrap_data: bytes) -> str | None:
+    """The ClusterConfiguration that cloud-init data hands to kubeadm; None when it has none.
+
+    Only that file is read: a machine's data is long, and most of it keys.
+    """
+    start = bootstrap_data.find(b"path: " + CONFIGURATION_FILE)
+    if start < 0:
+        return None
+    start = bootstrap_data.rfind(b"\n", 0, start) + 1
+    end = _END_OF_ENTRY.search(bootstrap_data, start + 1)
+    entry = bootstrap_data[start : end.start() if end else len(bootstrap_data)]
+    try:
+        ((file,),) = (load(entry),)
+        return _of_kind(str(file["content"]), "ClusterConfiguration")
+    except (YamlError, TypeError, ValueError, KeyError):
+        return None  # data of another form; what it holds is its machine's business
+
+
+def _of_kind(text: str, kind: str) -> str | None:
+    for part in text.split("\n---\n"):
+        part = part.removeprefix("---\n")
+        if f"\nkind: {kind}\n" in f"\n{part}\n":
+            return part.rstrip("\n") + "\n"
+    return None
+
+
+def _assumed_configuration(settings: Settings) -> str:
+    networking = {"dnsDomain": settings.domain, "serviceSubnet": settings.services}
+    if settings.pods:
+        networking["podSubnet"] = settings.pods
+    new = minor(settings.version) >= 31
+    return dump(
+        {
+            "apiVersion": f"kubeadm.k8s.io/{'v1beta4' if new else 'v1beta3'}",
+            "kind": "ClusterConfiguration",
+            "clusterName": settings.name,
+            "controlPlaneEndpoint": settings.server.removeprefix("https://"),
+            "imageRepository": IMAGES,
+            "kubernetesVersion": settings.version,
+            "networking": networking,
+        }
+    )
+
+
+@lru_cache(maxsize=64)
+def _kubelet(domain: str) -> dict[str, str]:
+    configuration = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
+        },
+        "authorization": {"mode": "Webhook"},
+        "cgroupDriver": "systemd",
+        "clusterDNS": ["10.96.0.10"],
+        "clusterDomain": domain,
+        "rotateCertificates": True,
+        "staticPodPath": "/etc/kubernetes/manifests",
+    }
+    return {"kubelet": dump(configuration)}
+
+
+def _cluster_info(settings: Settings) -> str:
+    authority = b64encode(settings.certificate_authority).decode()
+    return _CLUSTER_INFO.format(authority=authority, server=settings.server)

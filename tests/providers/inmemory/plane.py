@@ -1,0 +1,164 @@
+"""A bench with the in-memory provider on it; the test plays core and the control plane."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine
+from kapy.client.client import Client
+from kapy.client.kubeconfig import parse
+from kapy.kube import Document
+from kapy.kube.names import SECRETS
+from kapy.kube.pki import KeyPair, new_ca
+from kapy.providers.inmemory import InMemory, add_to
+from kapy.remote.connections import Kubeconfig
+from kapy.remote.kubeconfig_secret import kubeconfig
+from kapy.remote.secrets import CLUSTER_CA, certificate_secret
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+
+GROUP = "infrastructure.cluster.x-k8s.io/v1beta2"
+CLUSTERS, MACHINES = DevCluster.RESOURCE, DevMachine.RESOURCE
+
+UPSTREAM: dict[str, str] = {"vm": "10s", "node": "2s", "etcd": "2s", "apiServer": "2s"}
+"""Start-up durations of upstream's sample: 16 s for a control plane machine and a worker."""
+
+# One CA for all tests: a key takes its time.
+_CA: list[KeyPair] = []
+
+
+def dev_cluster(name: str, **backend: Document) -> Document:
+    return {
+        "apiVersion": GROUP,
+        "kind": "DevCluster",
+        "metadata": {"name": name},
+        "spec": {"backend": backend or {"inMemory": {}}},
+    }
+
+
+def dev_machine(durations: Mapping[str, str] | None = None, jitter: str = "") -> Document:
+    parts: Document = {}
+    for part, duration in (durations or {}).items():
+        provisioning = {"startupDuration": duration}
+        if jitter:
+            provisioning["startupJitter"] = jitter
+        parts[part] = {"provisioning": provisioning}
+    return {
+        "apiVersion": GROUP,
+        "kind": "DevMachine",
+        "metadata": {},
+        "spec": {"backend": {"inMemory": parts}},
+    }
+
+
+def conditions(document: Document) -> dict[str, tuple[str, str]]:
+    found = document.get("status", {}).get("conditions", [])
+    return {one["type"]: (one["status"], one["reason"]) for one in found}
+
+
+def is_ready(document: Document) -> bool:
+    return conditions(document).get("Ready", ("", ""))[0] == "True"
+
+
+class Plane:
+    """One process with the provider, and what core does around it."""
+
+    def __init__(self, bench: ProviderBench) -> None:
+        self.bench = bench
+        self.in_memory = InMemory(clock=bench.clock)
+        self._running = AsyncExitStack()
+
+    async def cluster(self, name: str) -> Document:
+        """A Cluster with its DevCluster and its CA, provisioned."""
+        await self.bench.cluster(name, dev_cluster(name))
+        secret = certificate_secret(key(name), CLUSTER_CA, self.authority)
+        await self.bench.client.create(SECRETS, secret)
+        found = await self.bench.until(
+            CLUSTERS, name, lambda one: "initialization" in one.get("status", {})
+        )
+        await self.bench.cluster_provisioned(name)
+        return found
+
+    async def machine(
+        self,
+        cluster: str,
+        name: str,
+        infra: Document | None = None,
+        *,
+        control_plane: bool = False,
+        bootstrap_data: bytes | None = b"#cloud-config\n",
+    ) -> None:
+        await self.bench.machine(
+            cluster,
+            name,
+            infra or dev_machine(),
+            control_plane=control_plane,
+            bootstrap_data=bootstrap_data,
+        )
+
+    async def ready(self, *names: str) -> None:
+        for name in names:
+            await self.bench.until(MACHINES, name, is_ready)
+
+    async def running(self, name: str, workers: int = 0) -> None:
+        """A cluster of one control plane machine and some workers, up."""
+        await self.cluster(name)
+        await self.machine(name, f"{name}-cp", control_plane=True)
+        for number in range(workers):
+            await self.machine(name, f"{name}-{number}")
+        await self.ready(f"{name}-cp", *(f"{name}-{number}" for number in range(workers)))
+
+    @property
+    def authority(self) -> KeyPair:
+        if not _CA:
+            _CA.append(new_ca("kubernetes", now=self.bench.clock(), algorithm="ECDSA-P256"))
+        return _CA[0]
+
+    async def kubeconfig(self, name: str, ca: KeyPair | None = None) -> Kubeconfig:
+        """The administrator's way to a cluster."""
+        infra = await self.bench.get(CLUSTERS, name)
+        assert infra is not None
+        endpoint = infra["spec"]["controlPlaneEndpoint"]
+        server = f"https://{endpoint['host']}:{endpoint['port']}"
+        text = kubeconfig(
+            name, server, ca or self.authority, now=self.bench.clock(), algorithm="ECDSA-P256"
+        )
+        return parse(text)
+
+    async def workload(self, name: str) -> Client:
+        """A client of the workload cluster."""
+        return Client(self.in_memory.dial(await self.kubeconfig(name)))
+
+    async def restart(self) -> None:
+        """Kill the process, start another one on the same management data."""
+        await self.stop()
+        bench = ProviderBench(self.bench.server)
+        bench.clock = self.bench.clock
+        self.bench = bench
+        await self.start()
+
+    async def start(self) -> None:
+        self.in_memory = InMemory(clock=self.bench.clock)
+        add_to(self.bench.runtime, self.in_memory)
+        await self._running.enter_async_context(self.bench.running())
+
+    async def stop(self) -> None:
+        await self._running.aclose()
+        self.in_memory.close()
+
+
+@asynccontextmanager
+async def in_memory_plane() -> AsyncIterator[Plane]:
+    async with provider_bench([CLUSTERS, MACHINES]) as bench:
+        plane = Plane(bench)
+        await plane.start()
+        try:
+            yield plane
+        finally:
+            await plane.stop()
+
+
+async def settled() -> None:
+    await asyncio.sleep(30)

@@ -1,0 +1,52 @@
+"""A process that dies at any moment, and another one on the same management data."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy.kube.names import NODES
+from tests.providers.inmemory.plane import (
+    CLUSTERS,
+    UPSTREAM,
+    dev_machine,
+    in_memory_plane,
+    settled,
+)
+
+
+async def test_a_restart_builds_the_workload_cluster_again() -> None:
+    async with in_memory_plane() as plane:
+        await plane.running("blue", workers=2)
+        before = await plane.kubeconfig("blue")
+        await plane.restart()
+        await asyncio.sleep(1)
+        assert (await plane.kubeconfig("blue")).server == before.server
+        client = await plane.workload("blue")
+        nodes = [one["metadata"]["name"] for one in (await client.list(NODES)).items]
+        assert nodes == ["blue-0", "blue-1", "blue-cp"]
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.5, 3, 10.2, 11, 12.5, 13.9])
+async def test_a_machine_that_was_starting_is_up_in_the_end(moment: float) -> None:
+    async with in_memory_plane() as plane:
+        await plane.cluster("blue")
+        await plane.machine("blue", "cp", dev_machine(UPSTREAM), control_plane=True)
+        await asyncio.sleep(moment)
+        await plane.restart()
+        await plane.ready("cp")
+        client = await plane.workload("blue")
+        assert len((await client.list(NODES)).items) == 1
+
+
+async def test_after_a_restart_no_address_is_given_twice() -> None:
+    async with in_memory_plane() as plane:
+        for number in range(20):
+            await plane.cluster(f"c{number}")
+        await plane.restart()
+        await plane.cluster("new")
+        await settled()
+        listed = (await plane.bench.client.list(CLUSTERS, "default")).items
+        hosts = {one["spec"]["controlPlaneEndpoint"]["host"] for one in listed}
+        assert len(hosts) == len(listed) == 21
