@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -85,6 +86,17 @@ def test_what_is_shared_with_a_settled_document_is_not_looked_at() -> None:
     shared = {**settled, "spec": {**settled["spec"], "map": unsettled}}
     assert STRUCTURAL.default(shared, shared) is shared
     assert STRUCTURAL.default({**shared}, shared)["spec"]["map"] is unsettled
+
+
+def test_parts_that_equal_those_of_a_settled_document_are_shared_with_it() -> None:
+    settled = STRUCTURAL.default({"spec": {"map": {"a": {}}, "items": [{}, {"name": "n"}]}})
+    sent = copy.deepcopy(settled)
+    assert STRUCTURAL.default(sent, settled) is settled
+    sent["spec"]["items"][1]["name"] = "m"
+    result = STRUCTURAL.default(sent, settled)
+    assert result["spec"]["map"] is settled["spec"]["map"]
+    assert result["spec"]["items"][0] is settled["spec"]["items"][0]
+    assert result["spec"]["items"][1] == {"name": "m"}
 
 
 def test_what_an_apply_made_keeps_its_nulls() -> None:

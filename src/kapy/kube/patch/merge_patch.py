@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.json import encode
+from msgspec.json import Encoder
 
 from kapy.kube import Document
+
+_encode = Encoder(order="sorted").encode
 
 
 def apply(target: Any, patch: Any) -> Any:
@@ -74,12 +76,12 @@ def same(one: Any, two: Any) -> bool:
     if one != two:
         return False
     if isinstance(one, (dict, list)):
-        return encode(one) == encode(two) or _same_inside(one, two)
+        return _encode(one) == _encode(two) or _same_inside(one, two)
     return isinstance(one, bool) is isinstance(two, bool)
 
 
 def _same_inside(one: Any, two: Any) -> bool:
-    """Of two containers that Python finds equal, written in another order or with other types."""
+    """Of two containers that Python finds equal, but that are written differently."""
     if isinstance(one, dict):
         return all(same(value, two[key]) for key, value in one.items())
     return all(map(same, one, two))

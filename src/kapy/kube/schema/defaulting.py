@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapy.kube import Document
+from kapy.kube.patch.merge_patch import same
 from kapy.kube.schema.node import ABSENT, Node
 
 _META = frozenset(("apiVersion", "kind", "metadata"))
@@ -25,12 +26,12 @@ def complete(node: Node) -> None:
 
 
 def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, keep_nulls: bool = False) -> Any:
-    """The value with defaults; `settled` itself when the value is that (it has them already).
+    """The value with defaults; `settled` itself when the value equals that (it has them already).
 
     keep_nulls: a null that has no default stays, even where none may stand.
     """
-    if value is settled:
-        return value
+    if value is settled or (settled is not ABSENT and same(value, settled)):
+        return settled
     if isinstance(value, dict):
         return _defaulted_object(node, value, settled, keep_nulls=keep_nulls)
     if isinstance(value, list) and node.items is not None:

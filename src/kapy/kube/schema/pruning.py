@@ -53,6 +53,8 @@ class Pruning:
         known = settled if isinstance(settled, dict) else {}
         result: Document | None = None
         for name, inner in value.items():
+            if known.get(name, ABSENT) is inner:
+                continue
             child = node.child(name) if node is not None else None
             if node is not None and node.embedded and name in _META:
                 new = self._meta(inner, f"{path}{name}") if name == "metadata" else inner
@@ -83,6 +85,8 @@ class Pruning:
             if not isinstance(inner, (dict, list)):
                 continue
             before = known[index] if index < len(known) else ABSENT
+            if inner is before:
+                continue
             new = self.pruned(items, inner, f"{path[:-1]}[{index}].", before)
             if new is not inner:
                 result = value.copy() if result is None else result

@@ -10,7 +10,7 @@ from kapy.kube.schema.defaulting import complete, defaulted
 from kapy.kube.schema.embedded import embedded_errors
 from kapy.kube.schema.node import ABSENT, Node, RuleChecker, Rules, compiled
 from kapy.kube.schema.pruning import Pruning
-from kapy.kube.schema.validation import check_rules, duplicates, validate
+from kapy.kube.schema.validation import check_rules, duplicates, validate_changed
 
 __all__ = ["RuleChecker", "Rules", "Structural"]
 
@@ -46,6 +46,9 @@ class Structural:
         """
         node = compiled(schema, rules)
         node.embedded = True
+        metadata = node.properties.get("metadata")
+        if metadata is not None and not metadata.properties:
+            node.properties = {k: one for k, one in node.properties.items() if k != "metadata"}
         complete(node)
         return cls(node, embeds=_embeds(schema))
 
@@ -54,9 +57,9 @@ class Structural:
     ) -> Document:
         """The document with defaults filled in and nulls dropped where they may not stand.
 
-        settled: an earlier result of this schema; what the document shares with it is not looked
-        at again. keep_nulls: what a server-side apply made gets its defaults only (kube-apiserver
-        refuses a null in it later).
+        settled: an earlier result of this schema; parts that equal its parts become the same
+        objects and are not looked at again, here and in the steps after. keep_nulls: what a
+        server-side apply made gets its defaults only (kube-apiserver refuses its nulls later).
         """
         known: Any = ABSENT if settled is None else settled
         result: Document = defaulted(self._node, document, known, keep_nulls=keep_nulls)
@@ -89,7 +92,7 @@ class Structural:
         forgiven (ratcheting)."""
         errors: list[FieldError] = []
         before: Any = ABSENT if old is None else old
-        validate(self._node, new, before, "", errors)
+        validate_changed(self._node, new, before, "", errors)
         if self._embeds:
             for name, node in self._below.items():
                 embedded_errors(node, new.get(name), name, errors)

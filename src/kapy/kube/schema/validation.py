@@ -32,8 +32,12 @@ _NAMES: Final[dict[type, str]] = {
 
 def validate(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
     """Add to `errors` what is wrong with `value`. old: what it was, or ABSENT."""
-    if old is not ABSENT and same(value, old):
-        return
+    if old is ABSENT or not same(value, old):
+        validate_changed(node, value, old, path, errors)
+
+
+def validate_changed(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
+    """The same for a value that is known to be another than before."""
     if value is None:
         _validate_null(node, path, errors)
         return
@@ -165,12 +169,12 @@ def _number(value: float) -> str:
 def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Errors) -> None:
     limits, items = node.limits, node.items
     if items is not None:
-        before = _by_key(node, old) if node.list_keys and isinstance(old, list) else {}
+        before = _counterparts(node, value, old) if node.list_keys else None
         plain = items.plain
         for index, item in enumerate(value):
             if plain is not None and plain(item):
                 continue
-            was = before.get(_key(node, item), ABSENT) if before else ABSENT
+            was = before[index] if before is not None else ABSENT
             if was is not item:
                 validate(items, item, was, f"{path}[{index}]", errors)
     if limits.min_items is not None and len(value) < limits.min_items:
@@ -196,8 +200,22 @@ def _key(node: Node, item: Any) -> Any:
     return "\0" + _json(values)
 
 
-def _by_key(node: Node, items: list[Any]) -> dict[Any, Any]:
-    return {_key(node, item): item for item in items}
+def _keys(node: Node, items: list[Any]) -> list[Any]:
+    """The keys of all items; for one key that is always a string, without a call for each."""
+    if node.list_keys is not None and len(node.list_keys) == 1:
+        name = node.list_keys[0]
+        keys = [item.get(name) if isinstance(item, dict) else None for item in items]
+        if all(isinstance(key, str) for key in keys):
+            return keys
+    return [_key(node, item) for item in items]
+
+
+def _counterparts(node: Node, items: list[Any], old: Any) -> list[Any]:
+    """For each item of a list that is a map what it was before, or ABSENT."""
+    if not isinstance(old, list):
+        return [ABSENT] * len(items)
+    known = dict(zip(_keys(node, old), old, strict=True))
+    return [known.get(key, ABSENT) for key in _keys(node, items)]
 
 
 def _validate_object(node: Node, value: Document, old: Any, path: str, errors: Errors) -> None:
@@ -283,7 +301,7 @@ def duplicates(node: Node, value: Any, path: str, errors: Errors) -> None:
 
 def _repeated(node: Node, value: list[Any], path: str, errors: Errors) -> None:
     keyed = bool(node.list_keys)
-    keys = [_key(node, item) if keyed else _set_key(item) for item in value]
+    keys = _keys(node, value) if keyed else [_set_key(item) for item in value]
     if len(set(keys)) == len(keys):
         return
     seen: dict[Any, int] = {}
@@ -316,7 +334,6 @@ def check_rules(node: Node, value: Any, old: Any, path: str, errors: Errors) -> 
                 was = before.get(name, ABSENT)
                 check_rules(child, inner, was, f"{path}.{name}" if path else name, errors)
     elif isinstance(value, list) and node.items is not None:
-        known = _by_key(node, old) if node.list_keys and isinstance(old, list) else {}
+        earlier = _counterparts(node, value, old if node.list_keys else None)
         for index, item in enumerate(value):
-            was = known.get(_key(node, item), ABSENT) if known else ABSENT
-            check_rules(node.items, item, was, f"{path}[{index}]", errors)
+            check_rules(node.items, item, earlier[index], f"{path}[{index}]", errors)
