@@ -74,6 +74,14 @@ def test_two_documents_where_one_is_expected_are_an_error() -> None:
         yaml.load("a: 1\n---\nb: 2\n")
 
 
+def test_a_few_aliases_do_not_become_gigabytes() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for level in range(1, 9):
+        lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
+    with pytest.raises(yaml.YamlError, match=r"bomb\.yaml: aliases make the document too large"):
+        yaml.load("\n".join(lines), "bomb.yaml")
+
+
 def test_a_key_that_stands_twice_is_told() -> None:
     duplicates: list[str] = []
     assert yaml.load("a: 1\nb: 2\na: 3\n", duplicates=duplicates) == {"a": 3, "b": 2}

@@ -129,7 +129,10 @@ def _values(text: str | bytes, source: str, duplicates: list[str] | None) -> Ite
         try:
             loader.duplicates = duplicates
             while loader.check_data():  # type: ignore[no-untyped-call]
-                yield loader.get_data()
+                value = loader.get_data()
+                if _size(value, {}) > _MOST_NODES:
+                    raise YamlError(f"{_where(source)}aliases make the document too large")
+                yield value
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -139,6 +142,20 @@ def _values(text: str | bytes, source: str, duplicates: list[str] | None) -> Ite
         raise YamlError(f"{_where(source)}{line}{what}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise YamlError(f"{_where(source)}{error}") from error
+
+
+_MOST_NODES = 1_000_000
+
+
+def _size(value: Any, known: dict[int, int]) -> int:
+    """How many nodes a value has when every alias is written out."""
+    if not isinstance(value, (dict, list)):
+        return 1
+    size = known.get(id(value))
+    if size is None:
+        parts = value.values() if isinstance(value, dict) else value
+        size = known[id(value)] = 1 + sum(_size(part, known) for part in parts)
+    return size
 
 
 def _where(source: str) -> str:
