@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any
 
-from kapy._aio.clock import loop_clock
+from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.names import Label
@@ -38,9 +38,9 @@ STEP = 0.05
 class ProviderBench:
     """What a provider meets: a plane, and somebody who does what core does."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, clock: Clock) -> None:
         self.server = server
-        self.clock = loop_clock()
+        self.clock = clock
         self.transport = Frozen(server.transport(ADMIN))
         self.client = Client(self.transport, field_manager="core")
         self.runtime = Runtime.on(
@@ -202,10 +202,13 @@ class ProviderBench:
 
 
 @asynccontextmanager
-async def provider_bench(resources: Iterable[Resource]) -> AsyncIterator[ProviderBench]:
-    """A plane that serves Clusters, Machines and these resources."""
-    server = Server.open(None, clock=loop_clock())
-    bench = ProviderBench(server)
+async def provider_bench(
+    resources: Iterable[Resource], *, clock: Clock | None = None
+) -> AsyncIterator[ProviderBench]:
+    """A plane that serves Clusters, Machines and these resources; on the loop's time by default."""
+    clock = clock or loop_clock()
+    server = Server.open(None, clock=clock)
+    bench = ProviderBench(server, clock)
     try:
         with suppress(AlreadyExists):
             await bench.client.create(

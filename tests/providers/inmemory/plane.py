@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from kapy._aio.clock import system_clock
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
 from kapy.client.client import Client
@@ -65,8 +66,9 @@ def is_ready(document: Document) -> bool:
 class Plane:
     """One process with the provider, and what core does around it."""
 
-    def __init__(self, bench: ProviderBench) -> None:
+    def __init__(self, bench: ProviderBench, *, sockets: bool = False) -> None:
         self.bench = bench
+        self._sockets = sockets
         self.in_memory = InMemory(clock=bench.clock)
         self._running = AsyncExitStack()
 
@@ -118,14 +120,17 @@ class Plane:
 
     async def kubeconfig(self, name: str, ca: KeyPair | None = None) -> Kubeconfig:
         """The administrator's way to a cluster."""
+        return parse(await self.kubeconfig_text(name, ca))
+
+    async def kubeconfig_text(self, name: str, ca: KeyPair | None = None) -> str:
+        """The same as a file's text."""
         infra = await self.bench.get(CLUSTERS, name)
         assert infra is not None
         endpoint = infra["spec"]["controlPlaneEndpoint"]
         server = f"https://{endpoint['host']}:{endpoint['port']}"
-        text = kubeconfig(
+        return kubeconfig(
             name, server, ca or self.authority, now=self.bench.clock(), algorithm="ECDSA-P256"
         )
-        return parse(text)
 
     async def workload(self, name: str) -> Client:
         """A client of the workload cluster."""
@@ -134,14 +139,15 @@ class Plane:
     async def restart(self) -> None:
         """Kill the process, start another one on the same management data."""
         await self.stop()
-        bench = ProviderBench(self.bench.server)
-        bench.clock = self.bench.clock
-        self.bench = bench
+        self.bench = ProviderBench(self.bench.server, self.bench.clock)
         await self.start()
 
     async def start(self) -> None:
         self.in_memory = InMemory(clock=self.bench.clock)
         add_to(self.bench.runtime, self.in_memory)
+        if self._sockets:
+            self.in_memory.listen()
+            await self._running.enter_async_context(_serving(self.in_memory))
         await self._running.enter_async_context(self.bench.running())
 
     async def stop(self) -> None:
@@ -150,9 +156,20 @@ class Plane:
 
 
 @asynccontextmanager
-async def in_memory_plane() -> AsyncIterator[Plane]:
-    async with provider_bench([CLUSTERS, MACHINES]) as bench:
-        plane = Plane(bench)
+async def _serving(in_memory: InMemory) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(in_memory.serve())
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+@asynccontextmanager
+async def in_memory_plane(*, sockets: bool = False) -> AsyncIterator[Plane]:
+    clock = system_clock if sockets else None  # certificates are checked by those who have one
+    async with provider_bench([CLUSTERS, MACHINES], clock=clock) as bench:
+        plane = Plane(bench, sockets=sockets)
         await plane.start()
         try:
             yield plane

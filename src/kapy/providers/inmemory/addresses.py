@@ -17,7 +17,9 @@ from kapy.kube import Key
 PORT: Final = 20000
 """Where upstream's in-memory backend begins, too."""
 
-PORTS: Final = range(20000, 24000)
+PORTS: Final = range(PORT, 24000)
+LOOPBACK: Final = "127.0.0.1"
+ANY: Final = "0.0.0.0"
 
 
 def loopback_address(cluster: Key, is_taken: Callable[[str], bool]) -> str:

@@ -21,7 +21,7 @@ from kapy.sdk import (
 )
 
 Order = ClusterOrder[DevCluster]
-BY_HOST: Final = "inmemory/host"
+BY_ENDPOINT: Final = "inmemory/endpoint"
 
 
 class DevClusters(InfraClusterProvider[DevCluster]):
@@ -33,7 +33,7 @@ class DevClusters(InfraClusterProvider[DevCluster]):
         self._in_memory = in_memory
         self._opened = opened
         self._infra = runtime.cache.informer(DevCluster.RESOURCE)
-        self._infra.add_index(BY_HOST, _hosts)
+        self._infra.add_index(BY_ENDPOINT, _endpoints)
 
     async def converge(self, order: Order) -> ClusterProvisioned | Waiting:
         if order.object.spec.backend.in_memory is None:
@@ -55,11 +55,15 @@ class DevClusters(InfraClusterProvider[DevCluster]):
     def _free_endpoint(self, cluster: Key) -> Endpoint:
         # After a restart, clusters that are stored with their address come one by one.
         return self._in_memory.free_endpoint(
-            cluster, lambda host: bool(self._infra.indexed(BY_HOST, host))
+            cluster,
+            lambda endpoint: bool(self._infra.indexed(BY_ENDPOINT, _spelled(*endpoint))),
         )
 
 
-def _hosts(infra: Document) -> Iterable[str]:
-    endpoint = (infra.get("spec") or {}).get("controlPlaneEndpoint") or {}
-    host = endpoint.get("host")
-    return (host,) if host else ()
+def _endpoints(infra: Document) -> Iterable[str]:
+    found = (infra.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    return (_spelled(found["host"], found.get("port", 0)),) if found.get("host") else ()
+
+
+def _spelled(host: str, port: int) -> str:
+    return f"{host}:{port}"

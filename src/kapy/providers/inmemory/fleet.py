@@ -1,7 +1,8 @@
-"""All workload clusters of this process, and the ways to reach them without sockets."""
+"""All workload clusters of this process, and the ways to reach them."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -9,11 +10,14 @@ from kapy._aio.clock import Clock
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Transport
-from kapy.providers.inmemory.addresses import PORT, loopback_address
+from kapy.providers.inmemory.addresses import LOOPBACK, PORT, PORTS, loopback_address
 from kapy.providers.inmemory.credentials import user_of
+from kapy.providers.inmemory.front import Front, NoPort
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.remote.connections import Dial, Kubeconfig
 from kapy.sdk import Endpoint
+
+log = logging.getLogger(__name__)
 
 Notice = Callable[[Key], None]
 
@@ -32,7 +36,8 @@ class InMemory:
     def __init__(self, *, clock: Clock, seed: int = 0, elsewhere: Dial | None = None) -> None:
         self.clock = clock
         self.seed = seed
-        self.port = PORT
+        self._port = PORT
+        self._front: Front | None = None
         self._elsewhere = elsewhere
         self._clusters: dict[Key, WorkloadCluster] = {}
         self._by_endpoint: dict[Endpoint, WorkloadCluster] = {}
@@ -53,13 +58,20 @@ class InMemory:
         """Call `notice(cluster)` when the API server of a cluster begins or ceases to answer."""
         self._on_answer.append(notice)
 
-    def free_endpoint(self, cluster: Key, is_stored: Callable[[str], bool]) -> Endpoint:
-        """An address for a new cluster. is_stored: whether a host is another cluster's already."""
+    def free_endpoint(self, cluster: Key, is_stored: Callable[[Endpoint], bool]) -> Endpoint:
+        """An address for a new cluster. is_stored: whether it is another cluster's already."""
 
-        def is_taken(host: str) -> bool:
-            return Endpoint(host, self.port) in self._by_endpoint or is_stored(host)
+        def is_free(endpoint: Endpoint) -> bool:
+            return endpoint not in self._by_endpoint and not is_stored(endpoint)
 
-        return Endpoint(loopback_address(cluster, is_taken), self.port)
+        if self._front is not None and not self._front.many_addresses:
+            ports = (Endpoint(LOOPBACK, port) for port in PORTS)
+            free = next((one for one in ports if is_free(one)), None)
+            if free is None:
+                raise NoPort(f"all ports of {PORTS.start}-{PORTS.stop - 1} have a cluster")
+            return free
+        host = loopback_address(cluster, lambda host: not is_free(Endpoint(host, self._port)))
+        return Endpoint(host, self._port)
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
         """The workload cluster of a Cluster, made when it is not there (a start, a restart).
@@ -77,6 +89,11 @@ class InMemory:
         self.drop(cluster)
         made = WorkloadCluster(cluster, uid, endpoint, clock=self.clock, notice=self._tell)
         self._clusters[cluster] = self._by_endpoint[endpoint] = made
+        if self._front is not None:
+            try:
+                self._front.admit(endpoint)
+            except OSError as error:  # in process it is reached all the same
+                log.warning("cluster %s is not reached at %s: %s", cluster, made.url, error)
         return made
 
     def drop(self, cluster: Key) -> None:
@@ -84,6 +101,8 @@ class InMemory:
         found = self._clusters.pop(cluster, None)
         if found is not None:
             del self._by_endpoint[found.endpoint]
+            if self._front is not None:
+                self._front.dismiss(found.endpoint)
             found.close()
 
     def dial(self, kubeconfig: Kubeconfig) -> Transport:
@@ -104,8 +123,23 @@ class InMemory:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.etcd.dial(node)
 
+    def listen(self) -> None:
+        """Open the socket of the workload clusters, before any is made. Raises NoPort.
+
+        Without it, they are reached in process only, and their addresses are mere data.
+        """
+        self._front = Front(self.at, self.clock)
+        self._port = self._front.first_port()
+
+    async def serve(self) -> None:
+        """Answer at the sockets until cancelled; `listen` comes first."""
+        assert self._front is not None, "listen() comes before serve()"
+        await self._front.serve()
+
     def close(self) -> None:
-        """End all clusters."""
+        """End all clusters, and listening."""
+        if self._front is not None:
+            self._front.close()
         for cluster in tuple(self._clusters):
             self.drop(cluster)
 

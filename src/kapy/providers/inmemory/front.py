@@ -1,0 +1,253 @@
+"""The sockets of workload clusters: one for all of them, each behind an address of its own.
+
+One socket listens on every address of the machine but hears the loopback device only; which
+cluster is meant is the local address of a connection, and so are the certificate that the client
+sees and the CA that its own must be of. Where the machine has a single loopback address (macOS),
+every cluster has a port of its own instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections import OrderedDict
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+from weakref import WeakSet
+
+import msgspec
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.serving import Application, Listener, serve_connection, server_context
+from kapy.kube.errors import KapyError, ServerError
+from kapy.kube.pki import KeyPair, issue, new_key
+from kapy.providers.inmemory.addresses import ANY, LOOPBACK, PORTS, has_many_loopback_addresses
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.sdk import Endpoint
+
+log = logging.getLogger(__name__)
+
+BACKLOG: Final = 1024
+REMEMBERED: Final = 64
+HANDSHAKE: Final = 10.0  # seconds; nothing else ends a handshake that a client does not go on with
+NAMES: Final = (
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+
+Find = Callable[[str, int], WorkloadCluster | None]
+
+
+class NoPort(KapyError):
+    """No port is free for workload clusters."""
+
+
+class Reached(NamedTuple):
+    """What connections to one cluster share."""
+
+    authority: KeyPair
+    tls: ssl.SSLContext
+    application: Application
+
+
+class Front:
+    """Listens for all workload clusters. find: the cluster at an address."""
+
+    def __init__(self, find: Find, clock: Clock) -> None:
+        self._find = find
+        self._clock = clock
+        self._sockets: dict[Endpoint, socket.socket] = {}
+        self._accepting: dict[Endpoint, asyncio.Task[None]] = {}
+        self._reached: OrderedDict[WorkloadCluster, Reached] = OrderedDict()
+        self._group: asyncio.TaskGroup | None = None
+        self._key = b""
+        self._listener = Listener(Workloads(self._application))
+        self.many_addresses = has_many_loopback_addresses()
+
+    def first_port(self) -> int:
+        """Begin to listen (where all share a port); the port for new clusters. Raises NoPort."""
+        for port in PORTS:
+            with contextlib.suppress(OSError):
+                self._listen(Endpoint(ANY if self.many_addresses else LOOPBACK, port))
+                return port
+        raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
+
+    def admit(self, endpoint: Endpoint) -> None:
+        """Listen for a cluster at its address, if nobody does yet. Raises OSError."""
+        self._listen(self._door(endpoint))
+
+    def dismiss(self, endpoint: Endpoint) -> None:
+        """A cluster is gone: its port, if that was its own, is free again."""
+        if self.many_addresses:
+            return
+        task = self._accepting.pop(endpoint, None)
+        if task is not None:
+            task.cancel()
+        sock = self._sockets.pop(endpoint, None)
+        if sock is not None:
+            sock.close()
+
+    async def serve(self) -> None:
+        """Accept connections until cancelled; then end those that are open."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for door in self._sockets:
+                    self._accept_at(door)
+                await asyncio.get_running_loop().create_future()
+        finally:
+            self._group = None
+            self.close()
+            await self._listener.stop()
+
+    def close(self) -> None:
+        """Stop listening."""
+        for sock in self._sockets.values():
+            sock.close()
+        self._sockets.clear()
+        self._accepting.clear()
+
+    def _door(self, endpoint: Endpoint) -> Endpoint:
+        return Endpoint(ANY, endpoint.port) if self.many_addresses else endpoint
+
+    def _listen(self, door: Endpoint) -> None:
+        if door in self._sockets:
+            return
+        self._sockets[door] = _listening(door)
+        if self._group is not None:
+            self._accept_at(door)
+
+    def _accept_at(self, door: Endpoint) -> None:
+        assert self._group is not None
+        task = self._group.create_task(self._accept(self._sockets[door]), name=f"accept {door}")
+        self._accepting[door] = task
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listening)
+            except OSError as error:
+                log.warning("cannot accept a connection: %s", error)
+                await asyncio.sleep(0.1)  # out of descriptors: nothing tells when one is free
+                continue
+            assert self._group is not None
+            self._group.create_task(self._admit(connection))
+
+    async def _admit(self, connection: socket.socket) -> None:
+        """Serve one connection; whatever goes wrong with it must not end the others."""
+        try:
+            host, port = connection.getsockname()[:2]
+            cluster = self._find(host, port) if ip_address(host).is_loopback else None
+            if cluster is None or not cluster.answers:
+                connection.close()
+                return
+            reached = await self._way_to(cluster)
+            async with asyncio.timeout(HANDSHAKE):
+                await serve_connection(connection, reached.tls, self._listener)
+        except Exception as error:
+            expected = isinstance(error, OSError | TimeoutError)  # ssl.SSLError is an OSError
+            log.log(
+                logging.DEBUG if expected else logging.ERROR,
+                "a connection to a workload cluster failed: %s",
+                error,
+                exc_info=None if expected else error,
+            )
+            connection.close()
+
+    async def _way_to(self, cluster: WorkloadCluster) -> Reached:
+        known = self._reached.get(cluster)
+        authority = cluster.authority
+        assert authority is not None
+        if known is not None and known.authority == authority:
+            self._reached.move_to_end(cluster)
+            return known
+        loop = asyncio.get_running_loop()
+        tls = await loop.run_in_executor(None, self._context, authority, cluster.endpoint.host)
+        application = known.application if known else Application(cluster.server)
+        made = self._reached[cluster] = Reached(authority, tls, application)
+        if len(self._reached) > REMEMBERED:
+            self._reached.popitem(last=False)
+        return made
+
+    def _context(self, authority: KeyPair, host: str) -> ssl.SSLContext:
+        """The TLS side of one cluster; the key is the same for all (a key takes its time)."""
+        if not self._key:
+            self._key = new_key("ECDSA-P256")
+        serving = issue(
+            authority,
+            "kube-apiserver",
+            now=self._clock(),
+            names=[host, *NAMES],
+            usages=("server",),
+            key=self._key,
+        )
+        return server_context(serving.certificate, serving.key, authority.certificate)
+
+    def _application(self, host: str, port: int) -> Application | None:
+        cluster = self._find(host, port)
+        if cluster is None or not cluster.answers:
+            return None
+        reached = self._reached.get(cluster)
+        return Application(cluster.server) if reached is None else reached.application
+
+
+class Workloads(Application):
+    """Sends each request to the API server of the cluster that its connection is to."""
+
+    def __init__(self, application_at: Callable[[str, int], Application | None]) -> None:
+        self._application_at = application_at
+        self._in_use: WeakSet[Application] = WeakSet()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one HTTP request."""
+        host, port = scope["server"]
+        application = self._application_at(host, port)
+        if application is None:
+            await _unavailable(send)
+            return
+        self._in_use.add(application)
+        await application(scope, receive, send)
+
+    async def stop(self) -> None:
+        """End all watches."""
+        for application in tuple(self._in_use):
+            await application.stop()
+
+
+async def _unavailable(send: Any) -> None:
+    """The last API server of the cluster stopped while this connection was open."""
+    status = ServerError("no API server runs in this cluster").status()
+    body = msgspec.json.encode({**status, "code": 503})
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _listening(door: Endpoint) -> socket.socket:
+    """A socket that hears this machine only. Raises OSError when the address is taken."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if door.host == ANY and hasattr(socket, "SO_BINDTODEVICE"):
+            # Connections from outside do not even begin. An old kernel lets only root do so: then
+            # they end where the local address is looked at.
+            with contextlib.suppress(PermissionError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
+        sock.bind(door)
+        sock.listen(BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,170 @@
+"""Workload clusters over real sockets, with TLS and the real kubectl."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.kube import Key
+from kapy.kube.errors import Unreachable
+from kapy.kube.names import NODES
+from kapy.kube.pki import new_ca
+from kapy.providers.inmemory import front
+from kapy.providers.inmemory.addresses import has_many_loopback_addresses
+from kapy.testing.provider_bench import key
+from tests.providers.inmemory.plane import CLUSTERS, MACHINES, Plane, in_memory_plane
+
+pytestmark = pytest.mark.sockets
+
+KUBECTL = shutil.which("kubectl")
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[Plane]:
+    async with in_memory_plane(sockets=True) as plane:
+        yield plane
+
+
+async def test_each_cluster_answers_at_its_own_address_with_its_own_certificates() -> None:
+    async with listening() as plane:
+        await plane.running("blue")
+        await plane.running("red")
+        for name in ("blue", "red"):
+            async with https(await plane.kubeconfig(name)) as client:
+                (node,) = (await client.list(NODES)).items
+                assert node["metadata"]["name"] == f"{name}-cp"
+        stranger = new_ca("kubernetes", now=plane.bench.clock(), algorithm="ECDSA-P256")
+        async with https(await plane.kubeconfig("blue", stranger)) as client:
+            with pytest.raises(Unreachable):
+                await client.list(NODES)
+
+
+async def test_nobody_answers_before_the_api_server_runs_nor_for_addresses_of_nobody() -> None:
+    async with listening() as plane:
+        await plane.cluster("blue")
+        access = await plane.kubeconfig("blue")
+        async with https(access) as client:
+            with pytest.raises(Unreachable):
+                await client.list(NODES)
+        if has_many_loopback_addresses():
+            port = urlsplit(access.server).port
+            with pytest.raises((OSError, ssl.SSLError)):
+                await asyncio.open_connection("127.9.9.9", port, ssl=_unverified())
+
+
+async def test_the_socket_is_not_reached_from_outside() -> None:
+    async with listening() as plane:
+        await plane.running("blue")
+        port = urlsplit((await plane.kubeconfig("blue")).server).port
+        outside = _address_of_this_machine()
+        if outside is None:
+            return  # a machine without a network cannot be reached through one
+        with pytest.raises((OSError, ssl.SSLError)):
+            await asyncio.open_connection(outside, port, ssl=_unverified())
+
+
+async def test_with_a_single_loopback_address_every_cluster_has_a_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(front, "has_many_loopback_addresses", lambda: False)
+    async with listening() as plane:
+        await plane.running("blue")
+        await plane.running("red")
+        ways = {name: await plane.kubeconfig(name) for name in ("blue", "red")}
+        assert len({way.server for way in ways.values()}) == 2
+        for name, way in ways.items():
+            assert urlsplit(way.server).hostname == "127.0.0.1"
+            async with https(way) as client:
+                assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
+        for resource, name in ((MACHINES, "blue-cp"), (CLUSTERS, "blue")):
+            await plane.bench.client.delete(resource, key(name))
+            await plane.bench.until_gone(resource, name)
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", urlsplit(ways["blue"].server).port)
+
+
+async def test_a_watch_ends_when_the_cluster_goes() -> None:
+    async with listening() as plane:
+        await plane.running("blue")
+        async with https(await plane.kubeconfig("blue")) as client, client.watch(NODES) as events:
+            first = await anext(aiter(events))
+            assert first.document["metadata"]["name"] == "blue-cp"
+            for resource, name in ((MACHINES, "blue-cp"), (CLUSTERS, "blue")):
+                await plane.bench.client.delete(resource, key(name))
+                await plane.bench.until_gone(resource, name)
+            async with asyncio.timeout(10):
+                seen = [event.type async for event in events]
+            assert seen == ["DELETED"]
+
+
+async def test_kubectl_reads_a_workload_cluster(tmp_path: Path) -> None:
+    if KUBECTL is None:
+        assert not os.environ.get("CI"), "kubectl must be on PATH where CI=true"
+        pytest.skip("kubectl is not on PATH")
+    async with listening() as plane:
+        await plane.running("blue", workers=1)
+        file = tmp_path / "kubeconfig"
+        file.write_text(await plane.kubeconfig_text("blue"))
+        nodes = await kubectl(file, "get", "nodes")
+        assert "blue-cp" in nodes
+        assert "control-plane" in nodes
+        assert "v1.34.0" in nodes
+        assert nodes.count("Ready") == 2
+        pods = await kubectl(file, "get", "pods", "--all-namespaces")
+        assert "etcd-blue-cp" in pods
+        assert "kubeadm-config" in await kubectl(file, "get", "cm", "-A")
+
+
+async def kubectl(kubeconfig: Path, *words: str) -> str:
+    assert KUBECTL is not None
+    process = await asyncio.create_subprocess_exec(
+        KUBECTL,
+        "--kubeconfig",
+        str(kubeconfig),
+        *words,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={"HOME": str(kubeconfig.parent)},
+    )
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
+@asynccontextmanager
+async def https(access: Kubeconfig) -> AsyncIterator[Client]:
+    transport = Https(access)
+    try:
+        yield Client(transport)
+    finally:
+        await transport.aclose()
+
+
+def _unverified() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _address_of_this_machine() -> str | None:
+    """An address that is not loopback, found without sending anything."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        address = str(probe.getsockname()[0])
+    return None if address.startswith("127.") else address
