@@ -4,6 +4,7 @@ workload cluster that kubeadm would make."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kapy.api.cluster import Cluster
@@ -31,13 +32,21 @@ class Hands:
 
     plane: Plane
     etcd: FakeEtcd = field(default_factory=FakeEtcd)
-    hold: set[str] = field(default_factory=set)
+    hold_new: bool = False
 
-    async def start(self, *, replicas: int = 1, algorithm: str = "ECDSA-P256") -> None:
-        """Create the cluster, its infrastructure ready."""
+    async def start(
+        self,
+        *,
+        replicas: int = 1,
+        provisioned: bool = True,
+        failure_domains: Sequence[Document] = (),
+    ) -> None:
+        """Create the cluster, its infrastructure ready or not."""
         client = self.plane.client
         cluster = await client.create(Cluster.RESOURCE, _cluster())
-        status = {"initialization": {"infrastructureProvisioned": True}}
+        status: Document = {"initialization": {"infrastructureProvisioned": provisioned}}
+        if failure_domains:
+            status["failureDomains"] = list(failure_domains)
         await client.patch(Cluster.RESOURCE, CLUSTER, {"status": status}, subresource="status")
         await client.create(DevMachineTemplate.RESOURCE, _template("small"))
         owner = {
@@ -46,9 +55,7 @@ class Hands:
             "name": cluster["metadata"]["name"],
             "uid": cluster["metadata"]["uid"],
         }
-        await client.create(
-            KubeadmControlPlane.RESOURCE, _control_plane(owner, replicas, algorithm)
-        )
+        await client.create(KubeadmControlPlane.RESOURCE, _control_plane(owner, replicas))
 
     async def work(self) -> None:
         """Do, again and again, what the other controllers would do."""
@@ -85,14 +92,13 @@ class Hands:
         )
 
     async def _move(self, machine: Machine) -> None:
-        name = machine.metadata.name
-        if name in self.hold:
+        if "cluster.x-k8s.io/control-plane" not in machine.metadata.labels:
             return
         if machine.deleting:
             await self._delete(machine)
         elif "machine.cluster.x-k8s.io" not in machine.metadata.finalizers:
             await self._adopt(machine)
-        elif machine.status.node_ref is None:
+        elif machine.status.node_ref is None and not self.hold_new:
             await self._boot(machine)
 
     async def _adopt(self, machine: Machine) -> None:
@@ -207,7 +213,7 @@ class Hands:
         await client.patch(Machine.RESOURCE, key, {"metadata": {"finalizers": None}})
 
 
-def controllers(hands: list[Hands]) -> object:
+def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
     """What `running` adds: both providers, with the etcd of these hands."""
 
     def add(plane: Plane) -> None:
@@ -254,7 +260,7 @@ def _template(name: str) -> Document:
     }
 
 
-def _control_plane(owner: Document, replicas: int, algorithm: str) -> Document:
+def _control_plane(owner: Document, replicas: int) -> Document:
     return {
         "apiVersion": KubeadmControlPlane.RESOURCE.api_version,
         "kind": "KubeadmControlPlane",
@@ -275,7 +281,7 @@ def _control_plane(owner: Document, replicas: int, algorithm: str) -> Document:
                     }
                 }
             },
-            "kubeadmConfigSpec": {"clusterConfiguration": {"encryptionAlgorithm": algorithm}},
+            "kubeadmConfigSpec": {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256"}},
             "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}},
         },
     }

@@ -7,7 +7,7 @@ hand.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,11 +22,11 @@ from kapy.api.schema import structural_schema
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.meta import Object
-from kapy.kube.names import CRDS, NAMESPACES
+from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, NODES, PODS, SECRETS
 from kapy.remote.connections import Connections, Kubeconfig
 from kapy.testing.frozen import Frozen
 
@@ -99,7 +99,6 @@ class Plane:
     clock: Clock
     counted: Counted
     reachable: bool = True
-    extras: dict[str, Any] = field(default_factory=dict)
 
     async def create(self, *documents: Document) -> list[Document]:
         """Create objects with their status, in this order."""
@@ -112,28 +111,22 @@ class Plane:
         if status and resource.group:
             key = (made["metadata"].get("namespace", ""), made["metadata"]["name"])
             made = await self.client.patch(
-                resource, _key(key), {"status": status}, subresource="status"
+                resource, Key(*key), {"status": status}, subresource="status"
             )
         return made
 
 
-def _key(parts: Iterable[str]) -> Any:
-    from kapy.kube import Key
-
-    return Key(*parts)
-
-
-_RESOURCES = {kind.RESOURCE.kind: kind.RESOURCE for kind in KINDS}
-
-
-def _know_builtins() -> None:
-    from kapy.kube import names
-
-    for resource in (names.SECRETS, names.CONFIG_MAPS, names.NODES, names.PODS, names.NAMESPACES):
-        _RESOURCES[resource.kind] = resource
-
-
-_know_builtins()
+_RESOURCES = {
+    resource.kind: resource
+    for resource in (
+        *(kind.RESOURCE for kind in KINDS),
+        CONFIG_MAPS,
+        NAMESPACES,
+        NODES,
+        PODS,
+        SECRETS,
+    )
+}
 
 
 @asynccontextmanager
@@ -144,8 +137,8 @@ async def running(*add: Callable[[Plane], Any], strict: bool = True) -> AsyncIte
     client = Client(management.transport(ADMIN), field_manager="test")
     for kind in KINDS:
         await client.create(CRDS, crd(kind, strict=strict))
-    for one, namespace in ((management, "default"), (workload, "kube-system")):
-        asker = Client(one.transport(ADMIN), field_manager="test")
+    for server, namespace in ((management, "default"), (workload, "kube-system")):
+        asker = Client(server.transport(ADMIN), field_manager="test")
         document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         with suppress(AlreadyExists):
             await asker.create(NAMESPACES, document)

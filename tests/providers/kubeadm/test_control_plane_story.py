@@ -1,0 +1,467 @@
+"""The life of a control plane: made, grown, upgraded, shrunk, taken away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest_asyncio
+
+from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, EVENTS, PODS, SECRETS
+from kapy.providers.kubeadm.configuration import read_cluster_configuration
+from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands, controllers
+from tests.providers.kubeadm.plane import running
+
+PATIENCE = 120.0
+
+
+@pytest_asyncio.fixture
+async def hands() -> AsyncIterator[Hands]:
+    made: list[Hands] = []
+    async with running(controllers(made)), asyncio.TaskGroup() as group:
+        work = group.create_task(made[0].work())
+        yield made[0]
+        work.cancel()
+
+
+async def until(hands: Hands, holds: Callable[[KubeadmControlPlane], Any]) -> KubeadmControlPlane:
+    """Wait until the control plane is as it should be; fail with what it says of itself."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while True:
+        kcp = await hands.control_plane()
+        if holds(kcp):
+            return kcp
+        told = [f"{one.type}={one.status} {one.message}" for one in kcp.status.conditions]
+        assert asyncio.get_running_loop().time() < deadline, told
+        await asyncio.sleep(0.05)
+
+
+def status_of(kcp: KubeadmControlPlane, type_: str) -> str:
+    return next((one.status for one in kcp.status.conditions if one.type == type_), "")
+
+
+def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane], bool]:
+    """All replicas are there, ready, up to date and of that version."""
+
+    def holds(kcp: KubeadmControlPlane) -> bool:
+        status = kcp.status
+        counts = (status.replicas, status.ready_replicas, status.up_to_date_replicas)
+        return (
+            counts == (replicas, replicas, replicas)
+            and [one.version for one in status.versions] == [version]
+            and status_of(kcp, "Available") == "True"
+            and status.observed_generation == kcp.metadata.generation
+        )
+
+    return holds
+
+
+async def change(hands: Hands, spec: Document) -> None:
+    await hands.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, {"spec": spec})
+
+
+async def test_the_first_machine_runs_init(hands: Hands) -> None:
+    await hands.start()
+    kcp = await until(hands, at(1))
+    conditions = {one.type: (one.status, one.reason, one.message) for one in kcp.status.conditions}
+    assert conditions == {
+        "Available": ("True", "Available", ""),
+        "CertificatesAvailable": ("True", "Available", ""),
+        "ControlPlaneComponentsHealthy": ("True", "Healthy", ""),
+        "Deleting": ("False", "NotDeleting", ""),
+        "EtcdClusterHealthy": ("True", "Healthy", ""),
+        "Initialized": ("True", "Initialized", ""),
+        "MachinesReady": ("True", "Ready", ""),
+        "MachinesUpToDate": ("True", "UpToDate", ""),
+        "Paused": ("False", "NotPaused", ""),
+        "Remediating": ("False", "NotRemediating", ""),
+        "RollingOut": ("False", "NotRollingOut", ""),
+        "ScalingDown": ("False", "NotScalingDown", ""),
+        "ScalingUp": ("False", "NotScalingUp", ""),
+    }
+    assert kcp.status.initialization.control_plane_initialized
+    assert kcp.status.last_remediation is None
+    assert kcp.metadata.finalizers == ["kubeadm.controlplane.cluster.x-k8s.io"]
+    assert kcp.status.selector == (
+        "cluster.x-k8s.io/cluster-name=c1,cluster.x-k8s.io/control-plane"
+    )
+
+
+async def test_a_machine_and_its_belongings_are_made_as_upstream_makes_them(hands: Hands) -> None:
+    await hands.start()
+    kcp = await until(hands, at(1))
+    (machine,) = await hands.machines()
+    name = machine.metadata.name
+    assert name.startswith("c1-control-plane-")
+    assert len(name) == len("c1-control-plane-") + 5
+    labels = {
+        "cluster.x-k8s.io/cluster-name": "c1",
+        "cluster.x-k8s.io/control-plane": "",
+        "cluster.x-k8s.io/control-plane-name": "c1-control-plane",
+    }
+    assert machine.metadata.labels == labels
+    assert machine.metadata.annotations == {
+        "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup": ""
+    }
+    (owner,) = machine.metadata.owner_references
+    assert (owner.kind, owner.uid, owner.controller, owner.block_owner_deletion) == (
+        "KubeadmControlPlane",
+        kcp.metadata.uid,
+        True,
+        True,
+    )
+    assert [gate.condition_type for gate in machine.spec.readiness_gates] == [
+        "NodeKubeadmLabelsAndTaintsSet",
+        "APIServerPodHealthy",
+        "ControllerManagerPodHealthy",
+        "SchedulerPodHealthy",
+        "EtcdPodHealthy",
+        "EtcdMemberHealthy",
+    ]
+    config = await hands.plane.client.get(KubeadmConfig, machine.key)
+    infrastructure = await hands.plane.client.get(DevMachine, machine.key)
+    assert config.metadata.labels == infrastructure.metadata.labels == labels
+    assert infrastructure.metadata.annotations == {
+        "cluster.x-k8s.io/cloned-from-groupkind": (
+            "DevMachineTemplate.infrastructure.cluster.x-k8s.io"
+        ),
+        "cluster.x-k8s.io/cloned-from-name": "small",
+    }
+    assert config.spec.cluster_configuration.feature_gates == {"ControlPlaneKubeletLocalMode": True}
+    template = await hands.plane.client.get(DevMachineTemplate, Key("default", "small"))
+    assert [one.kind for one in template.metadata.owner_references] == ["Cluster"]
+
+
+async def test_fields_belong_to_upstreams_managers(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    config = await hands.plane.client.get(KubeadmConfig.RESOURCE, machine.key)
+    owned = {
+        one["manager"]: one["fieldsV1"]
+        for one in config["metadata"]["managedFields"]
+        if one["operation"] == "Apply"
+    }
+    assert sorted(owned) == ["capi-kubeadmcontrolplane", "capi-kubeadmcontrolplane-metadata"]
+    assert "f:labels" not in owned["capi-kubeadmcontrolplane"].get("f:metadata", {})
+    assert sorted(owned["capi-kubeadmcontrolplane-metadata"]["f:metadata"]["f:labels"]) == [
+        "f:cluster.x-k8s.io/cluster-name",
+        "f:cluster.x-k8s.io/control-plane",
+        "f:cluster.x-k8s.io/control-plane-name",
+    ]
+
+
+async def test_every_secret_is_made_once(hands: Hands) -> None:
+    await hands.start()
+    kcp = await until(hands, at(1))
+    secrets = (await hands.plane.client.list(SECRETS, "default")).items
+    (machine,) = await hands.machines()
+    assert {one["metadata"]["name"]: sorted(one["data"]) for one in secrets} == {
+        "c1-ca": ["tls.crt", "tls.key"],
+        "c1-etcd": ["tls.crt", "tls.key"],
+        "c1-proxy": ["tls.crt", "tls.key"],
+        "c1-sa": ["tls.crt", "tls.key"],
+        "c1-kubeconfig": ["value"],
+        machine.metadata.name: ["format", "value"],
+    }
+    for secret in secrets:
+        assert secret["type"] == "cluster.x-k8s.io/secret"
+        assert secret["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "c1"}
+        (owner,) = secret["metadata"]["ownerReferences"]
+        assert owner["controller"]
+        if secret["metadata"]["name"] != machine.metadata.name:
+            assert owner["uid"] == kcp.metadata.uid
+    posts = [one for one in hands.plane.counted.requests if one.startswith("POST")]
+    assert posts.count("POST /api/v1/namespaces/default/secrets") == len(secrets)
+
+
+async def test_nobody_is_made_before_the_infrastructure_is_there(hands: Hands) -> None:
+    await hands.start(provisioned=False)
+    await asyncio.sleep(5)
+    kcp = await hands.control_plane()
+    told = {one.type: one.message for one in kcp.status.conditions}
+    assert told["EtcdClusterHealthy"] == "Waiting for Cluster status.infrastructureReady to be true"
+    assert told["ScalingUp"] == "Scaling up from 0 to 1 replicas"
+    assert await hands.machines() == []
+
+
+async def test_it_grows_one_machine_at_a_time(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    await change(hands, {"replicas": 3})
+    await until(hands, lambda kcp: kcp.status.replicas == 2)
+    kcp = await hands.control_plane()
+    assert [len(await hands.machines()), kcp.status.replicas] == [2, 2]
+    await until(hands, at(3))
+    assert len(hands.etcd.members) == 3
+    configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
+    joins = [one for one in configs if one.spec.join_configuration.control_plane is not None]
+    assert len(joins) == 2
+    assert all(one.spec.join_configuration.discovery.bootstrap_token.token for one in joins)
+
+
+async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    hands.hold_new = True
+    await change(hands, {"replicas": 3})
+    await asyncio.sleep(30)
+    kcp = await hands.control_plane()
+    assert len(await hands.machines()) == 2
+    (scaling,) = [one.message for one in kcp.status.conditions if one.type == "ScalingUp"]
+    assert scaling == (
+        "Scaling up from 2 to 3 replicas is blocked because:\n"
+        "* waiting for control plane components to become healthy\n"
+        "* waiting for etcd cluster to become healthy"
+    )
+    events = (await hands.plane.client.list(EVENTS, "default")).items
+    assert [(one["reason"], one["count"]) for one in events] == [("ControlPlaneUnhealthy", 1)]
+
+
+async def test_it_shrinks_without_losing_etcd(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    leader = hands.etcd.leader
+    mark = {"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}
+    await hands.plane.client.patch(Machine.RESOURCE, Key("default", leader), mark)
+    await change(hands, {"replicas": 1})
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    assert machine.metadata.name != leader
+    assert list(hands.etcd.members) == [machine.metadata.name] == [hands.etcd.leader]
+    assert "/v3/maintenance/transfer-leadership" in hands.etcd.calls
+
+
+async def test_the_machine_that_a_person_chose_goes_first(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    chosen = (await hands.machines())[1]
+    mark = {"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}
+    await hands.plane.client.patch(Machine.RESOURCE, chosen.key, mark)
+    before = {one.metadata.name for one in await hands.machines()}
+    await change(hands, {"replicas": 1})
+    await until(hands, lambda kcp: kcp.status.replicas == 2)
+    after = {one.metadata.name for one in await hands.machines()}
+    assert before - after == {chosen.metadata.name}
+
+
+async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    await hands.plane.workload.create(DAEMON_SETS, _kube_proxy())
+    old = {one.metadata.name for one in await hands.machines()}
+    most: list[int] = []
+
+    def upgraded(kcp: KubeadmControlPlane) -> bool:
+        most.append(kcp.status.replicas or 0)
+        return at(3, "v1.35.0")(kcp)
+
+    await change(hands, {"version": "v1.35.0"})
+    await until(hands, upgraded)
+    assert set(most) <= {3, 4}
+    machines = await hands.machines()
+    assert not old & {one.metadata.name for one in machines}
+    assert {one.spec.version for one in machines} == {"v1.35.0"}
+    assert sorted(hands.etcd.members) == sorted(one.metadata.name for one in machines)
+    workload = hands.plane.workload
+    stored = await workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
+    _, around = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
+    assert around.kubernetes_version == "v1.35.0"
+    proxy = await workload.get(DAEMON_SETS, Key("kube-system", "kube-proxy"))
+    (container,) = proxy["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.k8s.io/kube-proxy:v1.35.0"
+
+
+async def test_without_surge_a_machine_goes_before_the_next_one_comes(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    old = {one.metadata.name for one in await hands.machines()}
+    rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
+    seen = len(hands.plane.counted.requests)
+    await change(hands, {"version": "v1.35.0", "rollout": rollout})
+    await until(hands, at(3, "v1.35.0"))
+    new = {one.metadata.name for one in await hands.machines()}
+    steps: list[str] = []
+    for request in hands.plane.counted.requests[seen:]:
+        verb, path = request.split(" ", 1)
+        plural, name = path.split("?")[0].split("/")[-2:]
+        if plural == "machines" and verb == "DELETE":
+            assert name in old
+            steps.append("gone")
+        elif plural == "machines" and name in new:
+            new.remove(name)
+            steps.append("made")
+    assert steps == ["gone", "made"] * 3
+
+
+async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    before = await hands.machines()
+    template = {
+        "metadata": {"labels": {"team": "blue"}, "annotations": {"note": "new"}},
+        "spec": {"deletion": {"nodeDrainTimeoutSeconds": 30}},
+    }
+    await change(hands, {"machineTemplate": template})
+    await asyncio.sleep(2)
+    (machine,) = await hands.machines()
+    assert machine.metadata.uid == before[0].metadata.uid
+    assert machine.metadata.labels["team"] == "blue"
+    assert machine.spec.deletion.node_drain_timeout_seconds == 30
+    config = await hands.plane.client.get(KubeadmConfig, machine.key)
+    infrastructure = await hands.plane.client.get(DevMachine, machine.key)
+    assert config.metadata.labels["team"] == infrastructure.metadata.labels["team"] == "blue"
+    assert config.metadata.annotations == {"note": "new"}
+    await change(hands, {"machineTemplate": {"metadata": {"labels": {"team": None}}}})
+    await asyncio.sleep(2)
+    config = await hands.plane.client.get(KubeadmConfig, machine.key)
+    (machine,) = await hands.machines()
+    assert "team" not in config.metadata.labels
+    assert "team" not in machine.metadata.labels
+
+
+async def test_machines_spread_over_failure_domains(hands: Hands) -> None:
+    domains = [
+        {"name": "a", "controlPlane": True},
+        {"name": "b", "controlPlane": True},
+        {"name": "w", "controlPlane": False},
+        {"name": "c", "controlPlane": True},
+    ]
+    await hands.start(replicas=3, failure_domains=domains)
+    await until(hands, at(3))
+    assert sorted(one.spec.failure_domain for one in await hands.machines()) == ["a", "b", "c"]
+
+
+async def test_a_broken_component_is_told(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    name = machine.metadata.name
+    pod = Key("kube-system", f"kube-scheduler-{name}")
+    waiting = {"name": "kube-scheduler", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    crashed = {**waiting, "lastState": {"terminated": {"exitCode": 1}}}
+    status = {
+        "conditions": [{"type": "Ready", "status": "False"}],
+        "containerStatuses": [crashed],
+    }
+    await hands.plane.workload.patch(PODS, pod, {"status": status}, subresource="status")
+    kcp = await until(hands, lambda kcp: status_of(kcp, "ControlPlaneComponentsHealthy") == "False")
+    (message,) = [
+        one.message for one in kcp.status.conditions if one.type == "ControlPlaneComponentsHealthy"
+    ]
+    assert message == f"* Machine {name}:\n  * SchedulerPodHealthy: CrashLoopBackOff"
+    (machine,) = await hands.machines()
+    (reason,) = [
+        one.reason for one in machine.status.conditions if one.type == "SchedulerPodHealthy"
+    ]
+    assert reason == "Failed"
+
+
+async def test_an_etcd_that_cannot_be_reached_is_unknown(hands: Hands) -> None:
+    hands.etcd.down = True
+    await hands.start()
+    kcp = await until(
+        hands,
+        lambda kcp: (
+            status_of(kcp, "EtcdClusterHealthy") == "Unknown"
+            and kcp.status.initialization.control_plane_initialized
+            and kcp.status.ready_replicas
+        ),
+    )
+    (message,) = [one.message for one in kcp.status.conditions if one.type == "EtcdClusterHealthy"]
+    assert "Failed to connect to etcd: no etcd answers on" in message
+    assert status_of(kcp, "ControlPlaneComponentsHealthy") == "True"
+
+
+async def test_a_paused_cluster_is_left_alone(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    paused = {"spec": {"paused": True}}
+    await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, paused)
+    await change(hands, {"replicas": 3})
+    await asyncio.sleep(10)
+    kcp = await hands.control_plane()
+    assert status_of(kcp, "Paused") == "True"
+    assert len(await hands.machines()) == 1
+    await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"paused": False}})
+    await until(hands, at(3))
+
+
+async def test_a_certificate_that_gets_lost_is_not_made_again(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    await hands.plane.client.delete(SECRETS, Key("default", "c1-sa"))
+    kcp = await until(hands, lambda kcp: status_of(kcp, "CertificatesAvailable") == "False")
+    told = {one.type: one.message for one in kcp.status.conditions}
+    assert told["CertificatesAvailable"] == (
+        "Cluster certificate for sa is not available, please check cluster certificate secrets"
+    )
+    assert told["Available"] == "* Control plane certificates are not available"
+
+
+async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    await hands.plane.client.create(Machine.RESOURCE, _worker())
+    await hands.plane.client.delete(KubeadmControlPlane.RESOURCE, CONTROL_PLANE)
+    kcp = await until(hands, lambda kcp: status_of(kcp, "Deleting") == "True")
+    (condition,) = [one for one in kcp.status.conditions if one.type == "Deleting"]
+    assert (condition.reason, condition.message) == (
+        "WaitingForWorkersDeletion",
+        "KubeadmControlPlane deletion blocked because following objects still exist:\n"
+        "* Machines: worker",
+    )
+    assert len(await hands.machines()) == 4
+    await hands.plane.client.delete(Machine.RESOURCE, Key("default", "worker"))
+    calls = len(hands.etcd.calls)
+    for _ in range(100):
+        await asyncio.sleep(0.1)
+        try:
+            await hands.control_plane()
+        except NotFound:
+            break
+    assert await hands.machines() == []
+    assert not any("remove" in call for call in hands.etcd.calls[calls:])
+
+
+def _worker() -> Document:
+    return {
+        "apiVersion": Machine.RESOURCE.api_version,
+        "kind": "Machine",
+        "metadata": {
+            "name": "worker",
+            "namespace": "default",
+            "labels": {"cluster.x-k8s.io/cluster-name": "c1"},
+        },
+        "spec": {
+            "clusterName": "c1",
+            "bootstrap": {"dataSecretName": "any"},
+            "infrastructureRef": {
+                "apiGroup": DevMachine.RESOURCE.group,
+                "kind": "DevMachine",
+                "name": "worker",
+            },
+        },
+    }
+
+
+def _kube_proxy() -> Document:
+    labels = {"k8s-app": "kube-proxy"}
+    container = {"name": "kube-proxy", "image": "registry.k8s.io/kube-proxy:v1.34.0"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "kube-proxy", "namespace": "kube-system"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
