@@ -13,12 +13,15 @@ from random import Random
 
 import pytest
 
+from kapy.client.client import Client
+from kapy.engine.cache import Cache
 from kapy.engine.controller import Controller, Reconcile
 from kapy.engine.failure import NotYet
 from kapy.engine.queue import INITIAL
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import Conflict, TooManyRequests
+from tests.engine.fake_server import WIDGETS, FakeServer, widget
 
 A, B, C = Key("default", "a"), Key("default", "b"), Key("default", "c")
 
@@ -231,6 +234,41 @@ async def test_cancelling_cancels_and_awaits_what_is_running() -> None:
         await asyncio.sleep(1)
     assert sorted(ended) == ["a", "b"]
     assert len(asyncio.all_tasks()) == 1
+
+
+async def test_changes_that_are_only_summed_up_are_gathered() -> None:
+    work, server = Work(), FakeServer()
+    cache = Cache(Client(server))
+    widgets = cache.informer(WIDGETS)
+    async with asyncio.TaskGroup() as group, running(work) as controller:
+        task = group.create_task(cache.run())
+        await cache.synced()
+        controller.watch(widgets, lambda change: (A,), gather=0.5)
+        for number in range(10):
+            cache.observe(WIDGETS, server.put(widget(f"w{number}")))
+            await asyncio.sleep(0.12)
+        await asyncio.sleep(5)
+        assert [round(at, 1) for at, _ in work.done] == [0.5, 1.1]
+        cache.observe(WIDGETS, server.put(widget("w")))
+        assert controller.waiting(A) == "requeue in 0.5s: gathering changes"
+        controller.enqueue(A)
+        await asyncio.sleep(0.1)
+        assert len(work.done) == 3
+        task.cancel()
+
+
+async def test_changes_that_are_gathered_during_a_reconcile_come_after_it() -> None:
+    work = Work()
+    work.takes = 1
+    work.answers = [requeue(after=timedelta(seconds=10), because="so it is")]
+    async with running(work) as controller:
+        controller.enqueue(A)
+        await asyncio.sleep(0.9)
+        controller.queue.gather(A, 0.5)
+        await asyncio.sleep(0.4)
+        assert len(work.done) == 1
+        await asyncio.sleep(100)
+    assert [round(at, 1) for at, _ in work.done] == [0, 1.5]
 
 
 async def test_two_runs_from_one_seed_are_the_same() -> None:

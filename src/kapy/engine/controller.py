@@ -23,6 +23,9 @@ Mapper: TypeAlias = Callable[[Change], Iterable[Key]]
 
 FIRST_RETRY: Final = 0.005
 LONGEST_RETRY: Final = 1000.0
+SUMMED_UP: Final = 0.02
+"""Seconds to gather changes of objects that are only summed up (a set's Machines, a Cluster's
+parts): too short to be felt, long enough for what one step of many objects sets off together."""
 
 
 def own_key(change: Change) -> Iterable[Key]:
@@ -48,23 +51,34 @@ class Controller:
         self.queue = Queue(self.measures)
 
     def watch(
-        self, informer: Informer[Any], keys: Mapper = own_key, *, initial: int = INITIAL
+        self,
+        informer: Informer[Any],
+        keys: Mapper = own_key,
+        *,
+        initial: int = INITIAL,
+        gather: float = 0.0,
     ) -> None:
         """Enqueue `keys(change)` on each change; calling it again with the same pair does nothing.
 
         Objects that are there already come with the priority `initial`: low, as in upstream's
-        priority queue, so that what is news goes before them.
+        priority queue, so that what is news goes before them. gather: seconds to wait for more
+        changes before working on one; for objects that are only summed up, many of which change
+        at a time.
         """
         mappers = self._watched.setdefault(informer, set())
         if keys in mappers:
             return
         mappers.add(keys)
-        add = self.queue.add
+        queue = self.queue
 
         def handle(change: Change) -> None:
-            priority = initial if change.initial else 0
             for key in keys(change):
-                add(key, priority)
+                if change.initial:
+                    queue.add(key, initial)
+                elif gather and queue.is_open:
+                    queue.gather(key, gather)
+                else:
+                    queue.add(key)
 
         informer.subscribe(handle)
 

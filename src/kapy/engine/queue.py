@@ -49,10 +49,12 @@ class Queue:
         self._heap: list[_Place] = []
         self._places: dict[Key, _Place] = {}
         self._dirty: dict[Key, int] = {}
+        self._gathering: dict[Key, float] = {}
         self._timers: dict[Key, _Timer] = {}
         self._count = 0
         self._idle: deque[asyncio.Future[None]] = deque()
         self._now: Callable[[], float] = lambda: 0.0
+        self.is_open = False
 
     def __len__(self) -> int:
         return len(self._places)
@@ -99,6 +101,17 @@ class Queue:
         handle = loop.call_later(delay, self._due, key, retry)
         self._timers[key] = _Timer(handle, because)
 
+    def gather(self, key: Key, within: float) -> None:
+        """Ask for a key in at most `within` seconds, so that more may come together by then."""
+        if key in self._places or key in self._dirty:
+            return
+        if key in self.running:
+            self._gathering[key] = min(within, self._gathering.get(key, within))
+            return
+        timer = self._timers.get(key)
+        if timer is None or timer.handle.when() > self._now() + within:
+            self.add_after(key, within, "gathering changes")
+
     def waiting(self, key: Key) -> tuple[float, str] | None:
         """When (loop time) the timer of a key fires, and why it waits."""
         timer = self._timers.get(key)
@@ -120,18 +133,21 @@ class Queue:
         return None
 
     def done(self, key: Key) -> bool:
-        """The work on a key ended; True if it was asked for meanwhile (and is queued again)."""
+        """The work on a key ended; True if it was asked for meanwhile (and will come again)."""
         del self.running[key]
-        if not self._dirty:
+        priority = self._dirty.pop(key, None) if self._dirty else None
+        within = self._gathering.pop(key, None) if self._gathering else None
+        if priority is not None:
+            self.add(key, priority)
+        elif within is not None:
+            self.gather(key, within)
+        else:
             return False
-        priority = self._dirty.pop(key, None)
-        if priority is None:
-            return False
-        self.add(key, priority)
         return True
 
     def open(self) -> None:
         """Measure waits from now on, by the running loop's time."""
+        self.is_open = True
         self._now = asyncio.get_running_loop().time
         now = self._now()
         self._heap = [(*place[:3], now) for place in self._places.values()]
@@ -140,6 +156,7 @@ class Queue:
 
     def close(self) -> None:
         """Cancel all timers."""
+        self.is_open = False
         for timer in self._timers.values():
             timer.handle.cancel()
         self._timers.clear()
