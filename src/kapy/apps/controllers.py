@@ -26,8 +26,7 @@ class Controllers:
 
 
 def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
-    """Add all controllers. sockets: workload clusters listen, for kubectl."""
-
+    """Add all controllers. sockets: workload clusters listen, for kubectl. Raises NoPort."""
     in_memory = InMemory(clock=runtime.clock)
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
@@ -37,4 +36,8 @@ def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
     add_bootstrap(runtime, connections)
     add_control_planes(runtime, connections, etcd_dial=in_memory.etcd_dial)
     add_in_memory(runtime, in_memory)
-    return Controllers(connections, {"connections": connections.run})
+    services: dict[str, Service] = {"connections": connections.run}
+    if sockets:
+        in_memory.listen()
+        services["workload clusters"] = in_memory.serve
+    return Controllers(connections, services)
