@@ -53,25 +53,24 @@ def page(registry: Registry, request: Request) -> Reply | None:
             return Reply(200, {"paths": _paths(registry)})
         case ["version"]:
             return Reply(200, version())
-        case [kind] if kind in _HEALTH:
-            return Reply(200, _health(kind, request), _TEXT)
-        case [kind, check] if kind in _HEALTH and check in _CHECKS:
-            return Reply(200, b"ok", _TEXT)
-        case ["openapi", "v2"]:
-            return Reply(200, _SWAGGER, {"content-type": _SWAGGER_TYPE})
-        case ["openapi", "v3", *rest]:
+        case ["healthz" | "livez" | "readyz" as kind, *checks]:
+            return _health(kind, checks, request)
+        case ["openapi", *rest]:
             return _openapi(registry, rest)
-        case ["api" | "apis", *rest]:
-            return _discovery(registry, parts[0], rest, request)
+        case ["api" | "apis" as root, *rest]:
+            return _discovery(registry, root, rest, request)
         case _:
             return None
 
 
-def _health(kind: str, request: Request) -> bytes:
+def _health(kind: str, checks: list[str], request: Request) -> Reply | None:
+    if checks:
+        known = len(checks) == 1 and checks[0] in _CHECKS
+        return Reply(200, b"ok", _TEXT) if known else None
     if "verbose" not in request.query:
-        return b"ok"
+        return Reply(200, b"ok", _TEXT)
     lines = [f"[+]{check} ok" for check in _CHECKS]
-    return "\n".join([*lines, f"{kind} check passed", ""]).encode()
+    return Reply(200, "\n".join([*lines, f"{kind} check passed", ""]).encode(), _TEXT)
 
 
 def _paths(registry: Registry) -> list[str]:
@@ -85,11 +84,13 @@ def _paths(registry: Registry) -> list[str]:
 
 def _openapi(registry: Registry, rest: list[str]) -> Reply:
     match rest:
-        case []:
+        case ["v2"]:
+            return Reply(200, _SWAGGER, {"content-type": _SWAGGER_TYPE})
+        case ["v3"]:
             return Reply(200, openapi.encoded(openapi.index(registry)), _TEXT)
-        case ["api", version_name]:
+        case ["v3", "api", version_name]:
             found = openapi.document(registry, "", version_name)
-        case ["apis", group, version_name]:
+        case ["v3", "apis", group, version_name]:
             found = openapi.document(registry, group, version_name)
         case _:
             found = None

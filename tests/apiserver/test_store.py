@@ -1,0 +1,149 @@
+"""The store on disk: what is acknowledged stays, in order, and damage is never guessed at."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.apiserver.server import Server, StoreError, StoreInUse, StoreTooNew
+from kapy.apiserver.store.sqlite import SqliteLog
+from kapy.apiserver.store.store import Store
+from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+
+
+async def test_a_server_comes_back_with_what_it_had(tmp_path: Path) -> None:
+    async with running(tmp_path) as asking:
+        made = await asking.create(GIZMOS, gizmo("a"))
+        await asking.create(CONFIG_MAPS, config_map("b"))
+        await asking.delete(f"{CONFIG_MAPS}/b")
+        revision = asking.server.store.revision
+    again = Server.open(tmp_path, clock=system_clock)
+    try:
+        asking = Asking(again)
+        assert await asking.get(f"{GIZMOS}/a") == made
+        assert await asking.gone(f"{CONFIG_MAPS}/b")
+        after = await asking.create(CONFIG_MAPS, config_map("c"))
+        assert int(after["metadata"]["resourceVersion"]) > revision
+    finally:
+        again.close()
+
+
+async def test_writes_of_one_moment_are_one_transaction(tmp_path: Path) -> None:
+    async with running(tmp_path) as asking:
+        await asyncio.gather(
+            *(asking.create(CONFIG_MAPS, config_map(f"a{number}")) for number in range(50))
+        )
+        assert len(await asking.names(CONFIG_MAPS)) == 50
+
+
+async def test_readers_see_a_write_only_when_it_is_safe(tmp_path: Path) -> None:
+    async with running(tmp_path) as asking:
+        store, table = asking.server.store, asking.server.store.table("configmaps")
+        store.put(table, "default", "a", config_map("a"))
+        staged = (table.latest("default", "a") is not None, table.get("default", "a"))
+        await store.committed()
+        assert staged == (True, None)
+        assert table.get("default", "a") is not None
+
+
+async def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    first = Store.open(tmp_path)
+    with pytest.raises(StoreInUse, match="in use by another process"):
+        Store.open(tmp_path)
+    first.close()
+    Store.open(tmp_path).close()
+
+
+def _meta(path: Path, key: str, value: str) -> None:
+    db = sqlite3.connect(path / "store.db")
+    db.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
+    db.commit()
+    db.close()
+
+
+async def test_a_later_schema_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    Store.open(tmp_path).close()
+    _meta(tmp_path, "schema", "99")
+    with pytest.raises(StoreTooNew, match="upgrade kapy or use another data directory"):
+        Store.open(tmp_path)
+
+
+async def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store.open(tmp_path).close()
+    _meta(tmp_path, "schema", "0")
+    step = "INSERT OR REPLACE INTO meta VALUES ('migrated', 'yes')"
+    monkeypatch.setattr("kapy.apiserver.store.sqlite._MIGRATIONS", {0: step})
+    Store.open(tmp_path).close()
+    db = sqlite3.connect(tmp_path / "store.db")
+    assert dict(db.execute("SELECT key, value FROM meta"))["migrated"] == "yes"
+    db.close()
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreError, match="cannot be read"):
+        Store.open(tmp_path)
+    (tmp_path / "store.db").unlink()
+    Store.open(tmp_path).close()
+
+
+async def test_a_damaged_object_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path) as asking:
+        await asking.create(CONFIG_MAPS, config_map("a"))
+    db = sqlite3.connect(tmp_path / "store.db")
+    db.execute("UPDATE objects SET document = '{' WHERE name = 'a'")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="damaged"):
+        Store.open(tmp_path)
+
+
+async def test_a_write_that_fails_is_answered_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as asking:
+        await asking.create(CONFIG_MAPS, config_map("a"))
+
+        def full(self: SqliteLog, rows: object, revision: int) -> None:
+            raise StoreError("writing failed: database or disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteLog, "write", full)
+            status, body = await asking.ask("POST", CONFIG_MAPS, config_map("b"))
+        assert (status, "disk is full" in body["message"]) == (500, True)
+        assert await asking.names(CONFIG_MAPS) == ["a"]
+        await asking.create(CONFIG_MAPS, config_map("b"))
+        assert await asking.names(CONFIG_MAPS) == ["a", "b"]
+
+
+async def test_files_are_private(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    Store.open(directory).close()
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert (directory / "store.db").stat().st_mode & 0o777 == 0o600
+
+
+async def test_full_synchronous_writes_are_acknowledged_too(tmp_path: Path) -> None:
+    server = Server.open(tmp_path, clock=system_clock, synchronous="FULL")
+    asking = Asking(server)
+    await asking.create("/api/v1/namespaces", {"metadata": {"name": "default"}})
+    await asyncio.gather(
+        *(asking.create(CONFIG_MAPS, config_map(f"a{number}")) for number in range(20))
+    )
+    assert len(await asking.names(CONFIG_MAPS)) == 20
+    server.close()
+
+
+async def test_history_is_bounded_by_bytes() -> None:
+    async with running() as asking:
+        for number in range(300):
+            await asking.create(
+                CONFIG_MAPS, {**config_map(f"a{number}"), "data": {"x": "y" * 1000}}
+            )
+        history = asking.server.store.history
+        assert history.floor > 200
+        assert len(history.since("configmaps", history.floor)) < 100

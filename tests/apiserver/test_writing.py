@@ -1,0 +1,232 @@
+"""Create, update, patch, status and scale: what a write changes and what it may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
+from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+
+
+async def test_a_created_object_has_defaults_and_what_only_the_server_sets() -> None:
+    async with running() as asking:
+        made = await asking.create(GIZMOS, gizmo("a"))
+        assert made["spec"] == {"color": "red", "replicas": 1}
+        assert made["metadata"]["generation"] == 1
+        assert made["metadata"]["creationTimestamp"] == "2026-01-01T00:00:00Z"
+        assert await asking.get(f"{GIZMOS}/a") == made
+
+
+async def test_the_writers_body_stays_the_writers() -> None:
+    async with running() as asking:
+        body = gizmo("a")
+        await asking.create(GIZMOS, body)
+        assert body == gizmo("a")
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "message"),
+    [
+        (gizmo("Bad_Name"), 422, "metadata.name: Invalid value"),
+        (gizmo("a", color="green"), 422, 'spec.color: Unsupported value: "green"'),
+        ({**gizmo("a"), "kind": "Other"}, 422, "must be Gizmo"),
+        ({**gizmo("a"), "apiVersion": "example.dev/v9"}, 400, "does not match the expected"),
+        ({**gizmo("a"), "metadata": {"labels": {"a": 1}}}, 400, "cannot unmarshal number"),
+        ({**gizmo("a"), "metadata": {"name": "a", "namespace": "other"}}, 400, "does not match"),
+        ({**gizmo("a"), "metadata": {}}, 422, "name or generateName is required"),
+    ],
+)
+async def test_what_is_wrong_is_refused_and_nothing_is_stored(
+    document: dict[str, Any], status: int, message: str
+) -> None:
+    async with running() as asking:
+        answer = await asking.ask("POST", GIZMOS, document)
+        assert (answer[0], message in answer[1]["message"]) == (status, True), answer[1]["message"]
+        assert await asking.names(GIZMOS) == []
+
+
+async def test_a_namespace_must_be_there() -> None:
+    async with running() as asking:
+        path = GIZMOS.replace("default", "nowhere")
+        status, body = await asking.ask("POST", path, gizmo("a"))
+        assert (status, body["message"]) == (404, 'namespaces "nowhere" not found')
+
+
+async def test_a_generated_name_is_free_and_fits() -> None:
+    async with running() as asking:
+        made = await asking.create(
+            CONFIG_MAPS,
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "x" * 70}},
+        )
+        assert len(made["metadata"]["name"]) == 63
+
+
+async def test_an_old_resource_version_is_a_conflict() -> None:
+    async with running() as asking:
+        first = await asking.create(GIZMOS, gizmo("a"))
+        await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "blue"}})
+        status, body = await asking.ask("PUT", f"{GIZMOS}/a", first)
+        assert (status, body["reason"]) == (409, "Conflict")
+
+
+async def test_generation_counts_changes_of_spec_only() -> None:
+    async with running() as asking:
+        await asking.create(GIZMOS, gizmo("a"))
+        generations = []
+        for path, patch in (
+            ("a", {"spec": {"color": "blue"}}),
+            ("a", {"metadata": {"labels": {"x": "y"}}}),
+            ("a/status", {"status": {"phase": "Up"}}),
+            ("a", {"spec": {"color": "red"}}),
+        ):
+            changed = await asking.merge(f"{GIZMOS}/{path}", patch)
+            generations.append(changed["metadata"]["generation"])
+        assert generations == [2, 2, 2, 3]
+
+
+async def test_a_write_that_changes_nothing_keeps_the_resource_version() -> None:
+    async with running() as asking:
+        made = await asking.create(GIZMOS, gizmo("a"))
+        assert await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "red"}}) == made
+        assert (await asking.ask("PUT", f"{GIZMOS}/a", made))[1] == made
+
+
+async def test_status_and_spec_are_written_apart() -> None:
+    async with running() as asking:
+        await asking.create(GIZMOS, gizmo("a"))
+        both = {"spec": {"color": "blue"}, "status": {"phase": "Up"}}
+        by_status = await asking.merge(f"{GIZMOS}/a/status", both)
+        assert (by_status["spec"]["color"], by_status["status"]) == ("red", {"phase": "Up"})
+        by_spec = await asking.merge(f"{GIZMOS}/a", {**both, "status": {"phase": "Down"}})
+        assert (by_spec["spec"]["color"], by_spec["status"]) == ("blue", {"phase": "Up"})
+
+
+async def test_scale_reads_and_writes_the_replicas() -> None:
+    async with running() as asking:
+        await asking.create(GIZMOS, gizmo("a"))
+        scale = await asking.merge(f"{GIZMOS}/a/scale", {"spec": {"replicas": 5}})
+        assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 5})
+        assert (await asking.get(f"{GIZMOS}/a"))["spec"]["replicas"] == 5
+
+
+async def test_a_json_patch_is_all_or_nothing() -> None:
+    async with running() as asking:
+        await asking.create(GIZMOS, gizmo("a"))
+        operations = [
+            {"op": "replace", "path": "/spec/color", "value": "blue"},
+            {"op": "test", "path": "/spec/replicas", "value": 99},
+        ]
+        status, _ = await asking.ask("PATCH", f"{GIZMOS}/a", operations, JSON_PATCH)
+        assert status == 422
+        assert (await asking.get(f"{GIZMOS}/a"))["spec"]["color"] == "red"
+
+
+async def test_appliers_own_fields_and_conflict_over_them() -> None:
+    async with running() as asking:
+        path = f"{GIZMOS}/a"
+
+        async def apply(manager: str, color: str, **query: str) -> tuple[int, Any]:
+            body = gizmo("a", color=color)
+            return await asking.ask("PATCH", path, body, APPLY_PATCH, fieldManager=manager, **query)
+
+        assert (await apply("one", "red"))[0] == 201
+        status, body = await apply("two", "blue")
+        assert (status, body["details"]["causes"][0]["field"]) == (409, ".spec.color")
+        status, body = await apply("two", "blue", force="true")
+        assert (status, body["spec"]["color"]) == (200, "blue")
+
+
+async def test_a_dry_run_keeps_nothing() -> None:
+    async with running() as asking:
+        status, made = await asking.ask("POST", GIZMOS, gizmo("a"), dryRun="All")
+        assert (status, made["spec"]["replicas"]) == (201, 1)
+        assert await asking.gone(f"{GIZMOS}/a")
+
+
+@pytest.mark.parametrize(
+    ("level", "status", "warned"),
+    [("Strict", 400, False), ("Warn", 201, True), ("Ignore", 201, False)],
+)
+async def test_unknown_fields_are_treated_as_asked(level: str, status: int, warned: bool) -> None:
+    from kapy.kube.http import Request
+
+    async with running() as asking:
+        body = gizmo("a", color="red", odd=1)
+        reply = await asking.transport(
+            Request("POST", GIZMOS, {"fieldValidation": level}, {}, body)
+        )
+        assert (reply.status, "warning" in reply.headers) == (status, warned)
+        if status == 201:
+            assert "odd" not in (await asking.get(f"{GIZMOS}/a"))["spec"]
+
+
+async def test_documents_are_handed_out_by_reference_and_old_ones_stay_as_they_were() -> None:
+    async with running() as asking:
+        before = await asking.create(CONFIG_MAPS, config_map("a"))
+        assert await asking.get(f"{CONFIG_MAPS}/a") is before
+        after = await asking.merge(f"{CONFIG_MAPS}/a", {"data": {"x": "y"}})
+        assert "data" not in before
+        assert await asking.get(f"{CONFIG_MAPS}/a") is after
+
+
+async def test_secrets_keep_their_type_and_code_their_strings() -> None:
+    async with running() as asking:
+        secrets = "/api/v1/namespaces/default/secrets"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "s"},
+            "stringData": {"a": "b"},
+        }
+        made = await asking.create(secrets, body)
+        assert (made["type"], made["data"], "stringData" in made) == (
+            "Opaque",
+            {"a": "Yg=="},
+            False,
+        )
+        status, _ = await asking.ask("PATCH", f"{secrets}/s", {"type": "other"}, MERGE_PATCH)
+        assert status == 422
+
+
+class _Admission:
+    """Fills in a colour, and refuses one."""
+
+    def handles(self, resource: Any, subresource: str) -> bool:
+        return bool(resource.plural == "gizmos") and not subresource
+
+    async def default(self, review: Any) -> Any:
+        spec = {"color": "blue", **review.new["spec"]}
+        return {**review.new, "spec": spec}
+
+    async def validate(self, review: Any) -> list[str]:
+        from kapy.kube.errors import Forbidden
+
+        if review.operation == "DELETE" and review.old["spec"]["color"] == "blue":
+            raise Forbidden("blue stays")
+        return ["be careful"]
+
+
+async def test_admission_fills_in_and_refuses_where_webhooks_would() -> None:
+    async with running(admission=[_Admission()]) as asking:
+        made = await asking.create(GIZMOS, gizmo("a", replicas=2))
+        assert made["spec"] == {"color": "blue", "replicas": 2}
+        status, body = await asking.ask("DELETE", f"{GIZMOS}/a")
+        assert (status, body["message"]) == (403, "blue stays")
+
+
+async def test_who_is_not_a_superuser_may_nothing_but_health_and_version() -> None:
+    from kapy.kube.http import ANONYMOUS
+
+    async with running() as asking:
+        nobody = Asking(asking.server, ANONYMOUS)
+        status, body = await nobody.ask("GET", CONFIG_MAPS)
+        assert (status, body["message"]) == (
+            403,
+            'configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps" '
+            'in API group "" in the namespace "default"',
+        )
+        assert (await nobody.ask("GET", "/readyz"))[0] == 200
+        assert (await nobody.ask("GET", "/version"))[0] == 200
+        assert (await nobody.ask("GET", "/apis"))[0] == 403

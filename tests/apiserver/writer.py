@@ -1,0 +1,60 @@
+"""A program that writes to a server as fast as it can and says what was acknowledged.
+
+    python -m tests.apiserver.writer DIRECTORY
+
+One line per acknowledged write: `put NAME VALUE REVISION` or `drop NAME REVISION`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from pathlib import Path
+
+from kapy._aio.clock import system_clock
+from kapy.apiserver.server import Server
+from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map
+
+
+async def write(directory: Path, seed: int) -> None:
+    """Create, change and delete until the process is killed."""
+    server = Server.open(directory, clock=system_clock)
+    asking = Asking(server)
+    if await asking.gone("/api/v1/namespaces/default"):
+        await asking.create("/api/v1/namespaces", {"metadata": {"name": "default"}})
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    async with asyncio.TaskGroup() as group:
+        for worker in range(4):
+            group.create_task(_work(asking, random.Random(seed * 10 + worker), worker))
+
+
+async def _work(asking: Asking, rng: random.Random, worker: int) -> None:
+    for number in range(1_000_000):
+        name = f"w{worker}-{rng.randrange(20)}"
+        path = f"{CONFIG_MAPS}/{name}"
+        choice = rng.random()
+        if choice < 0.2:
+            status, body = await asking.ask("DELETE", path)
+            if status == 200:
+                _say(f"drop {name} {asking.server.store.revision}")
+            continue
+        value = f"{number}"
+        if await asking.gone(path):
+            document = {**config_map(name), "data": {"v": value}}
+            status, body = await asking.ask("POST", CONFIG_MAPS, document)
+        else:
+            patch = {"data": {"v": value}}
+            status, body = await asking.ask("PATCH", path, patch, "application/merge-patch+json")
+        assert status in (200, 201), body
+        _say(f"put {name} {value} {body['metadata']['resourceVersion']}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(write(Path(sys.argv[1]), int(sys.argv[2])))
