@@ -34,7 +34,12 @@ def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
     for add in core:
         add(runtime, connections)
     add_bootstrap(runtime, connections)
-    add_control_planes(runtime, connections, etcd_dial=in_memory.etcd_dial)
+    add_control_planes(
+        runtime,
+        connections,
+        etcd_dial=in_memory.etcd_dial,
+        certificate_expiry=in_memory.certificate_expiry,
+    )
     add_in_memory(runtime, in_memory)
     services: dict[str, Service] = {"connections": connections.run}
     if sockets:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Algorithm = Literal["RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P384"]
 
+LEAF_LIFE: Final = timedelta(days=365)
+"""How long certificates of servers and clients are good, as kubeadm's."""
+
 _BACKDATED: Final = timedelta(minutes=5)  # a machine whose clock is a little behind still trusts
 _SERIAL_BITS: Final = 63
 # The start of a TBSCertificate's content: version 3, then the serial number.
@@ -113,7 +116,7 @@ def issue(
     organizations: Sequence[str] = (),
     names: Sequence[str] = (),
     usages: Sequence[Literal["client", "server"]] = ("client",),
-    valid: timedelta = timedelta(days=365),
+    valid: timedelta = LEAF_LIFE,
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> KeyPair:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import datetime
 from urllib.parse import urlsplit
 
 from kapy._aio.clock import Clock
@@ -122,6 +123,13 @@ class InMemory:
         if found is None or not found.answers:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.etcd.dial(node)
+
+    async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
+        """When the API server's certificate on a machine ends. Raises Unreachable."""
+        found = self._at(kubeconfig)
+        if found is None:
+            raise Unreachable(f"no API server answers at {kubeconfig.server}")
+        return found.certificate_end(node)
 
     def listen(self) -> None:
         """Open the socket of the workload clusters, before any is made. Raises NoPort.

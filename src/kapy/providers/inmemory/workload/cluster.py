@@ -12,7 +12,7 @@ from kapy.apiserver.server import Server
 from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport, User
-from kapy.kube.pki import KeyPair
+from kapy.kube.pki import LEAF_LIFE, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
 from kapy.providers.inmemory.workload.kubeadm import (
     Settings,
@@ -92,7 +92,7 @@ class WorkloadCluster:
         self.etcd = Etcd(uid)
         self.machines: dict[str, Milestones] = {}
         self.authority: KeyPair | None = None
-        self._api_servers: set[str] = set()
+        self._api_servers: dict[str, datetime] = {}
         self._clock = clock
         self._notice = notice
         ensure_namespaces(self.objects)
@@ -132,9 +132,18 @@ class WorkloadCluster:
             self._run(component, host)
         ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
         if host.name not in self._api_servers:
-            self._api_servers.add(host.name)
+            self._api_servers[host.name] = self._clock()
             if len(self._api_servers) == 1:
                 self._notice(self.key)
+
+    def certificate_end(self, name: str) -> datetime:
+        """When the API server's certificate on a machine ends: it got a new one as it started.
+
+        Raises Unreachable.
+        """
+        if name not in self._api_servers:
+            raise Unreachable(f"no API server runs on {name}")
+        return self._api_servers[name] + LEAF_LIFE
 
     def remove(self, name: str) -> None:
         """A machine is gone, with everything that ran on it."""
@@ -144,7 +153,7 @@ class WorkloadCluster:
         self.etcd.leave(name)
         self.machines.pop(name, None)
         if name in self._api_servers:
-            self._api_servers.discard(name)
+            del self._api_servers[name]
             if not self._api_servers:
                 self._notice(self.key)
 
