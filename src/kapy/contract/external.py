@@ -54,11 +54,14 @@ class External:
         self._cache = cache
         self._crds = cache.informer(CRDS)
         self._known: dict[GroupKind, tuple[Document, Resolved]] = {}
-        self._wakes: list[tuple[Controller, Mapper]] = []
+        self._wakes: list[tuple[Controller, Mapper, float]] = []
 
-    def wake(self, controller: Controller, keys: Mapper) -> None:
-        """Enqueue `keys(change)` whenever an object of a kind changes that is read through here."""
-        self._wakes.append((controller, keys))
+    def wake(self, controller: Controller, keys: Mapper, *, gather: float = 0.0) -> None:
+        """Enqueue `keys(change)` whenever an object of a kind changes that is read through here.
+
+        gather: seconds to wait for more changes, as `Controller.watch` does.
+        """
+        self._wakes.append((controller, keys, gather))
 
     async def resolve(self, kind: GroupKind) -> Resolved:
         """Where a kind is served and by which contract it is read.
@@ -92,8 +95,8 @@ class External:
     async def _read(self, resource: Resource, key: Key) -> Document:
         """Raises NotFound."""
         informer = self._cache.informer(resource)
-        for controller, keys in self._wakes:
-            controller.watch(informer, keys)
+        for controller, keys, gather in self._wakes:
+            controller.watch(informer, keys, gather=gather)
         if not informer.is_synced:
             # The first readers of a kind do not wait for its first list, which may never come.
             return await self._client.get(resource, key)

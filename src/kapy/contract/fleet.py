@@ -83,3 +83,21 @@ def referring(informer: Informer[Document], *paths: Path) -> Callable[[Change], 
 
     informer.add_index(index, values)
     return keys
+
+
+def own_life(change: Change) -> Iterable[Key]:
+    """The object itself when it appears, is asked to go, or is gone: that cannot wait."""
+    return (Key.of(change.document),) if _begins_or_ends(change) else ()
+
+
+def own_change(change: Change) -> Iterable[Key]:
+    """The object itself when anything else of it changed: often its controller's own doing, and
+    often one of several changes on a heap."""
+    return () if _begins_or_ends(change) else (Key.of(change.document),)
+
+
+def _begins_or_ends(change: Change) -> bool:
+    old, new = change.old, change.new
+    if old is None or new is None:
+        return True
+    return old["metadata"].get("deletionTimestamp") != new["metadata"].get("deletionTimestamp")

@@ -8,7 +8,7 @@ from typing import Final
 
 from kapy.api.names import Label
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet, cluster_of, own_intent, own_status, referring
+from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.core.cluster.reconcile import reconcile
 from kapy.core.cluster.scope import Tools
 from kapy.engine.cache import Change
@@ -35,8 +35,8 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     )
     clusters = runtime.cache.informer(fleet.clusters.resource)
     controller = Controller("cluster", partial(reconcile, tools))
-    controller.watch(clusters, own_intent)
-    controller.watch(clusters, own_status, gather=SUMMED_UP)
+    controller.watch(clusters, own_life)
+    controller.watch(clusters, own_change, gather=SUMMED_UP)
     controller.watch(fleet.deployments, cluster_keys, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, of_machine_set, gather=SUMMED_UP)
     controller.watch(fleet.machines, of_machine, gather=SUMMED_UP)

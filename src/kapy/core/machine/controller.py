@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Final
 
 from kapy.api.names import Annotation, Label
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.core.machine.reconcile import reconcile
 from kapy.core.machine.scope import Tools
 from kapy.engine.cache import Change
-from kapy.engine.controller import Controller
+from kapy.engine.controller import SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
 
 BY_NODE = "node"
+REPORTED: Final = 0.01
+"""Seconds in which what providers report in several steps is taken in together."""
 
 
 def add_to(runtime: Runtime, remote: Connections) -> Controller:
@@ -35,12 +38,14 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     )
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller
-    controller.watch(fleet.machines)
-    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
+    controller.watch(fleet.machines, own_life)
+    controller.watch(fleet.machines, own_change, gather=REPORTED)
+    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller.watch(clusters, mapping.of_cluster, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, mapping.of_machine_set)
     controller.watch(fleet.deployments, mapping.of_deployment)
     references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
-    external.wake(controller, referring(fleet.machines, *references))
+    external.wake(controller, referring(fleet.machines, *references), gather=REPORTED)
 
     def connection_changed(cluster: Key) -> None:
         for key in mapping.of(cluster):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from kapy.api.machine import Machine
@@ -10,6 +11,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import CLUSTER_GROUP, Finalizer, Label
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.contract.observed import Found
 from kapy.core.machine.bootstrap import reconcile_bootstrap
 from kapy.core.machine.certificates import reconcile_certificates
 from kapy.core.machine.deletion import reconcile_delete
@@ -20,9 +22,11 @@ from kapy.core.machine.scope import MachineScope, Tools
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_phases
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
 from kapy.kube.meta import O, read
+
+FIRST_REPORT: Final = timedelta(milliseconds=50)
 
 ALWAYS: Final[tuple[Phase[MachineScope], ...]] = (
     reconcile_owner,
@@ -71,10 +75,23 @@ async def _work(scope: MachineScope) -> Result:
         result = await run_phases(phases, scope)
     except Exception as error:
         failure = error
+    if failure is None and _is_first_look(scope):
+        # A timer, because all that there is to say is that nobody has reported anything yet, and
+        # the providers have just been woken.
+        await scope.draft.save_spec()
+        return requeue(after=FIRST_REPORT, because="the providers have not reported yet")
     again = await _write(scope, failed=failure is not None)
     if failure is not None:
         raise failure
     return result.sooner(again)
+
+
+def _is_first_look(scope: MachineScope) -> bool:
+    """Whether the Machine is new, and what it refers to has only now been made its own."""
+    machine = scope.machine
+    if machine.status.conditions or machine.deleting or not scope.claimed:
+        return False
+    return isinstance(scope.infrastructure, Found) and not scope.infrastructure.view.provisioned
 
 
 async def _write(scope: MachineScope, *, failed: bool) -> Result:

@@ -46,6 +46,7 @@ async def owned(
     try:
         resource = await tools.external.resource_of(document)
         document = await claim(tools.client, resource, document, patch)
+        scope.claimed = True
     except NotFound:
         return await tools.external.get(ref, scope.namespace, view)
     except KapyError as error:

@@ -44,7 +44,8 @@ class MachineScope:
     """One Machine, and what belongs to it.
 
     bootstrap, infrastructure, node: Absent until their phase has looked (and for a Machine that
-    refers to none). deleting: reason and message of the Deleting condition.
+    refers to none). claimed: an object that the Machine refers to was made its own just now.
+    deleting: reason and message of the Deleting condition.
     """
 
     tools: Tools
@@ -57,6 +58,7 @@ class MachineScope:
     bootstrap: Observed[BootstrapConfig] = field(default_factory=Absent)
     infrastructure: Observed[InfraMachine] = field(default_factory=Absent)
     node: Observed[Document] = field(default_factory=Absent)
+    claimed: bool = False
     deleting: tuple[str, str] = ("", "")
 
     @property

@@ -7,7 +7,7 @@ from functools import partial
 
 from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of, own_intent, own_status, referring
+from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.core.machinedeployment.reconcile import reconcile
 from kapy.core.machinedeployment.scope import Tools
 from kapy.engine.cache import Change
@@ -37,8 +37,8 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     )
     mapping = _Mapping(fleet)
     controller = Controller("machinedeployment", partial(reconcile, tools))
-    controller.watch(fleet.deployments, own_intent)
-    controller.watch(fleet.deployments, own_status, gather=SUMMED_UP)
+    controller.watch(fleet.deployments, own_life)
+    controller.watch(fleet.deployments, own_change, gather=SUMMED_UP)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
     controller.watch(fleet.machine_sets, owned, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, mapping.of_orphan)

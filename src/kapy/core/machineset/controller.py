@@ -7,7 +7,7 @@ from functools import partial
 
 from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of, own_intent, own_status, referring
+from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
 from kapy.engine.cache import Change
@@ -38,8 +38,8 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     )
     mapping = _Mapping(runtime, fleet)
     controller = Controller("machineset", partial(reconcile, tools))
-    controller.watch(fleet.machine_sets, own_intent)
-    controller.watch(fleet.machine_sets, own_status, gather=SUMMED_UP)
+    controller.watch(fleet.machine_sets, own_life)
+    controller.watch(fleet.machine_sets, own_change, gather=SUMMED_UP)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
     controller.watch(fleet.machines, owned, gather=SUMMED_UP)
     controller.watch(fleet.machines, mapping.of_orphan)
