@@ -1,0 +1,127 @@
+"""A plane to be killed: `python -m tests.apps.victim FOLDER SEED [settle]`.
+
+It says on standard output, one JSON document a line, what is there when it starts (`found`), each
+write once it is acknowledged (`acknowledged`), and with `settle` what is there in the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kapy._aio.clock import system_clock
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.names import Label
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.manifests import apply_manifests, sample
+from kapy.apps.progress import until_available
+from kapy.apps.settings import Settings
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CONFIG_MAPS
+
+CLUSTER, WORKERS = Key("default", "capybara"), Key("default", "capybara-md-0")
+SETTLED = 3
+
+
+def fleet() -> list[Document]:
+    """The sample with keys that are quick to make."""
+    objects = sample()
+    for one in objects:
+        if one["kind"] == "KubeadmControlPlane":
+            configuration = one["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]
+            configuration["encryptionAlgorithm"] = "ECDSA-P256"
+    return objects
+
+
+def say(**told: Any) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+async def live(plane: Plane, seed: int) -> None:
+    """Write until killed: numbered objects, and ever other numbers of workers."""
+    client, random = plane.client, Random(seed)
+    say(found=await notes(client), planes=await planes(client))
+    if not await there(client):
+        await apply_manifests(client, fleet())
+        say(acknowledged="fleet")
+    number = 0
+    while True:
+        name = f"note-{seed}-{number}"
+        await client.create(CONFIG_MAPS, {"metadata": {"name": name, "namespace": "default"}})
+        say(acknowledged=name)
+        if number % 10 == 9:
+            replicas = {"spec": {"replicas": random.randint(1, 4)}}
+            await client.patch(MachineDeployment, WORKERS, replicas)
+        number += 1
+        await asyncio.sleep(0.01)
+
+
+async def settle(plane: Plane) -> None:
+    """Let the fleet come to rest, and say what it is then."""
+    client = plane.client
+    found = await notes(client)
+    await apply_manifests(client, fleet())
+    await client.patch(MachineDeployment, WORKERS, {"spec": {"replicas": SETTLED}})
+    async with asyncio.timeout(60):
+        while not await scaled(client):  # noqa: ASYNC110  (two kinds, and in a test)
+            await asyncio.sleep(0.05)
+    await until_available(client, [CLUSTER], lambda *_: None, within=60)
+    machines = (await client.list(Machine, "default")).items
+    nodes = [one.status.node_ref.name for one in machines if one.status.node_ref]
+    say(
+        found=found,
+        planes=await planes(client),
+        machines=len(machines),
+        nodes=len(set(nodes)),
+    )
+
+
+async def scaled(client: Client) -> bool:
+    """Whether the workers are as many as wanted, and no machine is on its way out."""
+    workers = await client.get(MachineDeployment, WORKERS)
+    status = workers.status
+    seen = status.observed_generation == workers.metadata.generation
+    machines = (await client.list(Machine, "default")).items
+    return (
+        seen and status.available_replicas == SETTLED and not any(one.deleting for one in machines)
+    )
+
+
+async def there(client: Client) -> bool:
+    try:
+        await client.get(MachineDeployment, WORKERS)
+    except NotFound:
+        return False
+    return True
+
+
+async def notes(client: Client) -> list[str]:
+    listed = await client.list(CONFIG_MAPS, "default")
+    return [one["metadata"]["name"] for one in listed.items]
+
+
+async def planes(client: Client) -> int:
+    """How many control plane machines there are that are not being deleted."""
+    listed = await client.list(Machine, "default", labels=Label.CONTROL_PLANE)
+    return sum(not one.deleting for one in listed.items)
+
+
+async def main(folder: str, seed: str, mode: str = "") -> None:
+    settings = Settings(data=Path(folder))
+    async with management_plane(settings, clock=system_clock) as plane:
+        if mode == "settle":
+            await settle(plane)
+        else:
+            await live(plane, int(seed))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
