@@ -1,4 +1,4 @@
-"""kill -9 at any moment: every acknowledged write is there, and revisions only rise."""
+"""kill -9 at twenty random moments: every acknowledged write is there, revisions only rise."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def _killed(directory: Path, seed: int) -> list[list[str]]:
     return [line.split() for line in said.splitlines(keepends=True) if line.endswith("\n")]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_what_was_acknowledged_survives(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("first", range(0, 20, 4))
+def test_what_was_acknowledged_survives(tmp_path: Path, first: int) -> None:
     last = 0
-    for life in range(2):
-        said = _killed(tmp_path, seed * 2 + life)
+    for seed in range(first, first + 4):
+        said = _killed(tmp_path, seed)
         expected: dict[str, str | None] = {}
         highest = last
         for kind, name, *rest in said:

@@ -43,7 +43,7 @@ async def test_writes_of_one_moment_are_one_transaction(tmp_path: Path) -> None:
 async def test_readers_see_a_write_only_when_it_is_safe(tmp_path: Path) -> None:
     async with running(tmp_path) as asking:
         store, table = asking.server.store, asking.server.store.table("configmaps")
-        store.put(table, "default", "a", config_map("a"))
+        store.put(table, "default", "a", config_map("a", uid="u"))
         staged = (table.latest("default", "a") is not None, table.get("default", "a"))
         await store.committed()
         assert staged == (True, None)

@@ -1,6 +1,6 @@
 """A program that writes to a server as fast as it can and says what was acknowledged.
 
-    python -m tests.apiserver.writer DIRECTORY
+    python -m tests.apiserver.writer DIRECTORY SEED
 
 One line per acknowledged write: `put NAME VALUE REVISION` or `drop NAME REVISION`.
 """
@@ -27,10 +27,11 @@ async def write(directory: Path, seed: int) -> None:
     sys.stdout.flush()
     async with asyncio.TaskGroup() as group:
         for worker in range(4):
-            group.create_task(_work(asking, random.Random(seed * 10 + worker), worker))
+            group.create_task(_work(asking, seed, worker))
 
 
-async def _work(asking: Asking, rng: random.Random, worker: int) -> None:
+async def _work(asking: Asking, seed: int, worker: int) -> None:
+    rng = random.Random(seed * 10 + worker)
     for number in range(1_000_000):
         name = f"w{worker}-{rng.randrange(20)}"
         path = f"{CONFIG_MAPS}/{name}"
@@ -40,7 +41,7 @@ async def _work(asking: Asking, rng: random.Random, worker: int) -> None:
             if status == 200:
                 _say(f"drop {name} {asking.server.store.revision}")
             continue
-        value = f"{number}"
+        value = f"{seed}-{number}"
         if await asking.gone(path):
             document = {**config_map(name), "data": {"v": value}}
             status, body = await asking.ask("POST", CONFIG_MAPS, document)

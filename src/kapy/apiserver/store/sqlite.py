@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -89,8 +89,8 @@ class SqliteLog:
             mark = f"UPDATE meta SET value = '{version + 1}' WHERE key = 'schema'"
             db.executescript(f"BEGIN; {step}; {mark}; COMMIT;")
 
-    def load(self) -> tuple[int, Iterator[tuple[str, str, str, bytes]]]:
-        """The last revision, and all rows."""
+    def load(self) -> tuple[int, Generator[tuple[str, str, str, bytes], None, None]]:
+        """The last revision, and all rows (close the generator)."""
         try:
             revision = int(_meta(self._db, "revision", "0"))
             problems = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -100,7 +100,7 @@ class SqliteLog:
             raise self._damaged(problems)
         return revision, self._rows()
 
-    def _rows(self) -> Iterator[tuple[str, str, str, bytes]]:
+    def _rows(self) -> Generator[tuple[str, str, str, bytes], None, None]:
         try:
             yield from self._db.execute("SELECT resource, namespace, name, document FROM objects")
         except sqlite3.Error as error:

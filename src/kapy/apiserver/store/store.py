@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +20,7 @@ from kapy.kube import Document
 if TYPE_CHECKING:
     from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
 
+_log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 MEMORY_HISTORY = 256 * 1024
@@ -85,8 +88,9 @@ class Store:
         revision, rows = log.load()
         self.revision = max(revision, FIRST_REVISION)
         try:
-            for table, namespace, name, document in rows:
-                self.table(table).put(namespace, name, decode(document))
+            with closing(rows):
+                for table, namespace, name, document in rows:
+                    self.table(table).put(namespace, name, decode(document))
         except msgspec.MsgspecError as error:
             raise StoreError(f"a stored object is damaged ({error}); restore a backup") from error
 
@@ -159,8 +163,11 @@ class Store:
         self.history.add(one)
         for feed in table.feeds:
             feed.offer(one)
-        for listener in self.listeners:
-            listener(one)
+        for listener in list(self.listeners):
+            try:
+                listener(one)
+            except Exception:  # a fault of one controller must not take a write back
+                _log.exception("a listener of the store failed")
 
     async def committed(self) -> None:
         """Wait until everything staged so far is on disk. Raises StoreError when it is not."""
