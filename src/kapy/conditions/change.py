@@ -38,7 +38,6 @@ def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool
     The transition time is the condition's own, or `now`, and moves only when the status changes.
     observedGeneration is the object's generation. `condition` is not kept.
     """
-    time = _whole_seconds(condition.last_transition_time) or stamp(now)
     generation = obj.metadata.generation or None
     conditions = obj.status.conditions
     present = get(conditions, condition.type)
@@ -48,7 +47,7 @@ def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool
             status=condition.status,
             reason=condition.reason,
             message=condition.message,
-            last_transition_time=time,
+            last_transition_time=_time_of(condition, now),
             observed_generation=generation,
         )
         conditions.append(added)
@@ -61,7 +60,7 @@ def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool
         return False
     else:
         if present.status != condition.status:
-            present.last_transition_time = time
+            present.last_transition_time = _time_of(condition, now)
         present.status = condition.status
         present.reason = condition.reason
         present.message = condition.message
@@ -76,5 +75,9 @@ def delete_condition(obj: Conditioned, type_: str) -> None:
     conditions[:] = [one for one in conditions if one.type != type_]
 
 
-def _whole_seconds(time: str) -> str:
-    return stamp(moment(time)) if "." in time else time
+def _time_of(condition: Condition, now: datetime) -> str:
+    """When the condition changed, in whole seconds."""
+    time = condition.last_transition_time
+    if "." in time:
+        return stamp(moment(time))
+    return time or stamp(now)
