@@ -25,7 +25,7 @@ _value_errors = lru_cache(maxsize=4096)(label_value_errors)
 
 def stamp(now: datetime) -> str:
     """A moment as metadata carries it."""
-    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{now.isoformat()[:19]}Z"
 
 
 def new_uid(rng: random.Random) -> str:
