@@ -6,8 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -134,14 +134,15 @@ def _presence(up: Up) -> Presence:
     return Presence(os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__)
 
 
-async def until_signal() -> None:
-    """Wait for Ctrl-C or SIGTERM."""
+@contextmanager
+def told_to_stop() -> Iterator[asyncio.Event]:
+    """An event that Ctrl-C and SIGTERM set, instead of ending the process in the middle."""
     loop = asyncio.get_running_loop()
     asked = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, asked.set)
     try:
-        await asked.wait()
+        yield asked
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from kapy.apps.progress import until_available
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
 from kapy.cli.describe import wants_color
-from kapy.cli.plane import Options, plane_options, run, until_signal, up_and_announced
+from kapy.cli.plane import Options, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
 from kapy.cli.up import log_to_stderr
 from kapy.client.client import Client
@@ -37,12 +37,14 @@ PATIENCE = 300.0
 class Wish:
     """What should become of a quickstart.
 
-    objects: what to apply. within: seconds to wait for clusters. stay: until Ctrl-C.
+    objects: what to apply. within: seconds to wait for clusters. stay: until Ctrl-C. keeps: its
+    data stay.
     """
 
     objects: Sequence[Document]
     within: float
     stay: bool
+    keeps: bool
     output: str | None
 
 
@@ -90,7 +92,7 @@ def quickstart(
         raise click.UsageError("--exit and --detach contradict each other")
     objects = [one for path in files for one in read_file(Path(path))] if files else sample()
     log_to_stderr(verbose)
-    wish = Wish(objects, timeout, not (leave or detach), output)
+    wish = Wish(objects, timeout, not (leave or detach), bool(data_dir), output)
     options = Options(name, None, in_memory, host, port, token_file, kubeconfig)
     if detach:
         run(_detached(replace(options, folder=chosen_folder(name, data_dir)), wish))
@@ -116,13 +118,16 @@ async def _here(options: Options, wish: Wish) -> None:
     console = Console(json=wish.output == "json")
     began = time.monotonic()
     console.step("starting the management plane")
-    async with up_and_announced(options) as there:
-        where = Where(there.server, there.context, str(there.kubeconfig))
-        console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
-        await _unless_stopped(_wait_for(there.plane.client, wish, where, console, began))
-        if wish.stay:
-            console.say("\nThe plane runs until you press Ctrl-C; nothing of it stays.")
-            await until_signal()
+    with told_to_stop() as asked:
+        async with up_and_announced(options) as there:
+            where = Where(there.server, there.context, str(there.kubeconfig))
+            console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
+            work = _wait_for(there.plane.client, wish, where, console, began)
+            await _unless(asked, work)
+            if wish.stay:
+                stays = "its data stay" if wish.keeps else "nothing of it stays"
+                console.say(f"\nThe plane runs until you press Ctrl-C; {stays}.")
+                await asked.wait()
 
 
 async def _detached(options: Options, wish: Wish) -> None:
@@ -215,13 +220,12 @@ def _next(where: Where, tree: Node) -> str:
     )
 
 
-async def _unless_stopped(work: Any) -> None:
-    """Do the work; Ctrl-C and SIGTERM end it."""
+async def _unless(asked: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work, or give it up when that is asked for."""
     async with asyncio.TaskGroup() as group:
-        stopping = group.create_task(until_signal())
-        working = group.create_task(work)
-        done, _ = await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (stopping, working):
-            task.cancel()
-    if stopping in done:
+        stopping, working = group.create_task(asked.wait()), group.create_task(work)
+        await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        working.cancel()
+    if working.cancelled():
         raise click.Abort

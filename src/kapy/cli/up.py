@@ -9,7 +9,7 @@ import sys
 import click
 
 from kapy.cli.background import READY
-from kapy.cli.plane import Options, plane_options, run, until_signal, up_and_announced
+from kapy.cli.plane import Options, Up, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
 
 
@@ -37,18 +37,23 @@ def up(
 
 
 async def _up(options: Options, ready_fd: int | None) -> None:
-    async with up_and_announced(options) as there:
-        assert options.folder is not None
-        kept = "in memory" if options.in_memory else f"in {options.folder.path}"
-        click.echo(f"management plane at {there.server}, data {kept}")
-        click.echo(f"kubectl context {there.context} is current (in {there.kubeconfig})")
-        sys.stdout.flush()
-        if ready_fd is not None:
-            os.write(ready_fd, READY)
-            os.close(ready_fd)
-        await until_signal()
-        click.echo("stopping")
-    click.echo("stopped")
+    with told_to_stop() as asked:
+        async with up_and_announced(options) as there:
+            _announce(options, there, ready_fd)
+            await asked.wait()
+            click.echo("stopping")
+        click.echo("stopped")
+
+
+def _announce(options: Options, there: Up, ready_fd: int | None) -> None:
+    assert options.folder is not None
+    kept = "in memory" if options.in_memory else f"in {options.folder.path}"
+    click.echo(f"management plane at {there.server}, data {kept}")
+    click.echo(f"kubectl context {there.context} is current (in {there.kubeconfig})")
+    sys.stdout.flush()
+    if ready_fd is not None:
+        os.write(ready_fd, READY)
+        os.close(ready_fd)
 
 
 def log_to_stderr(verbose: int) -> None:

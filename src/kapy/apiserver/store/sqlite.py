@@ -52,6 +52,8 @@ class SqliteLog:
 
     def _opened(self) -> sqlite3.Connection:
         try:
+            # SQLite gives the files beside it (WAL and shared memory) the same mode.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
             db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             try:
                 db.execute("PRAGMA journal_mode = WAL")
@@ -60,7 +62,7 @@ class SqliteLog:
             except BaseException:
                 db.close()
                 raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"{self._path} cannot be read ({error}); restore a backup or use another directory"
             ) from error
@@ -71,7 +73,6 @@ class SqliteLog:
         if "meta" not in names:
             db.executescript(f"BEGIN; {_CREATE} COMMIT;")
             db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-            os.chmod(self._path, 0o600)
             return
         found = int(_meta(db, "schema", "0"))
         if found > SCHEMA:

@@ -1,0 +1,58 @@
+"""Commands as a person types them, in a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A person at home: nothing outside of `home` is read or written."""
+
+    home: Path
+
+    @property
+    def environ(self) -> dict[str, str]:
+        own = Path(sys.executable).parent
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "KAPY_HOME": str(self.home / "kapy"),
+            "PATH": f"{own}{os.pathsep}{os.environ['PATH']}",
+        }
+
+    def run(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, whatever its exit code."""
+        return subprocess.run(
+            command,
+            env=self.environ,
+            cwd=self.home,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def ok(self, *command: str, text: str = "") -> str:
+        """The output of a command that must succeed."""
+        done = self.run(*command, text=text)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def kubectl(self, line: str, text: str = "") -> str:
+        """`kubectl …`, which must succeed; arguments have no spaces in them."""
+        return self.ok("kubectl", *line.split(), text=text)
+
+    def json(self, line: str) -> Any:
+        """What `kubectl … -o json` answers."""
+        return json.loads(self.kubectl(f"{line} -o json"))

@@ -1,0 +1,169 @@
+"""From nothing to a Ready cluster in one command, and what is said when that does not work."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kapy.apps.manifests import sample
+from tests.e2e.shell import Shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+@pytest.mark.sockets
+def test_one_command_ends_with_an_available_cluster(shell: Shell) -> None:
+    out = shell.ok("kapy", "quickstart", "--exit", "--port", "0")
+    lines = out.splitlines()
+    assert "\x1b" not in out
+    assert "capybara: cluster is available" in out
+    assert any("is Available: 1 control plane + 2 workers" in line for line in lines)
+    assert any(line.startswith("├─KubeadmControlPlane default/") for line in lines)
+    assert sum("kubectl" in line for line in lines[lines.index("Try next:") :]) == 3
+    assert not list((shell.home / "kapy").glob("*"))
+    assert shell.kubectl("config get-contexts -o name") == ""
+
+
+@pytest.mark.sockets
+def test_the_result_is_json_for_machines(shell: Shell) -> None:
+    done = shell.run("kapy", "quickstart", "--exit", "--port", "0", "-o", "json")
+    told = json.loads(done.stdout)
+    (cluster,) = told["clusters"]
+    assert (cluster["name"], cluster["controlPlane"], cluster["workers"]) == ("capybara", 1, 2)
+    assert "applied 7 objects" in done.stderr
+
+
+@pytest.mark.sockets
+def test_a_cluster_that_is_not_ready_is_exit_code_1_with_its_reason(shell: Shell) -> None:
+    objects = [one for one in sample() if one["kind"] != "DevCluster"]
+    (shell.home / "mine.yaml").write_text(json.dumps({"kind": "List", "items": objects}))
+    done = shell.run(
+        *("kapy", "quickstart", "--exit", "--port", "0", "--file", "mine.yaml", "--timeout", "1")
+    )
+    assert done.returncode == 1
+    assert "Error: cluster default/capybara is not Available: " in done.stderr
+    assert "DevCluster" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"kind": "Herd"}, 'no matches for kind "Herd" in version "cluster.x-k8s.io/v1beta2"'),
+        ({"spec": {"paused": 1, "nonsense": 2}}, "spec.paused"),
+        ({"metadata": {"name": "Capital"}}, "metadata.name"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_stored(
+    change: dict[str, object], sentence: str, shell: Shell
+) -> None:
+    note = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note"}}
+    (cluster,) = (one for one in sample() if one["kind"] == "Cluster")
+    text = json.dumps({"kind": "List", "items": [note, {**cluster, **change}]})
+    (shell.home / "mine.yaml").write_text(text)
+    with subprocess.Popen(
+        ["kapy", "up", "--port", "0", "--data-dir", "plane"],
+        env=shell.environ,
+        cwd=shell.home,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as up:
+        assert up.stdout is not None
+        up.stdout.readline()
+        up.stdout.readline()
+        up.send_signal(signal.SIGTERM)
+        assert up.wait(20) == 0
+    done = shell.run(
+        *("kapy", "quickstart", "--exit", "--port", "0", "--file", "mine.yaml"),
+        *("--data-dir", "plane"),
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    with subprocess.Popen(
+        ["kapy", "up", "--port", "0", "--data-dir", "plane"],
+        env=shell.environ,
+        cwd=shell.home,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as up:
+        assert up.stdout is not None
+        up.stdout.readline()
+        up.stdout.readline()
+        assert shell.json("get cm -n default")["items"] == []
+        up.send_signal(signal.SIGINT)
+        assert up.wait(20) == 0
+
+
+@pytest.mark.sockets
+def test_a_taken_port_is_one_sentence(shell: Shell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = shell.run("kapy", "up", "--port", str(port), "--in-memory")
+    assert done.returncode == 1
+    assert f"127.0.0.1:{port}" in done.stderr
+    assert "--port" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.sockets
+def test_a_folder_in_use_or_from_the_future_is_one_sentence(shell: Shell) -> None:
+    command = ["kapy", "up", "--port", "0", "--data-dir", "plane"]
+    with subprocess.Popen(
+        command, env=shell.environ, cwd=shell.home, stdout=subprocess.PIPE, text=True
+    ) as up:
+        assert up.stdout is not None
+        up.stdout.readline()
+        second = shell.run(*command)
+        up.terminate()
+    assert second.returncode == 1
+    assert "runs in" in second.stderr
+    _as_of_a_later_version(shell.home / "plane" / "data" / "store.db")
+    later = shell.run(*command)
+    assert later.returncode == 1
+    assert "later version" in later.stderr
+    assert later.stderr.count("\n") == 1
+
+
+def _as_of_a_later_version(path: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    db.close()
+
+
+@pytest.mark.sockets
+def test_tokens_let_users_in(shell: Shell) -> None:
+    tokens = shell.home / "tokens.csv"
+    tokens.write_text('boss-token,boss,1,"system:masters"\nguest-token,guest,2\n')
+    with subprocess.Popen(
+        ["kapy", "up", "--port", "0", "--in-memory", "--token-auth-file", "tokens.csv"],
+        env=shell.environ,
+        cwd=shell.home,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as up:
+        assert up.stdout is not None
+        up.stdout.readline()
+        up.stdout.readline()
+        for user, token in (("boss", "boss-token"), ("guest", "guest-token"), ("bad", "bad")):
+            shell.kubectl(f"config set-credentials {user} --token {token}")
+        answers = [
+            shell.run("kubectl", "--user", user, "get", "clusters")
+            for user in ("boss", "guest", "bad")
+        ]
+        up.terminate()
+        assert up.wait(20) == 0
+    assert [one.returncode for one in answers] == [0, 1, 1]
+    assert 'User "guest" cannot list resource "clusters"' in answers[1].stderr
+    assert "Unauthorized" in answers[2].stderr
