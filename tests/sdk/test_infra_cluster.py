@@ -66,12 +66,12 @@ class Never(PaperLand):
 
 @pytest.mark.parametrize("provider", [PaperLand, Moving])
 async def test_a_good_provider_conforms(provider: type[InfraClusterProvider[Document]]) -> None:
-    await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, provider)
+    await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, lambda _: provider())
 
 
 async def test_a_bad_provider_is_told_which_rule() -> None:
     with pytest.raises(AssertionError, match="initialization completed: never reported"):
-        await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, Never)
+        await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, lambda _: Never())
 
 
 async def test_a_cluster_gets_its_endpoint(scene: Scene) -> None:

@@ -82,7 +82,7 @@ class NeverReady(PaperCloud):
 
 
 async def test_a_good_provider_conforms() -> None:
-    await check_infra_machine(PaperMachine, MACHINE, PaperCloud)
+    await check_infra_machine(PaperMachine, MACHINE, lambda _: PaperCloud())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_a_bad_provider_is_told_which_rule(
     provider: type[InfraMachineProvider[PaperMachine]], rule: str
 ) -> None:
     with pytest.raises(AssertionError, match=rule):
-        await check_infra_machine(PaperMachine, MACHINE, provider)
+        await check_infra_machine(PaperMachine, MACHINE, lambda _: provider())
 
 
 async def test_a_machine_becomes_ready_and_says_what_it_waits_for(scene: Scene) -> None:

@@ -1,6 +1,6 @@
 """The infrastructure contracts as executable checks.
 
-Give one a function that makes a fresh provider and an example of its kind; it raises
+Give one an example of a kind and a function that makes a fresh provider; it raises
 AssertionError with the name of the rule that was broken. Providers run it in their own tests.
 Async, on virtual time.
 """
@@ -22,6 +22,7 @@ from kapy.sdk import (
     MachineOrder,
     Provisioned,
     Released,
+    Runtime,
     Waiting,
     add_infra_cluster,
     add_infra_machine,
@@ -36,13 +37,15 @@ QUIET: Final = 30.0
 
 
 async def check_infra_machine(
-    kind: type[Any] | Resource, example: Document, make: Callable[[], InfraMachineProvider[Any]]
+    kind: type[Any] | Resource,
+    example: Document,
+    make: Callable[[Runtime], InfraMachineProvider[Any]],
 ) -> None:
     """The InfraMachine contract. example: an object of the kind, as a user would write it."""
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     for rule in (_machine_life, _machine_deleted_at_once, _machine_paused):
         async with provider_bench([resource]) as bench:
-            provider = _Overheard(make())
+            provider = _Overheard(make(bench.runtime))
             add_infra_machine(bench.runtime, kind, provider, finalizer=FINALIZER)
             async with bench.running():
                 await rule(bench, resource, example)
@@ -71,12 +74,14 @@ class _Overheard(InfraMachineProvider[Any]):
 
 
 async def check_infra_cluster(
-    kind: type[Any] | Resource, example: Document, make: Callable[[], InfraClusterProvider[Any]]
+    kind: type[Any] | Resource,
+    example: Document,
+    make: Callable[[Runtime], InfraClusterProvider[Any]],
 ) -> None:
     """The InfraCluster contract. example: an object of the kind, as a user would write it."""
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     async with provider_bench([resource]) as bench:
-        add_infra_cluster(bench.runtime, kind, make(), finalizer=FINALIZER)
+        add_infra_cluster(bench.runtime, kind, make(bench.runtime), finalizer=FINALIZER)
         async with bench.running():
             await _cluster_life(bench, resource, example)
 

@@ -335,3 +335,33 @@ async def test_jitter_is_drawn_once_per_machine(plane: Plane) -> None:
     assert times[0] >= 9.9
     assert times[-1] <= 20.1
     assert len({round(time, 1) for time in times}) > 4
+
+
+async def test_a_workload_cluster_collects_garbage_and_empties_namespaces(plane: Plane) -> None:
+    await plane.running("blue")
+    client = await plane.workload("blue")
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    await client.create(NAMESPACES, namespace)
+    owner = await client.create(CONFIG_MAPS, config_map("owner"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
+    owned = config_map("owned")
+    owned["metadata"]["ownerReferences"] = [{**reference, "uid": owner["metadata"]["uid"]}]
+    await client.create(CONFIG_MAPS, owned)
+    await client.create(CONFIG_MAPS, config_map("other"))
+    await client.delete(CONFIG_MAPS, Key("shop", "owner"))
+    await settled()
+    left = [one["metadata"]["name"] for one in (await client.list(CONFIG_MAPS, "shop")).items]
+    assert left == ["other"]
+    await client.delete(NAMESPACES, Key("", "shop"))
+    await settled()
+    assert not (await client.list(CONFIG_MAPS, "shop")).items
+    names = [one["metadata"]["name"] for one in (await client.list(NAMESPACES)).items]
+    assert "shop" not in names
+
+
+def config_map(name: str) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "shop"},
+    }

@@ -43,6 +43,7 @@ class InMemory:
         self._clusters: dict[Key, WorkloadCluster] = {}
         self._by_endpoint: dict[Endpoint, WorkloadCluster] = {}
         self._on_answer: list[Notice] = []
+        self._on_untidy: list[Notice] = []
 
     def __len__(self) -> int:
         return len(self._clusters)
@@ -58,6 +59,10 @@ class InMemory:
     def subscribe(self, notice: Notice) -> None:
         """Call `notice(cluster)` when the API server of a cluster begins or ceases to answer."""
         self._on_answer.append(notice)
+
+    def subscribe_untidy(self, notice: Notice) -> None:
+        """Call `notice(cluster)` when a cluster has something for its housekeeping."""
+        self._on_untidy.append(notice)
 
     def free_endpoint(self, cluster: Key, is_stored: Callable[[Endpoint], bool]) -> Endpoint:
         """An address for a new cluster. is_stored: whether it is another cluster's already."""
@@ -88,7 +93,9 @@ class InMemory:
                 f"{endpoint.host}:{endpoint.port} is the endpoint of Cluster {other.key} already"
             )
         self.drop(cluster)
-        made = WorkloadCluster(cluster, uid, endpoint, clock=self.clock, notice=self._tell)
+        made = WorkloadCluster(
+            cluster, uid, endpoint, clock=self.clock, notice=self._tell, untidy=self._call_in
+        )
         self._clusters[cluster] = self._by_endpoint[endpoint] = made
         if self._front is not None:
             try:
@@ -154,6 +161,10 @@ class InMemory:
     def _at(self, kubeconfig: Kubeconfig) -> WorkloadCluster | None:
         url = urlsplit(kubeconfig.server)
         return self.at(url.hostname or "", url.port or 443)
+
+    def _call_in(self, cluster: Key) -> None:
+        for notice in tuple(self._on_untidy):
+            notice(cluster)
 
     def _tell(self, cluster: Key) -> None:
         for notice in tuple(self._on_answer):

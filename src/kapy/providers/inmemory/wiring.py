@@ -13,7 +13,15 @@ from kapy.providers.inmemory.clusters import DevClusters
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.machines import DevMachines
 from kapy.remote.secrets import CLUSTER_CA, secret_name
-from kapy.sdk import Change, Controller, Runtime, add_infra_cluster, add_infra_machine
+from kapy.sdk import (
+    DONE,
+    Change,
+    Controller,
+    Result,
+    Runtime,
+    add_infra_cluster,
+    add_infra_machine,
+)
 from kapy.sdk.infra_machine_watches import BY_CLUSTER
 
 CONCURRENCY = 10
@@ -58,4 +66,16 @@ def add_to(
         finalizer=Finalizer.DEV_CLUSTER,
         concurrency=concurrency,
     )
-    return [cluster_controller, machine_controller]
+    return [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
+
+
+def _housekeeper(runtime: Runtime, in_memory: InMemory) -> Controller:
+    async def tidy(cluster: Key) -> Result:
+        workload = in_memory.get(cluster)
+        if workload is not None:
+            await workload.housekeeping.tidy()
+        return DONE
+
+    controller = Controller("inmemory-housekeeping", tidy, concurrency=1)
+    in_memory.subscribe_untidy(controller.enqueue)
+    return runtime.add(controller)

@@ -14,6 +14,7 @@ from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport, User
 from kapy.kube.pki import LEAF_LIFE, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
+from kapy.providers.inmemory.workload.housekeeping import Housekeeping
 from kapy.providers.inmemory.workload.kubeadm import (
     Settings,
     ensure_kubeadm_objects,
@@ -58,7 +59,8 @@ class WorkloadCluster:
     """A cluster of machines that exist only here.
 
     endpoint: where it is reached. authority: the cluster's own CA, None before the first API
-    server starts. notice: called when the API server begins or ceases to answer.
+    server starts. notice: called when the API server begins or ceases to answer. untidy: called
+    when there is something for `housekeeping`.
     """
 
     __slots__ = (
@@ -68,6 +70,7 @@ class WorkloadCluster:
         "authority",
         "endpoint",
         "etcd",
+        "housekeeping",
         "key",
         "machines",
         "objects",
@@ -83,6 +86,7 @@ class WorkloadCluster:
         *,
         clock: Clock,
         notice: Callable[[Key], None],
+        untidy: Callable[[Key], None],
     ) -> None:
         self.key = key
         self.uid = uid
@@ -96,6 +100,7 @@ class WorkloadCluster:
         self._clock = clock
         self._notice = notice
         ensure_namespaces(self.objects)
+        self.housekeeping = Housekeeping(self.server, lambda: untidy(key))
 
     @property
     def url(self) -> str:

@@ -1,0 +1,70 @@
+"""What kube-controller-manager does in a workload cluster: collect garbage, empty namespaces.
+
+Most clusters never need it. So nothing runs in them until something is stored that asks for it;
+then they are tidied once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from kapy.apiserver.controllers.collector import Collector
+from kapy.apiserver.controllers.namespaces import NamespaceController
+from kapy.apiserver.server import Server
+from kapy.apiserver.store.history import Happening
+
+QUIET: Final = 10
+"""Turns of the event loop without a write after which nothing more will come."""
+
+_HELD: Final = frozenset(("foregroundDeletion", "orphan"))
+
+
+class Housekeeping:
+    """Notices when a server needs tidying. wake: called then, as often as that happens."""
+
+    __slots__ = ("_owned", "_server", "_terminating", "_wake")
+
+    def __init__(self, server: Server, wake: Callable[[], None]) -> None:
+        self._server = server
+        self._wake = wake
+        self._owned = False
+        self._terminating: set[str] = set()
+        server.store.listeners.append(self._noticed)
+
+    async def tidy(self) -> None:
+        """Do what there is to do now."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(controller.run())
+                for controller in (Collector(self._server.plane), _namespaces(self._server))
+            ]
+            seen, quiet = self._server.store.revision, 0
+            while quiet < QUIET:
+                await asyncio.sleep(0)
+                quiet = quiet + 1 if self._server.store.revision == seen else 0
+                seen = self._server.store.revision
+            for task in tasks:
+                task.cancel()
+
+    def _noticed(self, one: Happening) -> None:
+        metadata = one.document["metadata"]
+        gone = one.change == "DELETED"
+        if one.table == "namespaces":
+            if gone:
+                self._terminating.discard(one.name)
+            elif metadata.get("deletionTimestamp"):
+                self._terminating.add(one.name)
+        if metadata.get("ownerReferences"):
+            self._owned = True
+        if (
+            (self._owned and (gone or metadata.get("ownerReferences")))
+            or (metadata.get("deletionTimestamp") and _HELD & {*metadata.get("finalizers", ())})
+            or (self._terminating and (one.namespace or one.name) in self._terminating)
+        ):
+            self._wake()
+
+
+def _namespaces(server: Server) -> NamespaceController:
+    return NamespaceController(server.plane)
