@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
-import pytest
 import pytest_asyncio
 
 from kapy.api.cluster import Cluster
@@ -43,7 +42,7 @@ async def started(story: Story) -> None:
     await story.until(MachineDeployment, WORKERS, lambda md: md.status.available_replicas == 2)
 
 
-def settled(replicas: int) -> object:
+def settled(replicas: int) -> Callable[[MachineDeployment], bool]:
     def holds(md: MachineDeployment) -> bool:
         status = md.status
         return (
@@ -53,6 +52,14 @@ def settled(replicas: int) -> object:
             and (status.available_replicas or 0) == replicas
             and (status.up_to_date_replicas or 0) == replicas
         )
+
+    return holds
+
+
+def has_ready(replicas: int) -> Callable[[KubeadmControlPlane], bool]:
+    def holds(kcp: KubeadmControlPlane) -> bool:
+        status = kcp.status
+        return status.replicas == replicas == status.ready_replicas and available(kcp)
 
     return holds
 
@@ -101,13 +108,7 @@ async def test_the_control_plane_scales_out_and_in(story: Story) -> None:
     await started(story)
     for replicas in (3, 1):
         await story.merge(KubeadmControlPlane, CONTROL_PLANE, {"spec": {"replicas": replicas}})
-        await story.until(
-            KubeadmControlPlane,
-            CONTROL_PLANE,
-            lambda kcp, n=replicas: (
-                kcp.status.replicas == n and kcp.status.ready_replicas == n and available(kcp)
-            ),
-        )
+        await story.until(KubeadmControlPlane, CONTROL_PLANE, has_ready(replicas))
         await story.settle()
         assert len(await control_planes(story)) == replicas
     assert available(await story.until(Cluster, CLUSTER, available))
