@@ -10,8 +10,9 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server, StoreError, StoreInUse, StoreTooNew
-from kapy.apiserver.store.sqlite import SqliteLog
+from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
 from kapy.apiserver.store.store import Store
+from kapy.kube import Document
 from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
 
@@ -48,6 +49,38 @@ async def test_readers_see_a_write_only_when_it_is_safe(tmp_path: Path) -> None:
         await store.committed()
         assert staged == (True, None)
         assert table.get("default", "a") is not None
+
+
+@pytest.mark.parametrize("synchronous", ["NORMAL", "FULL"])
+async def test_who_lost_against_a_write_can_read_it_at_once(
+    tmp_path: Path, synchronous: Synchronous
+) -> None:
+    server = Server.open(tmp_path, clock=system_clock, synchronous=synchronous)
+    asking = Asking(server)
+
+    async def lost(path: str, method: str, body: Document, number: int) -> bool:
+        status, _ = await asking.ask(method, path, body)
+        if status != 409:
+            return False
+        found = await asking.get(f"{CONFIG_MAPS}/a")
+        assert found["data"]["by"] == str(number)
+        return True
+
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(server.run())
+        await asyncio.sleep(0)
+        one = config_map("a")
+        made = [lost(CONFIG_MAPS, "POST", {**one, "data": {"by": str(by)}}, 0) for by in range(3)]
+        assert await asyncio.gather(*made) == [False, True, True]
+        version = (await asking.get(f"{CONFIG_MAPS}/a"))["metadata"]["resourceVersion"]
+        one = config_map("a", resourceVersion=version)
+        patched = [
+            lost(f"{CONFIG_MAPS}/a", "PATCH", {**one, "data": {"by": str(by)}}, 4)
+            for by in range(4, 7)
+        ]
+        assert await asyncio.gather(*patched) == [False, True, True]
+        serving.cancel()
+    server.close()
 
 
 async def test_a_second_process_is_refused(tmp_path: Path) -> None:

@@ -43,11 +43,10 @@ class Store:
         "_batch",
         "_broken",
         "_done",
-        "_flushing",
+        "_flight",
         "_log",
         "_next",
         "_tables",
-        "_writing",
         "history",
         "listeners",
         "revision",
@@ -58,9 +57,8 @@ class Store:
         self._tables: dict[str, Table] = {}
         self.listeners: list[Callable[[Happening], None]] = []
         self._batch: list[Happening] = []
-        self._writing: list[Happening] = []
+        self._flight: asyncio.Future[None] | None = None
         self._done: asyncio.Future[None] | None = None
-        self._flushing = False
         self._broken = ""
         self.revision = FIRST_REVISION
         if log is not None:
@@ -149,7 +147,7 @@ class Store:
         if self._done is None:
             loop = asyncio.get_running_loop()
             self._done = loop.create_future()
-            if not self._flushing:
+            if self._flight is None:
                 loop.call_soon(self._flush)
 
     def _publish(self, table: Table, one: Happening) -> None:
@@ -171,8 +169,9 @@ class Store:
 
     async def committed(self) -> None:
         """Wait until everything staged so far is on disk. Raises StoreError when it is not."""
-        if self._done is not None:
-            await asyncio.shield(self._done)
+        waiting = self._done or self._flight
+        if waiting is not None:
+            await asyncio.shield(waiting)
 
     def _flush(self) -> None:
         """Commit what this loop iteration staged: on the loop, or with FULL in a thread."""
@@ -182,8 +181,7 @@ class Store:
         batch, self._batch, self._done = self._batch, [], None
         rows = [self._row(one) for one in batch]
         if log.synchronous == "FULL":
-            self._flushing = True
-            self._writing = batch
+            self._flight = done
             future = asyncio.get_running_loop().run_in_executor(
                 None, log.write, rows, batch[-1].revision
             )
@@ -208,8 +206,7 @@ class Store:
     def _written(
         self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
     ) -> None:
-        self._flushing = False
-        self._writing = []
+        self._flight = None
         self._settle(batch, done, error)
         if self._done is not None:
             self._flush()
@@ -270,7 +267,7 @@ class Store:
 
     def close(self) -> None:
         """Commit what is staged, end all feeds, close the file."""
-        if self._batch and not self._flushing:
+        if self._batch and self._flight is None:
             self._flush()
         for table in self._tables.values():
             for feed in list(table.feeds):

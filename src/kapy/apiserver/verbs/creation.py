@@ -84,6 +84,7 @@ async def insert(
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
     name = document["metadata"]["name"]
     if table.latest(document["metadata"].get("namespace", ""), name) is not None:
+        await plane.store.committed()  # who reads after this answer must find it
         raise already_exists(kind, name)
     stored = await stored_form(plane, ask, document)
     if not dry_run:

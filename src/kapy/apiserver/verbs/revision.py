@@ -77,8 +77,13 @@ async def revise(
         if stored is None:
             raise not_found(ask.kind, ask.name)
         live = await requested_form(plane, ask, stored)
-        wanted = change(live)
-        check_preconditions(ask, live, wanted, strict=strict, patched=patched)
+        try:
+            wanted = change(live)
+            check_preconditions(ask, live, wanted, strict=strict, patched=patched)
+        except Conflict:
+            # Who reads after this answer must find what the write lost against.
+            await plane.store.committed()
+            raise
         document = await _revised(
             plane, ask, live, wanted, dry_run=dry_run, applied=applied, patched=patched
         )
