@@ -1,0 +1,79 @@
+"""Which Machine goes next."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.scaling import leaving_machine
+from kapy.sdk import conditions
+from tests.providers.kubeadm.building import machine, plane, say
+
+CHOSEN = {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}
+
+
+@pytest.mark.parametrize(
+    ("machines", "outdated", "expected"),
+    [
+        pytest.param(
+            [machine("a", age=10), machine("b", age=30), machine("c", age=20)],
+            [],
+            "b",
+            id="the oldest",
+        ),
+        pytest.param([machine("b"), machine("a")], [], "a", id="names break ties"),
+        pytest.param(
+            [machine("a", age=30), machine("b", age=20), machine("c", age=10)],
+            ["b", "c"],
+            "b",
+            id="the oldest that is outdated",
+        ),
+        pytest.param(
+            [machine("a", age=30), machine("b", **CHOSEN)], ["a"], "b", id="one that was chosen"
+        ),
+        pytest.param(
+            [machine("a", age=30, **CHOSEN), machine("b", **CHOSEN)],
+            ["b"],
+            "b",
+            id="of those that were chosen, an outdated one",
+        ),
+        pytest.param(
+            [
+                machine("a", age=40, domain="x"),
+                machine("b", age=30, domain="y"),
+                machine("c", age=20, domain="y"),
+            ],
+            [],
+            "b",
+            id="the oldest where the most are",
+        ),
+        pytest.param(
+            [
+                machine("a", age=40, domain="x"),
+                machine("b", age=30, domain="x"),
+                machine("c", age=20, domain="gone"),
+            ],
+            [],
+            "c",
+            id="one in a domain that is none any more",
+        ),
+    ],
+)
+def test_who_goes(machines: list[Document], outdated: list[str], expected: str) -> None:
+    found = plane(*machines, domains=["x", "y"] if machines[0]["spec"]["failureDomain"] else [])
+    candidates = [one for one in found.machines if one.metadata.name in outdated]
+    going = leaving_machine(found, candidates)
+    assert going is not None
+    assert going.metadata.name == expected
+
+
+def test_of_the_outdated_a_broken_one_goes_first() -> None:
+    found = plane(machine("a", age=30), machine("b", age=20))
+    say(found, "b", conditions.false("EtcdMemberHealthy", "NotHealthy", "it has an alarm"))
+    going = leaving_machine(found, found.machines)
+    assert going is not None
+    assert going.metadata.name == "b"
+
+
+def test_nobody_goes_when_nobody_is_there() -> None:
+    assert leaving_machine(plane(), []) is None
