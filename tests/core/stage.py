@@ -94,11 +94,16 @@ def crd_of(resource: Resource) -> Document:
 class Evicting:
     """A workload cluster whose Pods may be evicted at any time, unless a budget forbids it."""
 
+    over_network = False
+
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.forbidden: set[str] = set()
+        self.silent = False
 
     async def __call__(self, request: Request) -> Reply:
+        if self.silent:
+            raise Unreachable("no route to host")
         path = request.path.removesuffix("/eviction")
         if path == request.path:
             return await self._transport(request)

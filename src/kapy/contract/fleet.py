@@ -100,4 +100,5 @@ def _begins_or_ends(change: Change) -> bool:
     old, new = change.old, change.new
     if old is None or new is None:
         return True
-    return old["metadata"].get("deletionTimestamp") != new["metadata"].get("deletionTimestamp")
+    asked, asks = (one["metadata"].get("deletionTimestamp") for one in (old, new))
+    return bool(asked) != bool(asks)

@@ -223,13 +223,13 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage
         "uid": made["metadata"]["uid"],
         "controller": True,
     }
-    for one in (
+    for given in (
         pod("app", finalizers=["test.example.com/slow"]),
         pod("daemon", ownerReferences=[owner]),
         pod("static", annotations={"kubernetes.io/config.mirror": "x"}),
         pod("kept", labels={Label.DRAIN: "skip"}),
     ):
-        await plane.workload.create(PODS, one)
+        await plane.workload.create(PODS, given)
 
     await delete(plane)
     one = await found(plane)
@@ -323,3 +323,37 @@ async def test_min_ready_seconds_delay_availability(plane: Stage) -> None:
     assert (told.status, told.reason) == ("False", "WaitingForMinReadySeconds")
     await plane.settle(60)
     assert condition(await found(plane), "Available").status == "True"
+
+
+async def test_a_cluster_that_falls_silent_is_believed_for_five_minutes(plane: Stage) -> None:
+    plane.evicting.over_network = True
+    await running(plane)
+    plane.evicting.silent = True
+    await plane.settle(120)
+    owner = await plane.story.get(Cluster, "c")
+    assert owner is not None
+    assert condition(owner, "RemoteConnectionProbe").reason == "ProbeFailed"
+    assert condition(await found(plane), "NodeReady").status == "True"
+
+    await plane.settle(300)
+    told = condition(await found(plane), "NodeReady")
+    assert (told.status, told.reason) == ("Unknown", "ConnectionDown")
+    assert told.message.startswith("Last successful probe at 2026-01-01T00:0")
+
+    plane.evicting.silent = False
+    await plane.settle(60)
+    assert condition(await found(plane), "Available").status == "True"
+
+
+async def test_what_is_created_paused_gets_its_finalizer(plane: Stage) -> None:
+    await running_cluster(plane, paused=True)
+    await plane.create(*templates(), deployment(1), machine())
+    await plane.settle()
+    deployed = await plane.story.get(MachineDeployment, "md")
+    assert deployed is not None
+    assert deployed.metadata.finalizers == [Finalizer.MACHINE_DEPLOYMENT]
+    assert (await found(plane)).metadata.finalizers == [Finalizer.MACHINE]
+    owner = await plane.story.get(Cluster, "c")
+    assert owner is not None
+    assert owner.metadata.finalizers == [Finalizer.CLUSTER]
+    assert [one.type for one in owner.status.conditions] == ["Paused"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
@@ -30,7 +31,7 @@ def available(obj: MachineDeployment) -> bool:
     return any(one.type == "Available" and one.status == "True" for one in obj.status.conditions)
 
 
-async def started(plane: Stage, replicas: int, **spec: object) -> MachineSet:
+async def started(plane: Stage, replicas: int, **spec: Any) -> MachineSet:
     """A MachineDeployment whose Machines are all there."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(replicas, **spec))

@@ -38,14 +38,16 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         return DONE
     draft = Draft(tools.client, Cluster, document)
     cluster = draft.object
+    fresh = not cluster.deleting and Finalizer.CLUSTER not in cluster.metadata.finalizers
+    if fresh:
+        cluster.metadata.finalizers.append(Finalizer.CLUSTER)
     if is_paused(cluster, cluster):
         set_condition(cluster, paused_condition(cluster, cluster), tools.clock())
         await draft.save()
         return DONE
-    if not cluster.deleting and Finalizer.CLUSTER not in cluster.metadata.finalizers:
+    if fresh:
         # Before anything is done, or a deletion meanwhile would leave it undone.
-        cluster.metadata.finalizers.append(Finalizer.CLUSTER)
-        await draft.save()
+        await draft.save_spec()
     scope = ClusterScope(
         tools=tools,
         draft=draft,

@@ -13,6 +13,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.times import moment, stamp
 from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN, get, has
 from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document
 from kapy.remote.connections import Health, NotConnected
 
@@ -48,6 +49,20 @@ def node_conditions(
         Condition(type=one, status=told.status, reason=told.reason, message=told.message)
         for one in (ConditionType.NODE_READY, ConditionType.NODE_HEALTHY)
     ]
+
+
+def until_silent(cluster: Cluster, health: Health, now: datetime) -> Result:
+    """A timer, because nothing changes at the moment when a silence has lasted too long."""
+    initialized = get(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
+    if health.last_success is None or (health.connected and not health.failures):
+        return DONE
+    if initialized is None or initialized.status != TRUE:
+        return DONE
+    since = max(moment(initialized.last_transition_time), health.last_success)
+    left = since + GRACE_PERIOD - now
+    if left < timedelta(0):
+        return DONE
+    return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")
 
 
 def _without_node(

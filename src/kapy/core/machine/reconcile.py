@@ -47,14 +47,16 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     cluster = tools.fleet.clusters.get(Key(key.namespace, machine.spec.cluster_name))
     if cluster is None:
         return DONE
+    fresh = not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers
+    if fresh:
+        machine.metadata.finalizers.append(Finalizer.MACHINE)
     if is_paused(machine, cluster):
         set_condition(machine, paused_condition(machine, cluster), tools.clock())
         await draft.save()
         return DONE
-    if not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers:
+    if fresh:
         # Before anything is done, or a deletion meanwhile would leave it undone.
-        machine.metadata.finalizers.append(Finalizer.MACHINE)
-        await draft.save()
+        await draft.save_spec()
     machine_set = _machine_set(tools, machine)
     scope = MachineScope(
         tools=tools,

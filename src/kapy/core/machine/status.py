@@ -26,7 +26,7 @@ from kapy.conditions.stale import drain_delays
 from kapy.conditions.summary import summary
 from kapy.contract.fields import View
 from kapy.contract.observed import Found, Observed, Unreadable
-from kapy.core.machine.node_conditions import LOOK_AT_LOGS, node_conditions
+from kapy.core.machine.node_conditions import LOOK_AT_LOGS, node_conditions, until_silent
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result, requeue
 
@@ -61,7 +61,7 @@ def update_status(scope: MachineScope) -> Result:
     _set_phase(scope)
     available, again = availability(scope)
     set_condition(machine, available, now)
-    return again
+    return again.sooner(until_silent(scope.cluster, scope.health, now))
 
 
 class Words(NamedTuple):

@@ -48,6 +48,9 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     cluster = tools.fleet.clusters.get(Key(key.namespace, deployment.spec.cluster_name))
     if cluster is None:
         return DONE
+    finalizers = deployment.metadata.finalizers
+    if not deployment.deleting and Finalizer.MACHINE_DEPLOYMENT not in finalizers:
+        finalizers.append(Finalizer.MACHINE_DEPLOYMENT)
     if is_paused(deployment, cluster):
         set_condition(deployment, paused_condition(deployment, cluster), tools.clock())
         await draft.save()
@@ -105,11 +108,8 @@ async def roll_out(scope: MachineDeploymentScope) -> Result:
         old = rollout.old
     if deployment.spec.paused:
         _set_replicas([*old, *_known(new)], proportional_scale(deployment, new, old))
-    finalizers = deployment.metadata.finalizers
-    if Finalizer.MACHINE_DEPLOYMENT not in finalizers:
-        finalizers.append(Finalizer.MACHINE_DEPLOYMENT)
-    # Before anything is made: a deletion meanwhile would leave the sets behind.
-    await scope.draft.save()
+    # The finalizer before anything is made: a deletion meanwhile would leave the sets behind.
+    await scope.draft.save_spec()
     await apply_sets(scope, new, old)
     if not deployment.spec.paused and _is_complete(scope):
         await clean_up(scope, old)

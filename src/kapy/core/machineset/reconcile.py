@@ -45,14 +45,18 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     cluster = tools.fleet.clusters.get(Key(key.namespace, machine_set.spec.cluster_name))
     if cluster is None:
         return DONE
+    fresh = (
+        not machine_set.deleting and Finalizer.MACHINE_SET not in machine_set.metadata.finalizers
+    )
+    if fresh:
+        machine_set.metadata.finalizers.append(Finalizer.MACHINE_SET)
     if is_paused(machine_set, cluster):
         set_condition(machine_set, paused_condition(machine_set, cluster), tools.clock())
         await draft.save()
         return DONE
-    if not machine_set.deleting and Finalizer.MACHINE_SET not in machine_set.metadata.finalizers:
+    if fresh:
         # Before anything is done, or a deletion meanwhile would leave it undone.
-        machine_set.metadata.finalizers.append(Finalizer.MACHINE_SET)
-        await draft.save()
+        await draft.save_spec()
     scope = MachineSetScope(
         tools=tools,
         draft=draft,
