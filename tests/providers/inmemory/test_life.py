@@ -168,6 +168,7 @@ async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane:
     (container,) = proxy["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "registry.k8s.io/kube-proxy:v1.34.0"
     assert await client.get(DEPLOYMENTS, Key("kube-system", "coredns"))
+    assert (await client.raw("GET", "/version"))["gitVersion"] == "v1.34.0"
     info = await client.get(CONFIG_MAPS, Key("kube-public", "cluster-info"))
     assert (await plane.kubeconfig("blue")).server in info["data"]["kubeconfig"]
 

@@ -70,11 +70,12 @@ class InMemory:
         def is_free(endpoint: Endpoint) -> bool:
             return endpoint not in self._by_endpoint and not is_stored(endpoint)
 
-        if self._front is not None and not self._front.many_addresses:
+        front = self._front
+        if front is not None and not front.many_addresses:
             ports = (Endpoint(LOOPBACK, port) for port in PORTS)
-            free = next((one for one in ports if is_free(one)), None)
+            free = next((one for one in ports if is_free(one) and front.can_admit(one)), None)
             if free is None:
-                raise NoPort(f"all ports of {PORTS.start}-{PORTS.stop - 1} have a cluster")
+                raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
             return free
         host = loopback_address(cluster, lambda host: not is_free(Endpoint(host, self._port)))
         return Endpoint(host, self._port)

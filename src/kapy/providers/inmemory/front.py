@@ -25,7 +25,7 @@ from kapy._aio.clock import Clock
 from kapy.apiserver.serving import Application, Listener, serve_connection, server_context
 from kapy.kube.errors import KapyError, ServerError
 from kapy.kube.pki import KeyPair, issue, new_key
-from kapy.providers.inmemory.addresses import ANY, LOOPBACK, PORTS, has_many_loopback_addresses
+from kapy.providers.inmemory.addresses import ANY, PORTS, has_many_loopback_addresses
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
 
@@ -73,11 +73,20 @@ class Front:
 
     def first_port(self) -> int:
         """Begin to listen (where all share a port); the port for new clusters. Raises NoPort."""
+        if not self.many_addresses:
+            return PORTS.start
         for port in PORTS:
-            with contextlib.suppress(OSError):
-                self._listen(Endpoint(ANY if self.many_addresses else LOOPBACK, port))
+            if self.can_admit(Endpoint(ANY, port)):
                 return port
         raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
+
+    def can_admit(self, endpoint: Endpoint) -> bool:
+        """Whether a cluster can be there; if so, the address is taken from now on."""
+        try:
+            self.admit(endpoint)
+        except OSError:
+            return False
+        return True
 
     def admit(self, endpoint: Endpoint) -> None:
         """Listen for a cluster at its address, if nobody does yet. Raises OSError."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from kapy._aio.clock import Clock
 from kapy.api.times import stamp
-from kapy.apiserver.server import Server
 from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport, User
@@ -32,6 +32,7 @@ from kapy.providers.inmemory.workload.nodes import (
     ensure_static_pod,
 )
 from kapy.providers.inmemory.workload.objects import Objects
+from kapy.providers.inmemory.workload.server import WorkloadServer
 from kapy.sdk import Endpoint
 
 
@@ -53,6 +54,14 @@ class Host:
     provider_id: str
     version: str
     control_plane: bool
+
+
+class ApiServer(NamedTuple):
+    """The API server of one machine. since: when the machine's Node came up, after a restart too
+    (its certificate is as old)."""
+
+    version: str
+    since: datetime
 
 
 class WorkloadCluster:
@@ -91,12 +100,12 @@ class WorkloadCluster:
         self.key = key
         self.uid = uid
         self.endpoint = endpoint
-        self.server = Server.open(None, clock=clock)
+        self.server = WorkloadServer.in_memory(clock)
         self.objects = Objects(self.server)
         self.etcd = Etcd(uid)
         self.machines: dict[str, Milestones] = {}
         self.authority: KeyPair | None = None
-        self._api_servers: dict[str, datetime] = {}
+        self._api_servers: dict[str, ApiServer] = {}
         self._clock = clock
         self._notice = notice
         ensure_namespaces(self.objects)
@@ -137,7 +146,10 @@ class WorkloadCluster:
             self._run(component, host)
         ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
         if host.name not in self._api_servers:
-            self._api_servers[host.name] = self._clock()
+            reached = self.machines.get(host.name)
+            since = (reached.node if reached else None) or self._clock()
+            self._api_servers[host.name] = ApiServer(host.version, since)
+            self._say_version()
             if len(self._api_servers) == 1:
                 self._notice(self.key)
 
@@ -148,7 +160,7 @@ class WorkloadCluster:
         """
         if name not in self._api_servers:
             raise Unreachable(f"no API server runs on {name}")
-        return self._api_servers[name] + LEAF_LIFE
+        return self._api_servers[name].since + LEAF_LIFE
 
     def remove(self, name: str) -> None:
         """A machine is gone, with everything that ran on it."""
@@ -159,6 +171,7 @@ class WorkloadCluster:
         self.machines.pop(name, None)
         if name in self._api_servers:
             del self._api_servers[name]
+            self._say_version()
             if not self._api_servers:
                 self._notice(self.key)
 
@@ -178,6 +191,11 @@ class WorkloadCluster:
         self._api_servers.clear()
         self.server.close()
         self._notice(self.key)
+
+    def _say_version(self) -> None:
+        """While control plane machines differ, the oldest one speaks."""
+        oldest = next(iter(self._api_servers.values()), None)
+        self.server.kubernetes = oldest.version if oldest else ""
 
     def _run(self, component: str, host: Host) -> None:
         ensure_static_pod(self.objects, component, host.name, version=host.version, now=self._now())
