@@ -1,0 +1,137 @@
+"""Whether the control plane can be used."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from kapy.api.times import stamp
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.availability import available, next_to_tell
+from kapy.providers.kubeadm.controlplane.etcd import Member
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState
+from kapy.sdk import conditions
+from tests.providers.kubeadm.building import NOW, machine, plane, say
+
+A, B, C = Member(1, "a"), Member(2, "b"), Member(3, "c")
+
+
+def status(*, since: float = 3600, certificates: bool = True) -> Document:
+    time = stamp(NOW - timedelta(seconds=since))
+    return {
+        "initialization": {"controlPlaneInitialized": True},
+        "conditions": [
+            {
+                "type": type_,
+                "status": str(holds),
+                "reason": type_,
+                "message": "",
+                "lastTransitionTime": time,
+            }
+            for type_, holds in (("Initialized", True), ("CertificatesAvailable", certificates))
+        ],
+    }
+
+
+def three(**given: bool) -> ControlPlane:
+    found = plane(machine("a"), machine("b"), machine("c"), status=status(**given))
+    found.etcd = EtcdState(members=[A, B, C], matches_machines=True)
+    return found
+
+
+def break_(found: ControlPlane, *names: str, ago: float = 60, type_: str = "") -> None:
+    for name in names:
+        for one in [type_] if type_ else ["APIServerPodHealthy", "EtcdMemberHealthy"]:
+            say(found, name, conditions.false(one, "NotHealthy", "why"), ago=ago)
+
+
+def told(found: ControlPlane) -> tuple[str, str]:
+    one = available(found)
+    return one.status, one.message
+
+
+def test_all_is_well() -> None:
+    assert told(three()) == ("True", "")
+
+
+def test_it_must_be_initialized_first() -> None:
+    assert told(plane()) == ("False", "Control plane not yet initialized")
+
+
+def test_certificates_are_needed() -> None:
+    assert told(three(certificates=False)) == (
+        "False",
+        "* Control plane certificates are not available",
+    )
+
+
+def test_one_of_three_may_be_broken() -> None:
+    found = three()
+    break_(found, "b")
+    assert told(found) == (
+        "True",
+        "* 2 of 3 etcd members are healthy, at least 2 healthy member required for etcd quorum\n"
+        "* 2 of 3 Machines have healthy control plane components, at least 1 required",
+    )
+
+
+def test_a_new_issue_is_not_told_while_all_is_well_enough() -> None:
+    found = three()
+    break_(found, "b", ago=4)
+    assert told(found) == ("True", "")
+    assert next_to_tell(found) == timedelta(seconds=7)
+    assert next_to_tell(three()) is None
+
+
+def test_without_a_quorum_it_is_not_available() -> None:
+    found = three()
+    break_(found, "b", "c", type_="EtcdMemberHealthy")
+    assert told(found) == (
+        "False",
+        "* 1 of 3 etcd members is healthy, at least 2 healthy member required for etcd quorum",
+    )
+    break_(found, "a")
+    assert told(found) == (
+        "False",
+        "* There are no healthy etcd member, at least 2 healthy member required for etcd quorum\n"
+        "* There are no Machines with healthy control plane components, at least 1 required",
+    )
+
+
+def test_learners_are_named() -> None:
+    found = three()
+    found.etcd.members = [A, Member(2, "b", is_learner=True), Member(3, "c", is_learner=True)]
+    break_(found, "a", "b", "c")
+    assert told(found)[1].startswith(
+        "* There are no healthy etcd member, 2 learner etcd member, at least 1 healthy member"
+    )
+
+
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    [
+        (60, ("False", "Waiting for etcd to report the list of members")),
+        (600, ("Unknown", "Failed to get etcd members")),
+    ],
+)
+def test_etcd_has_some_time_to_answer(since: float, expected: tuple[str, str]) -> None:
+    found = plane(machine("a"), status=status(since=since))
+    assert told(found) == expected
+
+
+def test_members_must_be_those_of_the_machines() -> None:
+    found = three()
+    found.etcd.matches_machines = False
+    assert told(found) == (
+        "False",
+        "The list of etcd members does not match the list of Machines and Nodes",
+    )
+
+
+def test_external_etcd_does_not_count() -> None:
+    external = {"external": {"endpoints": ["https://e:2379"], "caFile": "c", "certFile": "c", "keyFile": "k"}}
+    spec = {"kubeadmConfigSpec": {"clusterConfiguration": {"etcd": external}}}
+    found = plane(machine("a"), spec=spec, status=status())
+    break_(found, "a", type_="EtcdMemberHealthy")
+    assert told(found) == ("True", "")

@@ -1,0 +1,225 @@
+"""What Nodes and static pods say of a Machine, and what Machines say of the control plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.components import (
+    components_unreadable,
+    observe_components,
+)
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.sdk import conditions
+from tests.providers.kubeadm.building import machine, plane
+
+ROLE = "node-role.kubernetes.io/control-plane"
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+
+
+def node(name: str, *, ready: str = "True", role: bool = True, **spec: Any) -> Document:
+    taints = [{"key": ROLE, "effect": "NoSchedule"}]
+    return {
+        "metadata": {"name": name, "labels": {ROLE: ""} if role else {}},
+        "spec": {"taints": taints, **spec},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+def pods(*names: str, **statuses: Document) -> dict[str, Document]:
+    """Running pods of these Machines; a status by component replaces one of each."""
+    fine: Document = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    return {
+        f"{component}-{name}": {"status": statuses.get(component.replace("-", "_"), fine)}
+        for name in names
+        for component in COMPONENTS
+    }
+
+
+def told(found: ControlPlane) -> tuple[str, str, str]:
+    one = conditions.get(found.kcp.status.conditions, "ControlPlaneComponentsHealthy")
+    assert one is not None
+    return one.status, one.reason, one.message
+
+
+def said(found: ControlPlane, type_: str) -> tuple[str, str, str]:
+    one = conditions.get(found.machines[0].status.conditions, type_)
+    assert one is not None
+    return one.status, one.reason, one.message
+
+
+def test_all_is_well() -> None:
+    found = plane(machine("a"), machine("b"))
+    observe_components(found, {"a": node("a"), "b": node("b")}, pods("a", "b"))
+    assert told(found) == ("True", "Healthy", "")
+    assert said(found, "NodeKubeadmLabelsAndTaintsSet") == ("True", "Set", "")
+    assert found.nodes is not None
+    assert sorted(found.nodes) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"phase": "Pending"}, ("False", "Provisioning", "Waiting to be scheduled")),
+        (
+            {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]},
+            ("False", "Provisioning", "Running init containers"),
+        ),
+        (
+            {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]},
+            ("False", "Provisioning", "Waiting for startup or readiness probes"),
+        ),
+        (
+            {
+                "phase": "Running",
+                "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}],
+            },
+            ("False", "Provisioning", "ContainerCreating"),
+        ),
+        (
+            {
+                "phase": "Running",
+                "containerStatuses": [
+                    {
+                        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                        "lastState": {"terminated": {"exitCode": 1}},
+                    }
+                ],
+            },
+            ("False", "Failed", "CrashLoopBackOff"),
+        ),
+        (
+            {
+                "phase": "Running",
+                "containerStatuses": [{"state": {"terminated": {"reason": "Error"}}}],
+            },
+            ("False", "Failed", "Error"),
+        ),
+        ({"phase": "Failed"}, ("False", "Failed", "All the containers have been terminated")),
+        ({"phase": "Succeeded"}, ("False", "Failed", "All the containers have been terminated")),
+    ],
+)
+def test_what_a_pod_says(status: Document, expected: tuple[str, str, str]) -> None:
+    found = plane(machine("a"))
+    observe_components(found, {"a": node("a")}, pods("a", kube_scheduler=status))
+    assert said(found, "SchedulerPodHealthy") == expected
+    assert told(found) == (
+        "False",
+        "NotHealthy",
+        f"* Machine a:\n  * SchedulerPodHealthy: {expected[2]}",
+    )
+
+
+def test_a_pod_that_is_not_there_is_missed() -> None:
+    found = plane(machine("a"))
+    observe_components(found, {"a": node("a")}, {})
+    assert said(found, "EtcdPodHealthy") == ("False", "DoesNotExist", "Pod does not exist")
+    assert told(found)[2] == "* Machine a:\n  * Control plane components: Pod does not exist"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ({}, "Node a does not exist"),
+        (
+            {
+                "a": node(
+                    "a", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]
+                )
+            },
+            "Node a is unreachable",
+        ),
+    ],
+)
+def test_nothing_is_known_of_a_machine_whose_node_is_lost(
+    nodes: dict[str, Document], message: str
+) -> None:
+    found = plane(machine("a"))
+    observe_components(found, nodes, pods("a"))
+    for type_ in ("APIServerPodHealthy", "NodeKubeadmLabelsAndTaintsSet"):
+        assert said(found, type_) == ("Unknown", "InspectionFailed", message)
+    assert told(found) == (
+        "Unknown",
+        "HealthUnknown",
+        f"* Machine a:\n  * Control plane components: {message}",
+    )
+
+
+def test_pods_of_a_silent_kubelet_may_be_stale() -> None:
+    found = plane(machine("a"))
+    observe_components(found, {"a": node("a", ready="Unknown")}, pods("a"))
+    assert said(found, "APIServerPodHealthy") == (
+        "Unknown",
+        "InspectionFailed",
+        "Node Ready condition is Unknown, Pod data might be stale",
+    )
+
+
+def test_a_machine_that_comes_up_is_no_issue() -> None:
+    found = plane(machine("a"), machine("b", node=False, healthy=False))
+    observe_components(found, {"a": node("a")}, pods("a"))
+    assert told(found) == ("True", "Healthy", "")
+    one = conditions.get(found.machines[1].status.conditions, "APIServerPodHealthy")
+    assert one is not None
+    assert one.message == "Waiting for FakeMachine to report spec.providerID"
+
+
+def test_machines_that_say_the_same_are_named_together() -> None:
+    found = plane(*(machine(name) for name in "abcde"))
+    nodes = {name: node(name) for name in "abcde"}
+    observe_components(found, nodes, pods("a"))
+    assert told(found)[2] == (
+        "* Machines b, c, d, ... (1 more):\n  * Control plane components: Pod does not exist"
+    )
+
+
+def test_a_node_without_a_machine_is_told() -> None:
+    found = plane(machine("a"))
+    nodes = {"a": node("a"), "x": node("x"), "worker": node("worker", role=False)}
+    observe_components(found, nodes, pods("a"))
+    assert told(found) == (
+        "False",
+        "NotHealthy",
+        "* Control plane Node x does not have a corresponding Machine",
+    )
+
+
+def test_label_and_taint_of_the_node_are_looked_at() -> None:
+    found = plane(machine("a"))
+    observe_components(found, {"a": node("a", role=False, taints=[])}, pods("a"))
+    assert said(found, "NodeKubeadmLabelsAndTaintsSet") == (
+        "False",
+        "NotSet",
+        f"Node a does not have the {ROLE} label",
+    )
+
+
+def test_a_machine_that_goes_says_so() -> None:
+    going = machine("a", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
+    found = plane(going, machine("b"))
+    observe_components(found, {"b": node("b")}, pods("b"))
+    assert said(found, "APIServerPodHealthy") == ("False", "Deleting", "Machine is deleting")
+
+
+def test_without_nodes_nothing_is_known() -> None:
+    found = plane(machine("a"))
+    components_unreadable(found, "no connection")
+    assert told(found) == (
+        "Unknown",
+        "InspectionFailed",
+        "Failed to get Nodes hosting control plane components: no connection",
+    )
+    assert said(found, "APIServerPodHealthy")[0] == "Unknown"
+    assert found.nodes is None
+
+
+def test_no_machines_report_nothing() -> None:
+    found = plane()
+    observe_components(found, {}, {})
+    assert told(found) == (
+        "Unknown",
+        "HealthUnknown",
+        "No Machines reporting control plane status",
+    )
