@@ -130,7 +130,14 @@ def test_members_must_be_those_of_the_machines() -> None:
 
 
 def test_external_etcd_does_not_count() -> None:
-    external = {"external": {"endpoints": ["https://e:2379"], "caFile": "c", "certFile": "c", "keyFile": "k"}}
+    external = {
+        "external": {
+            "endpoints": ["https://e:2379"],
+            "caFile": "c",
+            "certFile": "c",
+            "keyFile": "k",
+        }
+    }
     spec = {"kubeadmConfigSpec": {"clusterConfiguration": {"etcd": external}}}
     found = plane(machine("a"), spec=spec, status=status())
     break_(found, "a", type_="EtcdMemberHealthy")

@@ -76,7 +76,9 @@ def test_readiness_gates_are_ours_then_theirs() -> None:
     spec = {"infrastructureRef": encode(REFERENCE), "readinessGates": gates}
     kcp = control_plane({"machineTemplate": {"spec": spec}})
     machine = new_machine(kcp, "c1", "m", "", infrastructure=REFERENCE, bootstrap=REFERENCE)
-    found = [(gate["conditionType"], "polarity" in gate) for gate in machine["spec"]["readinessGates"]]
+    found = [
+        (gate["conditionType"], "polarity" in gate) for gate in machine["spec"]["readinessGates"]
+    ]
     assert found[-3:] == [("EtcdPodHealthy", False), ("EtcdMemberHealthy", False), ("Mine", False)]
     assert "failureDomain" not in machine["spec"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kapy.kube import Document
@@ -9,7 +11,7 @@ from kapy.providers.kubeadm.controlplane.scaling import leaving_machine
 from kapy.sdk import conditions
 from tests.providers.kubeadm.building import machine, plane, say
 
-CHOSEN = {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}
+CHOSEN: dict[str, Any] = {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}
 
 
 @pytest.mark.parametrize(
