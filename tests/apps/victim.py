@@ -85,13 +85,17 @@ async def settle(plane: Plane) -> None:
 
 
 async def scaled(client: Client) -> bool:
-    """Whether the workers are as many as wanted, and no machine is on its way out."""
+    """Whether the workers are as many as wanted and at work.
+
+    The counters alone do not tell: they may be of a moment before the last change.
+    """
     workers = await client.get(MachineDeployment, WORKERS)
     status = workers.status
-    seen = status.observed_generation == workers.metadata.generation
     machines = (await client.list(Machine, "default")).items
     return (
-        seen and status.available_replicas == SETTLED and not any(one.deleting for one in machines)
+        status.observed_generation == workers.metadata.generation
+        and status.available_replicas == SETTLED
+        and all(one.status.node_ref is not None and not one.deleting for one in machines)
     )
 
 
