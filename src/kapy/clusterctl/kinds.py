@@ -25,7 +25,7 @@ class Kinds:
     async def of(self, document: Document) -> Resource:
         """Where an object is written. Raises UnknownKind (in kubectl's words)."""
         api_version, kind = document["apiVersion"], document["kind"]
-        for resource in await self._resources(api_version):
+        for resource in await self.served(api_version):
             if resource.kind == kind:
                 return resource
         raise UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
@@ -38,10 +38,11 @@ class Kinds:
             except NotFound:
                 return None
             self._preferred[group] = found["preferredVersion"]["groupVersion"]
-        served = await self._resources(self._preferred[group])
+        served = await self.served(self._preferred[group])
         return next((one for one in served if one.kind == kind), None)
 
-    async def _resources(self, api_version: str) -> Sequence[Resource]:
+    async def served(self, api_version: str) -> Sequence[Resource]:
+        """The resources of a group version; none when it is not served."""
         found = self._served.get(api_version)
         if found is None:
             found = self._served[api_version] = await self._asked(api_version)
