@@ -35,6 +35,9 @@ class Attributes:
     def of_resource(cls, user: User, verb: str, route: Route) -> Attributes:
         """The attributes of a request for a resource."""
         one = route.kind.resource
+        space = route.namespace
+        if one.plural == "namespaces" and not one.group:
+            space = route.name  # a namespace is in itself
         return cls(
             user,
             verb,
@@ -42,7 +45,7 @@ class Attributes:
             one.version,
             one.plural,
             route.subresource,
-            route.namespace,
+            space,
             route.name,
         )
 

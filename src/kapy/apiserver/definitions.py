@@ -35,6 +35,8 @@ class Definitions:
                 self._serve(document)
                 self._end(document)
             self._renew()
+            for name in self._served:
+                self._read_again(name)
         plane.store.listeners.append(self._noticed)
 
     def _renew(self) -> None:
@@ -62,11 +64,25 @@ class Definitions:
         if before is None or _serving(before) != _serving(document):
             self._serve(document)
             self._renew()
+            self._read_again(one.name)
         self._end(document)
 
     def _serve(self, document: Document) -> None:
         if is_true(document, "Established"):
             self._served[document["metadata"]["name"]] = kinds_of(document)
+
+    def _read_again(self, table_name: str) -> None:
+        """Let the objects that are stored already be read by the definition as it is now."""
+        table = self._plane.store.peek(table_name)
+        if table is None:
+            return
+        kinds = {kind.resource.api_version: kind for kind in self._served.get(table_name, ())}
+        for (namespace, name), document in table.content("").items():
+            kind = kinds.get(document["apiVersion"])
+            if kind is not None:
+                seen = kind.schema.decoded(document, [], live=None)
+                if seen != document:
+                    table.put(namespace, name, seen)
 
     def _settled(self, document: Document) -> Document:
         """The definition with a true status, stored when it had another one."""

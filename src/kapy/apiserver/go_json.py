@@ -52,6 +52,8 @@ def _literal(text: str, position: int) -> str:
             continue
         for index, letter in enumerate(word):
             got = text[position + index : position + index + 1]
+            if not got:
+                return "unexpected end of JSON input"
             if got != letter:
                 return (
                     f"invalid character {_quoted(got)} in literal {word} "

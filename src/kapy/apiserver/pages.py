@@ -95,7 +95,7 @@ def _openapi(registry: Registry, rest: list[str]) -> Reply:
         case _:
             found = None
     if found is None:
-        return Reply(404, b"", {"content-type": "application/json"})
+        return Reply(404, b"")
     return Reply(200, found)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission import Admission
 from kapy.apiserver.refusals import StorageFailure
+from kapy.apiserver.resources.builtin.event_forms import as_core, as_new
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry, builtin_registry
 from kapy.apiserver.store.store import Store
@@ -95,4 +96,6 @@ def _read(kind: Kind | None, document: Document) -> Document:
 
 
 def _renamed(document: Document, target: Resource) -> Document:
+    if target.kind == "Event" and target.group in ("", "events.k8s.io"):
+        return as_core(document) if not target.group else as_new(document)
     return {**document, "apiVersion": target.api_version, "kind": target.kind}

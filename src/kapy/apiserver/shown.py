@@ -27,6 +27,9 @@ PLAIN = Accept()
 _FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
 
+_AVAILABLE = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+
+
 def accepted(headers: Mapping[str, str]) -> Accept:
     """The first media type that the server can answer with. Raises NotAcceptable."""
     header = headers.get("accept")
@@ -43,10 +46,7 @@ def accepted(headers: Mapping[str, str]) -> Accept:
         known = values.get("g") == "meta.k8s.io" and values.get("v") in ("v1", "v1beta1")
         if form in _FORMS and known:
             return Accept(form, values["v"])  # type: ignore[arg-type]
-    raise NotAcceptable(
-        "only the following media types are accepted: application/json, application/yaml, "
-        "application/vnd.kubernetes.protobuf"
-    )
+    raise NotAcceptable(f"only the following media types are accepted: {_AVAILABLE}")
 
 
 def partial_metadata(document: Document, version: str) -> Document:

@@ -18,13 +18,13 @@ class Strategy:
 
     generation: `metadata.generation` counts changes of everything but metadata and status.
     status: `status` is a subresource, written only through it. unconditional: an update without
-    a resourceVersion is allowed. collapse: whether managedFields lists an empty update.
+    a resourceVersion is allowed. status_at_birth: a new object may bring its status along.
     """
 
     generation = False
     status = False
     unconditional = True
-    graceful = False
+    status_at_birth = False
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         """What is wrong with a name; `prefix`: it is a generateName."""
@@ -43,6 +43,9 @@ class Strategy:
 
     def prepare_update(self, document: Document, old: Document) -> None:
         """The same before an update; what the subresource protects has been reset already."""
+
+    def prepare_status(self, document: Document, old: Document) -> None:
+        """The same before an update of the status subresource."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         """What is wrong with an object (and, with `old`, with the change)."""

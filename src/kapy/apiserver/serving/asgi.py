@@ -141,7 +141,7 @@ def _line(event: Any) -> bytes:
 async def _send(send: Send, scope: Scope, reply: Reply) -> None:
     body = reply.body
     if isinstance(body, bytes):
-        content, kind = body, reply.headers.get("content-type", "application/octet-stream").encode()
+        content, kind = body, reply.headers.get("content-type", "").encode()
     elif _wants_yaml(scope):
         content, kind = _yaml(body), b"application/yaml"
     else:
@@ -166,7 +166,7 @@ def _yaml(document: Any) -> bytes:
 def _start(
     status: int, kind: bytes, headers: Mapping[str, str], length: int | None
 ) -> dict[str, Any]:
-    out: list[tuple[bytes, bytes]] = [(b"content-type", kind)]
+    out: list[tuple[bytes, bytes]] = [(b"content-type", kind)] if kind else []
     if length is not None:
         out.append((b"content-length", b"%d" % length))
     for name, value in headers.items():

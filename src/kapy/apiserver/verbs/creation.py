@@ -9,7 +9,7 @@ from kapy.apiserver.refusals import already_exists, resource_version_set
 from kapy.apiserver.shown import shown
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated
-from kapy.apiserver.verbs.namespaces import check_namespace
+from kapy.apiserver.verbs.namespaces import check_definition, check_namespace
 from kapy.apiserver.verbs.options import check_manager, field_validation
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
@@ -72,13 +72,14 @@ async def insert(
     """
     kind, table = ask.kind, plane.table(ask.kind)
     check_namespace(plane, ask, document)
+    check_definition(plane, ask, document)
     version = document["metadata"].get("resourceVersion")
     if version and version != "0" and not applied:
         raise resource_version_set()
     document = {**document, "metadata": {**document["metadata"]}}
     metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
     document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
-    if kind.strategy.status:
+    if kind.strategy.status and not kind.strategy.status_at_birth:
         document = {key: value for key, value in document.items() if key != "status"}
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)

@@ -33,7 +33,10 @@ async def evict(plane: Plane, ask: Ask) -> Reply:
     options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
     request = Request("DELETE", ask.request.path, ask.request.query, {}, options, ask.user)
     await deletion.delete(plane, replace(ask, request=request, verb="delete", subresource=""))
-    return Reply(201, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})
+    return Reply(
+        201,
+        {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201},
+    )
 
 
 def _check_budgets(plane: Plane, ask: Ask, pod: Document) -> None:

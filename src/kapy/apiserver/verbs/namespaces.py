@@ -1,8 +1,9 @@
-"""A namespace must be there, and not be going away, before anything is put into it."""
+"""What must be there, and not be going away, before anything is created: namespace, definition."""
 
 from __future__ import annotations
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.definitions import TABLE as DEFINITIONS
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import details
 from kapy.kube import Document
@@ -35,4 +36,19 @@ def check_namespace(plane: Plane, ask: Ask, document: Document) -> None:
         }
         raise Forbidden(
             f"{what} is forbidden: {why}", details={**details(ask.kind, name), "causes": [cause]}
+        )
+
+
+def check_definition(plane: Plane, ask: Ask, document: Document) -> None:
+    """Nothing is created of a kind whose definition is being deleted. Raises Forbidden."""
+    if not ask.kind.custom:
+        return
+    table = plane.store.peek(DEFINITIONS)
+    definition = None if table is None else table.latest("", ask.kind.table)
+    if definition is not None and definition["metadata"].get("deletionTimestamp"):
+        name = document["metadata"].get("name", "")
+        raise Forbidden(
+            f'{ask.kind.group_resource} "{name}" is forbidden: create not allowed while custom '
+            "resource definition is terminating",
+            details=details(ask.kind, name),
         )

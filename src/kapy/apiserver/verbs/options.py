@@ -27,7 +27,7 @@ class Validation:
             return
         sentences = [f'unknown field "{path}"' for path in unknown]
         if self.duplicates:
-            sentences = [f'duplicate field "{path}"' for path in self.duplicates] + sentences
+            sentences = [_repeated(one) for one in self.duplicates] + sentences
         if not sentences:
             return
         if self.level == "Strict":
@@ -37,6 +37,13 @@ class Validation:
                 f"{resource.kind}: strict decoding error: {', '.join(sentences)}"
             )
         ask.warnings.extend(sentences)
+
+
+def _repeated(what: str) -> str:
+    """The sentence about a field that stands twice; YAML's parser brings its own."""
+    if what.startswith("line "):
+        return f"yaml: unmarshal errors:\n  {what}"
+    return f'duplicate field "{what}"'
 
 
 def field_validation(ask: Ask, options: str) -> Validation:

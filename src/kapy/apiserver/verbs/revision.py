@@ -164,6 +164,8 @@ async def _revised(
     document = _combined(ask, live, document)
     if not ask.subresource:
         kind.strategy.prepare_update(document, live)
+    elif ask.subresource == "status":
+        kind.strategy.prepare_status(document, live)
     _count_generation(ask, document, live)
     document = await admitted(plane, ask, "UPDATE", document, live, dry_run=dry_run)
     await validated(plane, ask, "UPDATE", document, live, dry_run=dry_run)
@@ -178,6 +180,10 @@ def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
         document = {**live, "metadata": meta}
         _take(document, wanted, "status")
         return document
+    if ask.subresource == "finalize":
+        finalizers = (wanted.get("spec") or {}).get("finalizers") or []
+        spec = {**(live.get("spec") or {}), "finalizers": finalizers}
+        return {**live, "metadata": {**live["metadata"]}, "spec": spec}
     document = {**wanted, "metadata": {**wanted["metadata"]}}
     document["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
     if ask.kind.strategy.status:

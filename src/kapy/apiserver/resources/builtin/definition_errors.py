@@ -26,12 +26,14 @@ def definition_errors(document: Document, old: Document | None) -> list[FieldErr
     spec, names = document["spec"], document["spec"].get("names") or {}
     found: list[FieldError] = []
     name = document["metadata"].get("name", "")
-    if name != f"{names.get('plural', '')}.{spec.get('group', '')}":
+    if old is None and name != f"{names.get('plural', '')}.{spec.get('group', '')}":
         found.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     found += _group_errors(document)
     found += _name_errors(names)
     found += _scope_errors(spec)
-    found += _version_errors(spec, document.get("status") or {})
+    found += _version_errors(spec)
+    if old is None or spec.get("versions") != old["spec"].get("versions"):
+        found += _stored_errors(spec, document.get("status") or {})
     found += _schema_errors(spec, old["spec"] if old is not None else {})
     if old is not None:
         found += _change_errors(document, old)
@@ -103,7 +105,7 @@ def _scope_errors(spec: Document) -> Iterator[FieldError]:
         yield FieldError("FieldValueNotSupported", "spec.scope", text, scope)
 
 
-def _version_errors(spec: Document, status: Document) -> Iterator[FieldError]:
+def _version_errors(spec: Document) -> Iterator[FieldError]:
     versions = spec.get("versions") or []
     names = [one.get("name", "") for one in versions]
     for index, version in enumerate(versions):
@@ -118,6 +120,11 @@ def _version_errors(spec: Document, status: Document) -> Iterator[FieldError]:
         yield invalid("spec.versions", versions, text)
     if len(set(names)) != len(names):
         yield invalid("spec.versions", versions, "must contain unique version names")
+
+
+def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
+    """A version that objects may be stored in stays."""
+    names = [one.get("name", "") for one in spec.get("versions") or ()]
     for index, stored in enumerate(status.get("storedVersions") or ()):
         if stored not in names:
             yield invalid(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapy.apiserver.metadata import well_named
 from kapy.apiserver.resources.builtin.definition_errors import definition_errors
 from kapy.apiserver.resources.builtin.keyed_data import ConfigMapStrategy, SecretStrategy
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
@@ -10,8 +11,8 @@ from kapy.apiserver.resources.builtin.workloads import PodStrategy, ServiceStrat
 from kapy.apiserver.resources.strategy import Strategy, masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError
-from kapy.kube.qualified_names import dns_label_errors
+from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
 class NamespaceStrategy(BuiltIn):
@@ -40,6 +41,22 @@ class NamespaceStrategy(BuiltIn):
     def prepare_update(self, document: Document, old: Document) -> None:
         document["spec"] = old.get("spec", {})
 
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        del old
+        found: list[FieldError] = []
+        for index, name in enumerate((document.get("spec") or {}).get("finalizers") or ()):
+            path = f"spec.finalizers[{index}]"
+            found += [invalid(path, name, text) for text in qualified_name_errors(name)]
+            if not well_named(name):
+                text = "name is neither a standard finalizer name nor is it fully qualified"
+                found.append(invalid(path, name, text))
+        deleting = document["metadata"].get("deletionTimestamp")
+        phase = (document.get("status") or {}).get("phase")
+        if not deleting and phase != "Active":
+            text = "may only be 'Active' if `deletionTimestamp` is empty"
+            found.append(invalid("status.Phase", phase, text))
+        return found
+
 
 class DefinitionStrategy(BuiltIn):
     """CustomResourceDefinitions."""
@@ -55,8 +72,32 @@ class DefinitionStrategy(BuiltIn):
             "storedVersions": stored,
         }
 
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        self.prepare_status(document, old)
+
+    def prepare_status(self, document: Document, old: Document) -> None:
+        del old
+        status = document.get("status") or {}
+        stored = list(status.get("storedVersions") or ())
+        versions = document["spec"].get("versions") or ()
+        stored += [
+            one["name"] for one in versions if one.get("storage") and one["name"] not in stored
+        ]
+        document["status"] = {**status, "storedVersions": stored}
+
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return definition_errors(document, old)
+
+
+class NodeStrategy(BuiltIn):
+    """Nodes: a kubelet registers its node with the status that it has."""
+
+    status_at_birth = True
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        if not document.get("status"):
+            super().prepare_create(document, table)
 
 
 class RoleStrategy(BuiltIn):
@@ -72,6 +113,7 @@ class RoleStrategy(BuiltIn):
 _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("", "configmaps"): ConfigMapStrategy,
     ("", "namespaces"): NamespaceStrategy,
+    ("", "nodes"): NodeStrategy,
     ("", "pods"): PodStrategy,
     ("", "secrets"): SecretStrategy,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStrategy,

@@ -64,6 +64,12 @@ def _with_node_ports(ports: list[Document], table: Table) -> list[Document]:
     return given
 
 
+_TOLERATIONS: tuple[Document, ...] = tuple(
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
+"""What kube-apiserver's DefaultTolerationSeconds admission adds."""
+
 _QOS = ("cpu", "memory")
 
 
@@ -72,6 +78,10 @@ class PodStrategy(BuiltIn):
 
     def prepare_create(self, document: Document, table: Table) -> None:
         del table
+        spec = document.get("spec") or {}
+        keys = {one.get("key") for one in spec.get("tolerations") or ()}
+        added = [one for one in _TOLERATIONS if one["key"] not in keys]
+        document["spec"] = {**spec, "tolerations": [*(spec.get("tolerations") or ()), *added]}
         document["status"] = {"phase": "Pending", "qosClass": _qos(document.get("spec") or {})}
 
 
