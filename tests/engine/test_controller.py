@@ -257,6 +257,44 @@ async def test_changes_that_are_only_summed_up_are_gathered() -> None:
         task.cancel()
 
 
+async def test_what_is_gone_is_not_gathered_for_long() -> None:
+    work, server = Work(), FakeServer()
+    cache = Cache(Client(server))
+    widgets = cache.informer(WIDGETS)
+    async with asyncio.TaskGroup() as group, running(work) as controller:
+        server.put(widget("w"))
+        task = group.create_task(cache.run())
+        await cache.synced()
+        await asyncio.sleep(1)
+        controller.watch(widgets, lambda change: () if change.new else (A,), gather=5)
+        server.remove("w")
+        await asyncio.sleep(0.5)
+        assert len(work.done) == 1
+        task.cancel()
+
+
+async def test_a_slow_controller_gathers_for_longer() -> None:
+    work, server = Work(), FakeServer()
+    work.takes = 30
+    cache = Cache(Client(server))
+    widgets = cache.informer(WIDGETS)
+    async with asyncio.TaskGroup() as group, running(work) as controller:
+        task = group.create_task(cache.run())
+        await cache.synced()
+        controller.enqueue(B)
+        await asyncio.sleep(40)
+        work.done.clear()
+        work.takes = 0
+        controller.watch(widgets, lambda change: (A,), gather=0.05)
+        for number in range(4):
+            cache.observe(WIDGETS, server.put(widget(f"w{number}")))
+            await asyncio.sleep(0.06)
+        assert work.done == []
+        await asyncio.sleep(1)
+        assert len(work.done) == 1
+        task.cancel()
+
+
 async def test_changes_that_are_gathered_during_a_reconcile_come_after_it() -> None:
     work = Work()
     work.takes = 1

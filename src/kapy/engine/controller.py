@@ -23,9 +23,12 @@ Mapper: TypeAlias = Callable[[Change], Iterable[Key]]
 
 FIRST_RETRY: Final = 0.005
 LONGEST_RETRY: Final = 1000.0
-SUMMED_UP: Final = 0.02
+SUMMED_UP: Final = 0.05
 """Seconds to gather changes of objects that are only summed up (a set's Machines, a Cluster's
 parts): too short to be felt, long enough for what one step of many objects sets off together."""
+REPORTED: Final = 0.01
+"""Seconds in which what somebody reports in several writes is taken in together."""
+LONGEST_GATHERING: Final = 0.25
 
 
 def own_key(change: Change) -> Iterable[Key]:
@@ -48,6 +51,7 @@ class Controller:
         # Weak: informers of workload clusters come and go.
         self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
         self._failures: dict[Key, int] = {}
+        self._pace = 0.0  # seconds that a reconcile takes, a moving average
         self.queue = Queue(self.measures)
 
     def watch(
@@ -63,7 +67,8 @@ class Controller:
         Objects that are there already come with the priority `initial`: low, as in upstream's
         priority queue, so that what is news goes before them. gather: seconds to wait for more
         changes before working on one; for objects that are only summed up, many of which change
-        at a time.
+        at a time. What is gone is waited for, and gathered for `REPORTED` at most. Where a
+        reconcile takes longer lately, it is as long as that: a busy program does less, not more.
         """
         mappers = self._watched.setdefault(informer, set())
         if keys in mappers:
@@ -76,7 +81,8 @@ class Controller:
                 if change.initial:
                     queue.add(key, initial)
                 elif gather and queue.is_open:
-                    queue.gather(key, gather)
+                    within = gather if change.new else min(gather, REPORTED)
+                    queue.gather(key, max(within, min(self._pace, LONGEST_GATHERING)))
                 else:
                     queue.add(key)
 
@@ -121,6 +127,7 @@ class Controller:
             else:
                 after = result.after
                 seconds = now() - queue.running[key]
+                self._pace += (seconds - self._pace) / 8
                 measures.finished("success" if after is None else "requeue_after", seconds)
                 if self._failures:
                     self._failures.pop(key, None)

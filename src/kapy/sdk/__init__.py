@@ -12,11 +12,12 @@ from kapy.conditions.paused import is_paused, paused_condition
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External, owner_keys
 from kapy.contract.failure_domains import pick_fewest, pick_most
+from kapy.contract.handover import awaited
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.templates import InfraMachineTemplate, cloned
 from kapy.engine.cache import Cache, Change, Informer
-from kapy.engine.controller import Controller, own_key
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.failure import NotYet
@@ -38,6 +39,8 @@ from kapy.sdk.infra_machine_controller import add_infra_machine
 
 __all__ = [
     "DONE",
+    "REPORTED",
+    "SUMMED_UP",
     "Absent",
     "Address",
     "Cache",
@@ -70,6 +73,7 @@ __all__ = [
     "Waiting",
     "add_infra_cluster",
     "add_infra_machine",
+    "awaited",
     "cloned",
     "conditions",
     "is_paused",

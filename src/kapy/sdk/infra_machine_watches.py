@@ -8,8 +8,9 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Label
+from kapy.contract.handover import awaited
 from kapy.engine.cache import Change, Informer
-from kapy.engine.controller import Controller, own_key
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
@@ -32,9 +33,10 @@ class InfraMachineWatches:
         """Make the controller wake up."""
         self._infra.add_index(BY_CLUSTER, _cluster_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
-        controller.watch(self._infra, own_key)
-        controller.watch(self._machines, self.of_machine)
-        controller.watch(self._clusters, self.of_cluster)
+        controller.watch(self._infra, awaited(own_key), gather=REPORTED)
+        controller.watch(self._infra, own_key, gather=SUMMED_UP)
+        controller.watch(self._machines, self.of_machine, gather=REPORTED)
+        controller.watch(self._clusters, self.of_cluster, gather=SUMMED_UP)
         controller.watch(self._secrets, self.of_secret)
 
     def of_machine(self, change: Change) -> Iterable[Key]:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Final
 
 from kapy.api.names import Label
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
+from kapy.contract.handover import awaited
 from kapy.core.cluster.reconcile import reconcile
 from kapy.core.cluster.scope import Tools
 from kapy.engine.cache import Change
-from kapy.engine.controller import SUMMED_UP, Controller
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
-
-REPORTED: Final = 0.01
-"""Seconds in which what providers report in several steps is taken in together."""
 
 
 def add_to(runtime: Runtime, remote: Connections) -> Controller:
@@ -36,13 +33,16 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     clusters = runtime.cache.informer(fleet.clusters.resource)
     controller = Controller("cluster", partial(reconcile, tools))
     controller.watch(clusters, own_life)
+    controller.watch(clusters, awaited(own_change), gather=REPORTED)
     controller.watch(clusters, own_change, gather=SUMMED_UP)
     controller.watch(fleet.deployments, cluster_keys, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, of_machine_set, gather=SUMMED_UP)
     controller.watch(fleet.machines, of_machine, gather=SUMMED_UP)
     controller.watch(remote.secrets, of_authority)
     references = ("spec", "infrastructureRef"), ("spec", "controlPlaneRef")
-    external.wake(controller, referring(clusters, *references), gather=REPORTED)
+    referred = referring(clusters, *references)
+    external.wake(controller, awaited(referred), gather=REPORTED)
+    external.wake(controller, referred, gather=SUMMED_UP)
     remote.subscribe(controller.enqueue)
     return runtime.add(controller)
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Final
 
 from kapy.api.names import Annotation, Label
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
+from kapy.contract.handover import awaited
 from kapy.core.machine.reconcile import reconcile
 from kapy.core.machine.scope import Tools
 from kapy.engine.cache import Change
-from kapy.engine.controller import SUMMED_UP, Controller
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
 
 BY_NODE = "node"
-REPORTED: Final = 0.01
-"""Seconds in which what providers report in several steps is taken in together."""
 
 
 def add_to(runtime: Runtime, remote: Connections) -> Controller:
@@ -39,13 +37,16 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller
     controller.watch(fleet.machines, own_life)
-    controller.watch(fleet.machines, own_change, gather=REPORTED)
+    controller.watch(fleet.machines, awaited(own_change), gather=REPORTED)
+    controller.watch(fleet.machines, own_change, gather=SUMMED_UP)
     clusters = runtime.cache.informer(fleet.clusters.resource)
     controller.watch(clusters, mapping.of_cluster, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, mapping.of_machine_set)
     controller.watch(fleet.deployments, mapping.of_deployment)
     references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
-    external.wake(controller, referring(fleet.machines, *references), gather=REPORTED)
+    referred = referring(fleet.machines, *references)
+    external.wake(controller, awaited(referred), gather=REPORTED)
+    external.wake(controller, referred, gather=SUMMED_UP)
 
     def connection_changed(cluster: Key) -> None:
         for key in mapping.of(cluster):

@@ -8,10 +8,11 @@ from functools import partial
 from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
+from kapy.contract.handover import awaited
 from kapy.core.machinedeployment.reconcile import reconcile
 from kapy.core.machinedeployment.scope import Tools
 from kapy.engine.cache import Change
-from kapy.engine.controller import SUMMED_UP, Controller
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
@@ -38,6 +39,7 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     mapping = _Mapping(fleet)
     controller = Controller("machinedeployment", partial(reconcile, tools))
     controller.watch(fleet.deployments, own_life)
+    controller.watch(fleet.deployments, awaited(own_change), gather=REPORTED)
     controller.watch(fleet.deployments, own_change, gather=SUMMED_UP)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
     controller.watch(fleet.machine_sets, owned, gather=SUMMED_UP)

@@ -8,10 +8,11 @@ from functools import partial
 from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
+from kapy.contract.handover import awaited
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
 from kapy.engine.cache import Change
-from kapy.engine.controller import SUMMED_UP, Controller
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
@@ -39,6 +40,7 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     mapping = _Mapping(runtime, fleet)
     controller = Controller("machineset", partial(reconcile, tools))
     controller.watch(fleet.machine_sets, own_life)
+    controller.watch(fleet.machine_sets, awaited(own_change), gather=REPORTED)
     controller.watch(fleet.machine_sets, own_change, gather=SUMMED_UP)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
     controller.watch(fleet.machines, owned, gather=SUMMED_UP)

@@ -18,7 +18,7 @@ from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Tools
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections
-from kapy.sdk import Change, Controller, Runtime
+from kapy.sdk import REPORTED, SUMMED_UP, Change, Controller, Runtime, awaited, own_key
 
 _BY_CLUSTER = "kubeadmconfigs-by-cluster"
 
@@ -67,7 +67,8 @@ def add_to(
             return ()
         return (Key(document["metadata"]["namespace"], reference["name"]),)
 
-    controller.watch(configs)
+    controller.watch(configs, awaited(own_key), gather=REPORTED)
+    controller.watch(configs, own_key, gather=SUMMED_UP)
     controller.watch(cache.informer(Machine), of_machine)
     controller.watch(cache.informer(Cluster), of_changed_cluster)
     remote.subscribe(lambda cluster: _enqueue(controller, of_cluster(cluster)))

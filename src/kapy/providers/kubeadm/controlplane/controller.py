@@ -24,7 +24,17 @@ from kapy.providers.kubeadm.controlplane.tools import (
 from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections
 from kapy.remote.secrets import has_purpose_suffix
-from kapy.sdk import Change, Controller, External, Runtime, owner_keys
+from kapy.sdk import (
+    REPORTED,
+    SUMMED_UP,
+    Change,
+    Controller,
+    External,
+    Runtime,
+    awaited,
+    own_key,
+    owner_keys,
+)
 
 _KIND = KubeadmControlPlane.RESOURCE.kind
 _OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
@@ -64,8 +74,11 @@ def add_to(
     )
     tools.controller = controller
     wake = _Wake(runtime)
-    controller.watch(cache.informer(KubeadmControlPlane))
-    controller.watch(cache.informer(Machine), wake.of_machine)
+    control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
+    controller.watch(control_planes, awaited(own_key), gather=REPORTED)
+    controller.watch(control_planes, own_key, gather=SUMMED_UP)
+    controller.watch(machines, awaited(wake.of_machine), gather=REPORTED)
+    controller.watch(machines, wake.of_machine, gather=SUMMED_UP)
     controller.watch(cache.informer(Cluster), wake.of_cluster)
     controller.watch(remote.secrets, wake.of_secret)
     external.wake(controller, wake.of_template)

@@ -1,0 +1,52 @@
+"""What others wait for of an object, and what is only told."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.contract.handover import awaited
+from kapy.engine.cache import Change
+from kapy.engine.controller import own_key
+from kapy.kube import Document, Key
+
+KEY = Key("default", "a")
+
+
+def thing(**parts: Document) -> Document:
+    """An object of some provider."""
+    metadata = {"namespace": "default", "name": "a", **parts.pop("metadata", {})}
+    return {"apiVersion": "x.dev/v1", "kind": "Thing", "metadata": metadata, **parts}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        thing(spec={"providerID": "a://b"}),
+        thing(spec={}, status={"initialization": {"provisioned": True}}),
+        thing(spec={}, status={"ready": True}),
+        thing(spec={}, status={"nodeRef": {"name": "n"}}),
+        thing(spec={}, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+        thing(spec={}, metadata={"ownerReferences": [{"uid": "u"}]}),
+        thing(spec={}, metadata={"annotations": {"cluster.x-k8s.io/paused": ""}}),
+    ],
+)
+def test_others_wait_for_it(after: Document) -> None:
+    change = Change(thing(spec={}), after)
+    assert list(awaited(own_key)(change)) == [KEY]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        thing(spec={}, status={"conditions": [{"type": "Ready", "status": "True"}]}),
+        thing(spec={}, status={"replicas": 3}),
+        thing(spec={}, metadata={"resourceVersion": "2", "managedFields": []}),
+    ],
+)
+def test_it_is_only_told(after: Document) -> None:
+    assert list(awaited(own_key)(Change(thing(spec={}), after))) == []
+
+
+@pytest.mark.parametrize("change", [Change(None, thing()), Change(thing(), None)])
+def test_what_comes_or_goes_is_waited_for(change: Change) -> None:
+    assert list(awaited(own_key)(change)) == [KEY]
