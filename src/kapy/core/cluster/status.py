@@ -91,8 +91,8 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     yield machines_up_to_date(control_plane, now, of)
     yield machines_up_to_date(workers, now, ConditionType.WORKER_MACHINES_UP_TO_DATE)
     yield rolling_out(scope)
-    yield scaling(scope, ConditionType.SCALING_UP, _SCALING_UP)
-    yield scaling(scope, ConditionType.SCALING_DOWN, _SCALING_DOWN)
+    yield scaling(scope, ConditionType.SCALING_UP, SCALING_UP)
+    yield scaling(scope, ConditionType.SCALING_DOWN, SCALING_DOWN)
     yield remediating(descendants.machines, NOT_TO_BE)
     yield deleting(cluster, *scope.deleting)
 
@@ -179,8 +179,8 @@ def scaling(scope: ClusterScope, of: str, words: tuple[str, str, str]) -> Condit
 
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, Reason.ROLLING_OUT_UNKNOWN, Reason.NOT_ROLLING_OUT)
-_SCALING_UP: Final = (Reason.SCALING_UP, Reason.SCALING_UP_UNKNOWN, Reason.NOT_SCALING_UP)
-_SCALING_DOWN: Final = (
+SCALING_UP: Final = (Reason.SCALING_UP, Reason.SCALING_UP_UNKNOWN, Reason.NOT_SCALING_UP)
+SCALING_DOWN: Final = (
     Reason.SCALING_DOWN,
     Reason.SCALING_DOWN_UNKNOWN,
     Reason.NOT_SCALING_DOWN,

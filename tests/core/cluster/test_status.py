@@ -1,0 +1,231 @@
+"""The counters, the phase and the conditions of a Cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.times import stamp
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.fields import Version
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.core.cluster.counters import count_control_plane, count_workers
+from kapy.core.cluster.references import control_plane_available, infrastructure_ready
+from kapy.core.cluster.scope import ClusterScope, Descendants
+from kapy.core.cluster.status import (
+    SCALING_UP,
+    available,
+    control_plane_initialized,
+    phase,
+    remote_connection,
+    rolling_out,
+    scaling,
+)
+from kapy.kube import Document
+from kapy.kube.meta import read
+from kapy.remote.connections import Health
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+REFERENCE = {"apiGroup": "x.example.com", "kind": "Thing", "name": "c"}
+LOGS = "Please check controller logs for errors"
+
+
+@dataclass
+class Scope:
+    """What the conditions look at."""
+
+    cluster: Cluster
+    infrastructure: Observed[InfraCluster] = field(default_factory=Absent)
+    control_plane: Observed[ControlPlane] = field(default_factory=Absent)
+    descendants: Descendants = field(default_factory=Descendants)
+    health: Health = field(default_factory=lambda: Health(connected=False))
+    now: datetime = NOW
+
+
+def cluster(*, gone: bool = False, conditions: Any = (), **initialization: bool) -> Cluster:
+    metadata: Document = {"name": "c", "namespace": "default"}
+    if gone:
+        metadata["deletionTimestamp"] = stamp(NOW)
+    return read(
+        {
+            "metadata": metadata,
+            "spec": {"infrastructureRef": REFERENCE, "controlPlaneRef": REFERENCE},
+            "status": {"initialization": initialization, "conditions": list(conditions)},
+        },
+        Cluster,
+    )
+
+
+def scope(of: Cluster, **observed: Any) -> ClusterScope:
+    return cast(ClusterScope, Scope(of, **observed))
+
+
+def thing(*conditions: Document, **status: Any) -> Document:
+    return {
+        "apiVersion": "x.example.com/v1",
+        "kind": "Thing",
+        "metadata": {"name": "c"},
+        "status": {"conditions": list(conditions), **status},
+    }
+
+
+def condition(of: str, status: str, reason: str = "R", message: str = "") -> Document:
+    return {"type": of, "status": status, "reason": reason, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("observed", "of", "expected"),
+    [
+        (
+            Found(InfraCluster(thing())),
+            cluster(),
+            ("False", "NotReady", "Thing status.initialization.provisioned is false"),
+        ),
+        (
+            Found(InfraCluster(thing())),
+            cluster(infrastructureProvisioned=True),
+            ("True", "Ready", ""),
+        ),
+        (
+            Found(InfraCluster(thing(condition("Ready", "False", "Quota", "none left")))),
+            cluster(),
+            ("False", "Quota", "none left"),
+        ),
+        (Unreadable(RuntimeError()), cluster(), ("Unknown", "InternalError", LOGS)),
+        (Absent(), cluster(), ("False", "ObjectDoesNotExist", "Thing does not exist")),
+        (
+            Absent(),
+            cluster(infrastructureProvisioned=True),
+            ("False", "ObjectDeleted", "Thing has been deleted while the cluster still exists"),
+        ),
+        (
+            Absent(),
+            cluster(gone=True, infrastructureProvisioned=True),
+            ("False", "ObjectDeleted", "Thing has been deleted"),
+        ),
+    ],
+)
+def test_infrastructure(
+    observed: Observed[InfraCluster], of: Cluster, expected: tuple[str, str, str]
+) -> None:
+    found = infrastructure_ready(scope(of, infrastructure=observed))
+    assert (found.status, found.reason, found.message) == expected
+
+
+def test_control_plane_falls_back_on_its_field() -> None:
+    observed = Found(ControlPlane(thing()))
+    found = control_plane_available(scope(cluster(), control_plane=observed))
+    assert found.message == "Thing status.initialization.controlPlaneInitialized is false"
+    up = scope(cluster(controlPlaneInitialized=True), control_plane=observed)
+    assert control_plane_available(up).status == "True"
+
+
+def test_initialized_is_read_through_the_contract() -> None:
+    document = thing(initialization={"controlPlaneInitialized": True})
+    observed = Found(ControlPlane(document))
+    assert control_plane_initialized(scope(cluster(), control_plane=observed)).status == "True"
+    broken = Found(ControlPlane(thing(initialization={"controlPlaneInitialized": "yes"})))
+    found = control_plane_initialized(scope(cluster(), control_plane=broken))
+    assert (found.status, found.reason) == ("Unknown", "InternalError")
+
+
+@pytest.mark.parametrize(
+    ("health", "expected"),
+    [
+        (Health(connected=False), ("False", "Remote connection not established yet")),
+        (Health(connected=False, failures=5), ("False", "Remote connection probe failed")),
+        (Health(connected=True, last_success=NOW), ("True", "")),
+        (Health(connected=False, last_success=NOW - timedelta(seconds=50)), ("True", "")),
+        (
+            Health(connected=False, last_success=NOW - timedelta(seconds=51)),
+            (
+                "False",
+                "Remote connection probe failed, probe last succeeded at 2025-12-31T23:59:09Z",
+            ),
+        ),
+    ],
+)
+def test_remote_connection(health: Health, expected: tuple[str, str]) -> None:
+    of = cluster()
+    found = remote_connection(of, scope(of, health=health))
+    assert found is not None
+    assert (found.status, found.message) == expected
+
+
+def test_a_first_connection_that_is_still_tried_changes_nothing() -> None:
+    of = cluster(conditions=[condition("RemoteConnectionProbe", "True")])
+    assert remote_connection(of, scope(of, health=Health(connected=False, failures=4))) is None
+
+
+def deployment(**conditions: str) -> MachineDeployment:
+    template = {"spec": {"clusterName": "c", "bootstrap": {}, "infrastructureRef": REFERENCE}}
+    listed = [condition(of, status, message="why") for of, status in conditions.items()]
+    return read(
+        {
+            "metadata": {"name": "md"},
+            "spec": {"clusterName": "c", "selector": {}, "template": template, "replicas": 2},
+            "status": {"conditions": listed, "replicas": 1},
+        },
+        MachineDeployment,
+    )
+
+
+def test_a_control_plane_that_does_not_report_is_not_missed() -> None:
+    descendants = Descendants(deployments=[deployment(RollingOut="False", ScalingUp="True")])
+    quiet = scope(cluster(), control_plane=Found(ControlPlane(thing())), descendants=descendants)
+    assert rolling_out(quiet).reason == "NotRollingOut"
+    assert scaling(quiet, "ScalingUp", SCALING_UP).message == "* MachineDeployment md: why"
+
+    busy = thing(condition("RollingOut", "True", message="one of three"))
+    found = rolling_out(
+        scope(cluster(), control_plane=Found(ControlPlane(busy)), descendants=descendants)
+    )
+    assert (found.status, found.message) == ("True", "* Thing c: one of three")
+
+
+def test_a_cluster_that_goes_is_not_blamed_for_what_is_gone() -> None:
+    conditions = [
+        condition("Deleting", "True", "WaitingForInfrastructureDeletion", "almost"),
+        condition("RemoteConnectionProbe", "True"),
+        condition("InfrastructureReady", "False", "ObjectDeleted", "gone"),
+        condition("ControlPlaneAvailable", "False", "ObjectDeleted", "gone"),
+        condition("WorkersAvailable", "True"),
+    ]
+    assert available(cluster(gone=True, conditions=conditions)).message == "* Deleting: almost"
+
+
+def test_counters_of_both_contracts() -> None:
+    reported = {"readyReplicas": 2, "replicas": 3, "unavailableReplicas": 1}
+    document = {**thing(**reported), "spec": {"replicas": 3}}
+    one = cluster()
+    view = ControlPlane(document, Version.V1BETA1)
+    count_control_plane(scope(one, control_plane=Found(view)))
+    assert one.status.control_plane is not None
+    assert one.status.control_plane.available_replicas == 2
+    assert one.status.control_plane.desired_replicas == 3
+
+    count_control_plane(scope(one))
+    assert one.status.control_plane is not None
+    assert one.status.control_plane.desired_replicas is None
+
+    count_workers(scope(one, descendants=Descendants(deployments=[deployment()])))
+    assert one.status.workers is not None
+    assert (one.status.workers.desired_replicas, one.status.workers.replicas) == (2, 1)
+    assert one.status.workers.ready_replicas is None
+
+
+def test_phase() -> None:
+    one = cluster()
+    assert phase(one) == "Provisioning"
+    one.status.initialization.infrastructure_provisioned = True
+    one.spec.control_plane_endpoint.host = "h"
+    assert phase(one) == "Provisioning"
+    one.spec.control_plane_endpoint.port = 6443
+    assert phase(one) == "Provisioned"
+    assert phase(cluster(gone=True)) == "Deleting"
