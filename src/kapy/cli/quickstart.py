@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -167,7 +169,8 @@ async def _wait_for(
         return
     for one, tree in zip(ready, trees, strict=True):
         console.say(f"\nCluster {Key.of(one)} is Available: {_size(one)} ({seconds:.1f} s)\n")
-        console.say(table(tree, now=system_clock(), color=wants_color(None)), nl=False)
+        shown = table(tree, now=system_clock(), color=wants_color(None))
+        console.say("\n".join(line.rstrip() for line in shown.splitlines()))
     console.say(f"\nTry next:\n{_next(where, trees[0])}")
 
 
@@ -214,10 +217,15 @@ def _next(where: Where, tree: Node) -> str:
     scaled = deployments[0]["metadata"]["name"] if deployments and deployments[0] else "NAME"
     return (
         f"  kubectl{at} get clusters,machines -A\n"
-        f"  kapy get kubeconfig {cluster.name}{namespace}{at} > {file} && "
+        f"  {_own_name()} get kubeconfig {cluster.name}{namespace}{at} > {file} && "
         f"kubectl --kubeconfig {file} get nodes\n"
         f"  kubectl{at} scale machinedeployment{namespace} {scaled} --replicas 5"
     )
+
+
+def _own_name() -> str:
+    """What this command is called by: its path where it is not on PATH (`make quickstart`)."""
+    return "kapy" if shutil.which("kapy") else sys.argv[0]
 
 
 async def _unless(asked: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

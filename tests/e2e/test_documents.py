@@ -1,0 +1,61 @@
+"""Commands in the documents are run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.shell import Shell
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(\w+)( make)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = {
+    "README.md": True,
+    "docs/reference/cli.md": True,
+    "docs/tutorial/first-cluster.md": False,
+}
+"""Whether a document takes for granted that a quickstart's plane runs."""
+
+
+def blocks(document: str, *, make: bool = False) -> list[str]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return [
+        block
+        for language, of_make, block in BLOCK.findall(text)
+        if language == "sh" and bool(of_make) == make
+    ]
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_of_a_document_work(document: str, tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    found = blocks(document)
+    assert found
+    try:
+        if DOCUMENTS[document]:
+            shell.ok("kapy", "quickstart", "--detach")
+        shell.ok("bash", "-e", "-o", "pipefail", "-c", "\n".join(found))
+    finally:
+        shell.run("kapy", "down")
+
+
+def test_what_the_readme_makes_can_be_made() -> None:
+    targets = re.findall(r"^make (\S+)", "\n".join(blocks("README.md", make=True)), re.MULTILINE)
+    assert {"quickstart", "test", "check", "bench", "dist"} <= set(targets)
+    for target in targets:
+        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+    first = next(number for number, line in enumerate(lines) if line.startswith("```"))
+    assert first < 10
+    assert [line.split("#")[0].split() for line in lines[first + 1 : first + 3]] == [
+        ["make", "quickstart"],
+        ["make", "test"],
+    ]
