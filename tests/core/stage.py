@@ -29,7 +29,7 @@ from kapy.core.machinedeployment.controller import add_to as add_deployments
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, TooManyRequests, Unreachable
+from kapy.kube.errors import AlreadyExists, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.names import CRDS, NAMESPACES, NODES, SECRETS, Resource
 from kapy.remote.connections import Connections
@@ -91,28 +91,19 @@ def crd_of(resource: Resource) -> Document:
     }
 
 
-class Evicting:
-    """A workload cluster whose Pods may be evicted at any time, unless a budget forbids it."""
+class Wire:
+    """What leads to a workload cluster, and may fall silent."""
 
     over_network = False
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self.forbidden: set[str] = set()
         self.silent = False
 
     async def __call__(self, request: Request) -> Reply:
         if self.silent:
             raise Unreachable("no route to host")
-        path = request.path.removesuffix("/eviction")
-        if path == request.path:
-            return await self._transport(request)
-        if path.rpartition("/")[2] in self.forbidden:
-            cause = {"reason": "DisruptionBudget", "message": "The budget needs 1"}
-            message = "Cannot evict pod as it would violate the pod's disruption budget."
-            error = TooManyRequests(message, details={"causes": [cause]}, retry_after=0)
-            return Reply(429, error.status())
-        return await self._transport(Request("DELETE", path))
+        return await self._transport(request)
 
 
 class Counted:
@@ -143,7 +134,7 @@ class Stage:
     client: Client
     workload: Client
     controllers: Counted
-    evicting: Evicting
+    wire: Wire
     clock: Clock
     random: Random
     group: asyncio.TaskGroup
@@ -152,7 +143,7 @@ class Stage:
     def start(self) -> None:
         """Run the controllers, as a program that has just been started."""
         runtime = Runtime.on(self.controllers, clock=self.clock, random=self.random)
-        connections = Connections(runtime, dial=lambda _: self.evicting)
+        connections = Connections(runtime, dial=lambda _: self.wire)
         for add in (add_clusters, add_machines, add_machine_sets, add_deployments):
             add(runtime, connections)
         services = (runtime.run, connections.run)
@@ -388,7 +379,7 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
                 admin,
                 Client(workload.transport(ADMIN)),
                 Counted(server.transport(ADMIN)),
-                Evicting(workload.transport(ADMIN)),
+                Wire(workload.transport(ADMIN)),
                 clock,
                 Random(seed),
                 group,

@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Annotation, Finalizer, Label
 from kapy.kube import Document, Key
-from kapy.kube.names import DAEMON_SETS, EVENTS, NODES, PODS
+from kapy.kube.names import DAEMON_SETS, EVENTS, NODES, PODS, Resource
 from tests.core.stage import (
     CONFIGS,
     INFRA_MACHINES,
@@ -24,6 +24,8 @@ from tests.core.stage import (
     running_cluster,
     templates,
 )
+
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 
 
 def machine(name: str = "m", **metadata: Any) -> Document:
@@ -251,15 +253,24 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage
 async def test_a_disruption_budget_is_respected_and_shown(plane: Stage) -> None:
     await running(plane)
     await default_namespace(plane.workload)
-    await plane.workload.create(PODS, pod("precious"))
-    plane.evicting.forbidden.add("precious")
+    await plane.workload.create(PODS, pod("precious", labels={"app": "precious"}))
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "one-at-least", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "precious"}}},
+    }
+    await plane.workload.create(BUDGETS, budget)
+    running_now = {"status": {"phase": "Running"}}
+    key = Key("default", "precious")
+    await plane.workload.patch(PODS, key, running_now, subresource="status")
 
     await delete(plane)
     assert condition(await found(plane), "Deleting").message.endswith(
         "\n* Pod default/precious: cannot evict pod as it would violate the pod's disruption "
-        "budget. The budget needs 1"
+        "budget. The disruption budget one-at-least needs 0 healthy pods and has 0 currently"
     )
-    plane.evicting.forbidden.clear()
+    await plane.workload.delete(BUDGETS, Key("default", "one-at-least"))
     await plane.story.until_gone(Machine, "m", within=30)
 
 
@@ -326,9 +337,9 @@ async def test_min_ready_seconds_delay_availability(plane: Stage) -> None:
 
 
 async def test_a_cluster_that_falls_silent_is_believed_for_five_minutes(plane: Stage) -> None:
-    plane.evicting.over_network = True
+    plane.wire.over_network = True
     await running(plane)
-    plane.evicting.silent = True
+    plane.wire.silent = True
     await plane.settle(120)
     owner = await plane.story.get(Cluster, "c")
     assert owner is not None
@@ -340,7 +351,7 @@ async def test_a_cluster_that_falls_silent_is_believed_for_five_minutes(plane: S
     assert (told.status, told.reason) == ("Unknown", "ConnectionDown")
     assert told.message.startswith("Last successful probe at 2026-01-01T00:0")
 
-    plane.evicting.silent = False
+    plane.wire.silent = False
     await plane.settle(60)
     assert condition(await found(plane), "Available").status == "True"
 
