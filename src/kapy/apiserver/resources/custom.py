@@ -13,7 +13,7 @@ from kapy.apiserver.resources.strategy import Strategy
 from kapy.kube import Document
 from kapy.kube.apply import Types
 from kapy.kube.names import Resource
-from kapy.kube.schema import Structural
+from kapy.kube.schema import Rules, Structural
 
 
 class CustomStrategy(Strategy):
@@ -45,6 +45,13 @@ def _types(definition: Document) -> dict[str, Types]:
         f"{group}/{version['name']}": Types.of_schema(_schema(version))
         for version in definition["spec"]["versions"]
     }
+
+
+def _rules(schema: Document, *, root: bool) -> Rules:
+    """The rules of a schema node; only a definition that has some loads what runs them."""
+    from kapy.kube.cel import rule_checker
+
+    return rule_checker(schema, root=root)
 
 
 def _schema(version: Document) -> Document:

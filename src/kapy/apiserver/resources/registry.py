@@ -11,7 +11,7 @@ from kapy.apiserver.resources.kind import Kind
 class Registry:
     """Kinds by group, version and plural."""
 
-    __slots__ = ("_base", "_groups", "_kinds")
+    __slots__ = ("_base", "_groups", "_kinds", "_of_kind")
 
     def __init__(self, kinds: Iterable[Kind] = (), base: Registry | None = None) -> None:
         self._base = base
@@ -20,6 +20,10 @@ class Registry:
             for kind in kinds
         }
         self._groups = {(group, version) for group, version, _ in self._kinds}
+        self._of_kind: dict[tuple[str, str, str], Kind] = {}
+        for kind in self._kinds.values():
+            resource = kind.resource
+            self._of_kind.setdefault((resource.group, resource.version, resource.kind), kind)
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         """The Kind served there, or None."""
@@ -47,11 +51,8 @@ class Registry:
 
     def of_kind(self, group: str, version: str, kind: str) -> Kind | None:
         """The Kind whose objects say this apiVersion and kind."""
-        for one in self:
-            resource = one.resource
-            if (resource.group, resource.version, resource.kind) == (group, version, kind):
-                return one
-        return None
+        found = self._base.of_kind(group, version, kind) if self._base is not None else None
+        return found or self._of_kind.get((group, version, kind))
 
     def in_table(self, table: str) -> Kind | None:
         """The Kind in whose version a table's objects are stored."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kapy.apiserver.resources.structs import decoder
 from kapy.kube import Document
@@ -56,9 +57,11 @@ class ObjectSchema:
         """The object without what this version does not know, after a conversion."""
         return document
 
-    def errors(self, document: Document, old: Document | None) -> list[FieldError]:
-        """What breaks the schema (what `old` already broke may be let through)."""
-        del document, old
+    def errors(
+        self, document: Document, old: Document | None, warnings: list[str] | None = None
+    ) -> list[FieldError]:
+        """What breaks the schema (what `old` already broke may be let through, with warnings)."""
+        del document, old, warnings
         return []
 
 
@@ -92,10 +95,8 @@ class CustomSchema(ObjectSchema):
     ) -> Document:
         found = document.get("metadata")
         if found is not None and (live is None or found is not live["metadata"]):
-            misplaced: list[str] = []
-            metadata = _metadata(found, None, misplaced)
-            unknown.extend(f"metadata.{path}" for path in misplaced)
-            document = {**document, "metadata": metadata}
+            settled = live["metadata"] if live is not None else {}
+            document = {**document, "metadata": _read_metadata(found, settled, unknown)}
         document = self._structural.default(document, live, keep_nulls=keep_nulls)
         if self._preserve:
             return document
@@ -106,9 +107,23 @@ class CustomSchema(ObjectSchema):
     def pruned(self, document: Document) -> Document:
         return document if self._preserve else self._structural.prune(document)[0]
 
-    def errors(self, document: Document, old: Document | None) -> list[FieldError]:
-        errors = self._structural.validate(document, old)
+    def errors(
+        self, document: Document, old: Document | None, warnings: list[str] | None = None
+    ) -> list[FieldError]:
+        errors = self._structural.validate(document, old, warnings)
         return errors + scale_errors(document, self._scale) if self._scale else errors
 
 
 _metadata = decoder("meta.v1.ObjectMeta")
+
+
+def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:
+    """The metadata as Go's struct keeps it; what is shared with `settled` is not looked at."""
+    known: Document = {}
+    if settled and isinstance(found, dict):
+        known = {key: value for key, value in found.items() if settled.get(key) is value}
+        found = {key: value for key, value in found.items() if key not in known}
+    misplaced: list[str] = []
+    metadata: Document = _metadata(found, None, misplaced)
+    unknown.extend(f"metadata.{path}" for path in misplaced)
+    return known | metadata if known else metadata

@@ -126,7 +126,7 @@ async def validated(
     errors: list[FieldError] = metadata.errors(new, kind, update=old is not None)
     if old is not None:
         errors += metadata.change_errors(new, old)
-    errors += kind.schema.errors(new, old)
+    errors += kind.schema.errors(new, old, ask.warnings)
     errors += kind.strategy.validate(new, old)
     if errors:
         raise invalid_object(kind, new["metadata"].get("name", ""), errors)
