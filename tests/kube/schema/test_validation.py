@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.schema import Rules, Structural
+from kapy.kube.field_errors import invalid
+from kapy.kube.schema import Checked, Findings, Rules, Structural
 
 
 def errors_of(schema: Document, value: Any, old: Any = ...) -> list[str]:
@@ -283,23 +283,37 @@ def test_an_embedded_object_needs_a_type() -> None:
 
 
 def under(limit: int) -> Rules:
-    def check(path: str, value: Any, old: Any) -> list[FieldError]:
-        return [] if value < limit else [invalid(path, value, f"must be under {limit} (was {old})")]
+    def check(checked: Checked, findings: Findings) -> None:
+        if checked.value >= limit:
+            where = findings.warnings if checked.unchanged else findings.errors
+            text = f"must be under {limit} (was {checked.old})"
+            where.append(invalid(checked.path, checked.value, text))
 
     return check
+
+
+def rules_under_five(schema: Document, *, root: bool) -> Rules:
+    return under(5)
 
 
 def ruled() -> Structural:
     number = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 5"}]}
     spec = {"type": "object", "properties": {"n": number, "s": {**STRING, "enum": ["x"]}}}
     return Structural.compile(
-        {"type": "object", "properties": {"spec": spec}}, rules=lambda _: under(5)
+        {"type": "object", "properties": {"spec": spec}}, rules=rules_under_five
     )
 
 
 def test_rules_are_checked_where_they_stand() -> None:
     errors = ruled().validate({"spec": {"n": 7}}, {"spec": {"n": 6}})
     assert [str(error) for error in errors] == ["spec.n: Invalid value: 7: must be under 5 (was 6)"]
+
+
+def test_what_did_not_change_is_only_warned_about() -> None:
+    warnings: list[str] = []
+    new: Document = {"spec": {"n": 7, "s": "x"}}
+    assert ruled().validate(new, {"spec": {"n": 7}}, warnings) == []
+    assert warnings == ["spec.n: Invalid value: 7: must be under 5 (was 7)"]
 
 
 def test_rules_are_not_checked_on_an_object_that_breaks_its_schema() -> None:

@@ -70,7 +70,7 @@ def _kinds(definition: Document) -> Iterator[Kind]:
         if not version.get("served"):
             continue
         parts = version.get("subresources") or {}
-        structural = Structural.compile(_schema(version))
+        structural = Structural.compile(_schema(version), rules=_rules)
         yield Kind(
             resource=Resource(spec["group"], version["name"], plural, kind, namespaced),
             table=f"{plural}.{spec['group']}",

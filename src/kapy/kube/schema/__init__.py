@@ -9,8 +9,19 @@ The order is kube-apiserver's: defaults first, then pruning, then (after admissi
 function changes its argument; what a step leaves alone is shared with the result.
 """
 
-from kapy.kube.schema.definition import schema_errors, unknown_formats
+from kapy.kube.schema.definition import has_rules, schema_errors, unknown_formats
+from kapy.kube.schema.rules import Checked, Findings, RuleChecker, Rules
 from kapy.kube.schema.scale import scale_errors
-from kapy.kube.schema.structural import RuleChecker, Rules, Structural
+from kapy.kube.schema.structural import Structural
 
-__all__ = ["RuleChecker", "Rules", "Structural", "scale_errors", "schema_errors", "unknown_formats"]
+__all__ = [
+    "Checked",
+    "Findings",
+    "RuleChecker",
+    "Rules",
+    "Structural",
+    "has_rules",
+    "scale_errors",
+    "schema_errors",
+    "unknown_formats",
+]

@@ -6,7 +6,8 @@ from typing import Any
 
 from kapy.kube import Document
 from kapy.kube.patch.merge_patch import same
-from kapy.kube.schema.node import ABSENT, Node
+from kapy.kube.schema.node import Node
+from kapy.kube.schema.rules import ABSENT
 
 _META = frozenset(("apiVersion", "kind", "metadata"))
 

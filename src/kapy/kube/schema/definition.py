@@ -14,9 +14,10 @@ from typing import Any, Final
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.schema.formats import format_of
-from kapy.kube.schema.node import ABSENT, compiled
+from kapy.kube.schema.node import compiled
 from kapy.kube.schema.patterns import Pattern
 from kapy.kube.schema.pruning import Pruning
+from kapy.kube.schema.rules import ABSENT
 from kapy.kube.schema.validation import validate
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
@@ -52,6 +53,13 @@ def schema_errors(schema: Document, path: str) -> list[FieldError]:
     """
     errors = [*_root_errors(schema, path), *_node_errors(schema, path, root=True)]
     return errors or list(_default_errors(schema, path))
+
+
+def has_rules(schema: Document) -> bool:
+    """Whether any node of the schema has rules."""
+    return bool(schema.get("x-kubernetes-validations")) or any(
+        has_rules(one) for _, one in _children(schema, "")
+    )
 
 
 def unknown_formats(schema: Any) -> list[str]:

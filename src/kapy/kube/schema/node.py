@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError
 from kapy.kube.schema.formats import Format, format_of
 from kapy.kube.schema.patterns import Pattern
-
-Rules: TypeAlias = Callable[[str, Any, Any], list[FieldError]]
-"""Checks the `x-kubernetes-validations` of one schema node: (path, value, old value or None)."""
-
-
-class RuleChecker(Protocol):
-    """Compiles the `x-kubernetes-validations` of a schema node: the seam to a CEL engine."""
-
-    def __call__(self, schema: Document) -> Rules | None:
-        """The check for a node whose schema document is `schema`, None when it has no rules."""
-        ...
-
-
-class _Absent:
-    """Stands for no value at all, which is not null."""
-
-
-ABSENT: Final = _Absent()
+from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +45,9 @@ class Junctors:
 class Node:
     """types: JSON types that a value may have, () any. defaults: completed defaults of
     properties. list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick
-    test whether a scalar is good, None when it takes more than that."""
+    test whether a scalar is good, None when it takes more than that. ruled: the properties that
+    have rules, or hold what has some. atomic: the values of a map are not matched with older
+    ones."""
 
     types: tuple[str, ...]
     format: str
@@ -83,7 +67,9 @@ class Node:
     rules: Rules | None
     default: Any
     defaults: dict[str, Any] = field(default_factory=dict)
+    atomic: bool = False
     has_rules: bool = False
+    ruled: Mapping[str, Node] = field(default_factory=dict)
     has_list_keys: bool = False
     plain: Callable[[Any], bool] | None = None
 
@@ -93,8 +79,8 @@ class Node:
         return found if found is not None else self.additional
 
 
-def compiled(schema: Document, rules: RuleChecker | None) -> Node:
-    """The node of a schema document."""
+def compiled(schema: Document, rules: RuleChecker | None, *, root: bool = False) -> Node:
+    """The node of a schema document. root: it is that of whole objects."""
     properties = {
         name: compiled(one, rules) for name, one in (schema.get("properties") or {}).items()
     }
@@ -117,15 +103,23 @@ def compiled(schema: Document, rules: RuleChecker | None) -> Node:
         limits=_limits(schema),
         check_format=format_of(schema.get("format") or ""),
         junctors=_junctors(schema, rules),
-        rules=rules(schema) if rules and schema.get("x-kubernetes-validations") else None,
+        rules=_rules(schema, rules, root=root),
         default=schema.get("default", ABSENT),
+        atomic=schema.get("x-kubernetes-map-type") == "atomic",
     )
     children = [*properties.values(), *(one for one in (node.additional, node.items) if one)]
     node.has_rules = node.rules is not None or any(one.has_rules for one in children)
+    node.ruled = {name: one for name, one in properties.items() if one.has_rules}
     keyed = node.list_keys is not None
     node.has_list_keys = keyed or any(one.has_list_keys for one in children)
     node.plain = _plain(node)
     return node
+
+
+def _rules(schema: Document, rules: RuleChecker | None, *, root: bool) -> Rules | None:
+    if rules is None or not schema.get("x-kubernetes-validations"):
+        return None
+    return rules(schema, root=root)
 
 
 def _types(schema: Document) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class Pattern:
         self.text = text
         self.error = ""
         try:
-            self._search = _compiled(text).search
+            self._search = compiled_pattern(text).search
         except re.error as error:
             self.error = str(error)
 
@@ -50,7 +50,7 @@ class Pattern:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(text: str) -> re.Pattern[str]:
+def compiled_pattern(text: str) -> re.Pattern[str]:
     return re.compile(_translated(text), re.ASCII)
 
 

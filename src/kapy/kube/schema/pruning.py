@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.schema.node import ABSENT, Node
+from kapy.kube.schema.node import Node
+from kapy.kube.schema.rules import ABSENT
 
 _META: Final = frozenset(("apiVersion", "kind", "metadata"))
 _OBJECT_META: Final = frozenset(

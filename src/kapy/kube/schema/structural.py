@@ -8,9 +8,10 @@ from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.schema.defaulting import complete, defaulted
 from kapy.kube.schema.embedded import embedded_errors
-from kapy.kube.schema.node import ABSENT, Node, RuleChecker, Rules, compiled
+from kapy.kube.schema.node import Node, compiled
 from kapy.kube.schema.pruning import Pruning
-from kapy.kube.schema.validation import check_rules, duplicates, validate_changed
+from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules, RuleWalk
+from kapy.kube.schema.validation import counterparts, duplicates, validate_changed
 
 __all__ = ["RuleChecker", "Rules", "Structural"]
 
@@ -44,7 +45,7 @@ class Structural:
 
         rules: compiles CEL rules; without it they are not checked.
         """
-        node = compiled(schema, rules)
+        node = compiled(schema, rules, root=True)
         node.embedded = True
         metadata = node.properties.get("metadata")
         if metadata is not None and not metadata.properties:
@@ -87,9 +88,14 @@ class Structural:
             del result["metadata"]
         return result, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
 
-    def validate(self, new: Document, old: Document | None = None) -> list[FieldError]:
+    def validate(
+        self, new: Document, old: Document | None = None, warnings: list[str] | None = None
+    ) -> list[FieldError]:
         """What is wrong with `new`; with `old`, what was wrong already and did not change is
-        forgiven (ratcheting)."""
+        forgiven (ratcheting).
+
+        warnings: gets the sentences about forgiven rules.
+        """
         errors: list[FieldError] = []
         before: Any = ABSENT if old is None else old
         validate_changed(self._node, new, before, "", errors)
@@ -102,7 +108,11 @@ class Structural:
             if any(error.type in _BLOCKING for error in errors):
                 errors.append(invalid("<nil>", None, _NOT_CHECKED))
             else:
-                check_rules(self._node, new, before, "", errors)
+                walk = RuleWalk(counterparts)
+                walk.check(self._node, new, before, "", (new, before))
+                errors += walk.findings.errors
+                if warnings is not None:
+                    warnings.extend(map(str, walk.findings.warnings))
         return errors
 
     def _duplicates(self, new: Document, old: Document | None) -> list[FieldError]:

@@ -14,7 +14,8 @@ from typing import Any, Final, TypeAlias
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, duplicate, invalid, required
 from kapy.kube.patch.merge_patch import same
-from kapy.kube.schema.node import ABSENT, Junctors, Node
+from kapy.kube.schema.node import Junctors, Node
+from kapy.kube.schema.rules import ABSENT
 
 Errors: TypeAlias = list[FieldError]
 
@@ -169,7 +170,7 @@ def _number(value: float) -> str:
 def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Errors) -> None:
     limits, items = node.limits, node.items
     if items is not None:
-        before = _counterparts(node, value, old) if node.list_keys else None
+        before = counterparts(node, value, old) if node.list_keys else None
         plain = items.plain
         for index, item in enumerate(value):
             if plain is not None and plain(item):
@@ -210,7 +211,7 @@ def _keys(node: Node, items: list[Any]) -> list[Any]:
     return [_key(node, item) for item in items]
 
 
-def _counterparts(node: Node, items: list[Any], old: Any) -> list[Any]:
+def counterparts(node: Node, items: list[Any], old: Any) -> list[Any]:
     """For each item of a list that is a map what it was before, or ABSENT."""
     if not isinstance(old, list):
         return [ABSENT] * len(items)
@@ -319,21 +320,3 @@ def _set_key(item: Any) -> str:
 
 def _key_values(node: Node, item: Any) -> Any:
     return {key: item[key] for key in node.list_keys or () if key in item}
-
-
-def check_rules(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
-    """Run the rules of every node that has some; old values are found as `validate` finds them."""
-    if not node.has_rules or value is None:
-        return
-    if node.rules is not None:
-        errors += node.rules(path, value, None if old is ABSENT else old)
-    if isinstance(value, dict):
-        before = old if isinstance(old, dict) else {}
-        for name, inner in value.items():
-            if (child := node.child(name)) is not None:
-                was = before.get(name, ABSENT)
-                check_rules(child, inner, was, f"{path}.{name}" if path else name, errors)
-    elif isinstance(value, list) and node.items is not None:
-        earlier = _counterparts(node, value, old if node.list_keys else None)
-        for index, item in enumerate(value):
-            check_rules(node.items, item, earlier[index], f"{path}[{index}]", errors)

@@ -1,0 +1,28 @@
+"""The Common Expression Language as Kubernetes has it, for the rules of CustomResourceDefinitions.
+
+    program = compiled("self.min <= self.max", {"self": declared(schema)})
+    value, _ = program.run(document)
+
+    Structural.compile(schema, rules=rule_checker)      # runs `x-kubernetes-validations`
+    rule_errors(schema, path)                           # whether a definition may have them
+
+Expressions are checked against the types that the schema declares and become Python closures once.
+Importing this is not free: who may never meet a rule imports it when the first one comes.
+"""
+
+from kapy.kube.cel.compiler import Program, compiled
+from kapy.kube.cel.definition import rule_errors
+from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
+from kapy.kube.cel.rules import rule_checker
+from kapy.kube.cel.schema_types import declared
+
+__all__ = [
+    "CompileError",
+    "CostExceeded",
+    "EvaluationError",
+    "Program",
+    "compiled",
+    "declared",
+    "rule_checker",
+    "rule_errors",
+]

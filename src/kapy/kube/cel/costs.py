@@ -1,0 +1,115 @@
+"""What a call may cost at most, in the unit of kube-apiserver's estimates (cel-go's)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Final
+
+from kapy.kube.cel.terms import UNBOUNDED, Term, bounded
+
+_TRAVERSAL: Final = 0.1
+_REGEX: Final = 0.25
+_SIZED: Final = frozenset(("string", "bytes", "list", "map"))
+_WALKS: Final = frozenset(
+    (
+        "_<_",
+        "_<=_",
+        "_>_",
+        "_>=_",
+        "charAt",
+        "cidr",
+        "format",
+        "ip",
+        "isCIDR",
+        "isIP",
+        "isQuantity",
+        "isSemver",
+        "isURL",
+        "join",
+        "lowerAscii",
+        "quantity",
+        "replace",
+        "semver",
+        "split",
+        "string",
+        "substring",
+        "trim",
+        "upperAscii",
+        "url",
+        "validate",
+    )
+)
+
+
+def _times(size: int, factor: float) -> int:
+    return size if size >= UNBOUNDED else ceil(size * factor)
+
+
+def call_cost(name: str, terms: Sequence[Term]) -> int:
+    """The most that a call itself costs, without its arguments."""
+    special = _COSTS.get(name)
+    if special is not None:
+        return max(1, bounded(special(terms)))
+    if name in _WALKS:
+        sizes = [one.most for one in terms if one.type.name in _SIZED]
+        return max(1, _times(max(sizes), _TRAVERSAL)) if sizes else 1
+    return 1
+
+
+def _regex(terms: Sequence[Term]) -> int:
+    return _times(terms[0].most + 1, _TRAVERSAL) * _times(terms[1].most, _REGEX)
+
+
+def _contains(terms: Sequence[Term]) -> int:
+    return _times(terms[0].most, _TRAVERSAL) * _times(terms[1].most, _TRAVERSAL)
+
+
+def _sum(terms: Sequence[Term]) -> int:
+    texts = [one for one in terms if one.type.name in ("string", "bytes")]
+    return sum(_times(one.most, _TRAVERSAL) for one in texts)
+
+
+def _affix(terms: Sequence[Term]) -> int:
+    return _times(terms[1].most, _TRAVERSAL)
+
+
+def _items(terms: Sequence[Term]) -> int:
+    return terms[-1].most if terms[-1].type.name == "list" else 1
+
+
+def _search(terms: Sequence[Term]) -> int:
+    factor = 1 if terms[0].type.name == "list" else _TRAVERSAL
+    return _times(terms[0].most, factor)
+
+
+def _pairs(terms: Sequence[Term]) -> int:
+    return terms[0].most * terms[1].most
+
+
+def _equality(terms: Sequence[Term]) -> int:
+    sizes = [one.most for one in terms if one.type.name in _SIZED]
+    return max(1, _times(min(sizes), _TRAVERSAL)) if sizes else 1
+
+
+_COSTS: Final[dict[str, Callable[[Sequence[Term]], int]]] = {
+    **dict.fromkeys(("matches", "find", "findAll"), _regex),
+    **dict.fromkeys(("startsWith", "endsWith"), _affix),
+    **dict.fromkeys(("@in", "isSorted", "sum", "min", "max"), _items),
+    **dict.fromkeys(("indexOf", "lastIndexOf"), _search),
+    **dict.fromkeys(("sets.contains", "sets.equivalent", "sets.intersects"), _pairs),
+    "_==_": _equality,
+    "_+_": _sum,
+    "contains": _contains,
+}
+
+
+def call_size(name: str, terms: Sequence[Term]) -> int | None:
+    """The most characters or items of a call's result; None when nothing bounds them."""
+    sizes = [one.type.most for one in terms if one.type.name in _SIZED]
+    known = [one for one in sizes if one is not None]
+    if not sizes or len(known) < len(sizes):
+        return None
+    if name == "replace":
+        return bounded(known[0] * max(1, known[2]))
+    return bounded(sum(known))

@@ -1,0 +1,42 @@
+"""The functions of the language and of Kubernetes, by signature, one module a library."""
+
+from functools import cache
+
+from kapy.kube.cel.functions import (
+    conversions,
+    formats,
+    lists,
+    networks,
+    operators,
+    optionals,
+    quantities,
+    regexes,
+    sets,
+    strings,
+    times,
+    urls,
+    versions,
+)
+from kapy.kube.cel.overloads import Library
+
+_MODULES = (
+    operators,
+    conversions,
+    strings,
+    lists,
+    regexes,
+    urls,
+    networks,
+    quantities,
+    versions,
+    formats,
+    sets,
+    times,
+    optionals,
+)
+
+
+@cache
+def library() -> Library:
+    """Every function."""
+    return Library(module.FUNCTIONS for module in _MODULES)

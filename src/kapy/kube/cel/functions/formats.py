@@ -1,0 +1,76 @@
+"""Kubernetes' format library: named formats that say what is wrong with a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kapy.kube import qualified_names
+from kapy.kube.cel.overloads import Function
+from kapy.kube.cel.values import NONE, Format, Optional, some
+from kapy.kube.schema.formats import format_of
+
+_DNS1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_DNS1035_SENTENCE: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+    "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+_LONGEST: Final = 63
+
+
+def _dns1035_label(text: str) -> list[str]:
+    long = [f"must be no more than {_LONGEST} bytes"] if len(text) > _LONGEST else []
+    return long if _DNS1035.fullmatch(text) else [*long, _DNS1035_SENTENCE]
+
+
+def _prefix(check: Callable[[str], list[str]], text: str) -> list[str]:
+    """As a part of a name that more is added to: a dash may be its end."""
+    return check(text[:-1] + "a" if text.endswith("-") else text)
+
+
+def _formatted(name: str, sentence: str, text: str) -> list[str]:
+    check = format_of(name)
+    return [] if check is not None and check(text) else [sentence]
+
+
+_CHECKS: Final[dict[str, Callable[[str], list[str]]]] = {
+    "dns1123Label": qualified_names.dns_label_errors,
+    "dns1123Subdomain": qualified_names.dns_subdomain_errors,
+    "dns1035Label": _dns1035_label,
+    "dns1123LabelPrefix": partial(_prefix, qualified_names.dns_label_errors),
+    "dns1123SubdomainPrefix": partial(_prefix, qualified_names.dns_subdomain_errors),
+    "dns1035LabelPrefix": partial(_prefix, _dns1035_label),
+    "qualifiedName": qualified_names.qualified_name_errors,
+    "labelValue": qualified_names.label_value_errors,
+    "uri": partial(_formatted, "uri", "invalid URI"),
+    "uuid": partial(_formatted, "uuid", "does not match the UUID format"),
+    "byte": partial(_formatted, "byte", "invalid base64"),
+    "date": partial(_formatted, "date", "invalid date"),
+    "datetime": partial(_formatted, "datetime", "invalid datetime"),
+}
+_FORMATS: Final = {name: Format(name, check) for name, check in _CHECKS.items()}
+_KIND: Final = "kubernetes.NamedFormat"
+
+
+def _named(name: str) -> Optional:
+    found = _FORMATS.get(name)
+    return some(found) if found is not None else NONE
+
+
+def _validate(form: Format, text: str) -> Optional:
+    problems = form.problems(text)
+    return some(problems) if problems else NONE
+
+
+def _given(form: Format) -> Function:
+    return lambda: form
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    f"format.named(string) -> optional<{_KIND}>": _named,
+    f"{_KIND} :: validate(string) -> optional<list<string>>": _validate,
+    **{f"format.{name}() -> {_KIND}": _given(form) for name, form in _FORMATS.items()},
+}

@@ -1,0 +1,103 @@
+"""Kubernetes' IP and CIDR libraries."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Final
+
+from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.overloads import Function
+from kapy.kube.cel.values import Cidr, Ip
+
+
+def _ip(text: str) -> Ip:
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        why = f"IP Address {text!r} parse error during conversion from string: "
+        raise EvaluationError(f"{why}unable to parse IP") from None
+    if "%" in text:
+        raise EvaluationError(f"IP address {text!r} with zone value is not allowed")
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        raise EvaluationError(f"IPv4-mapped IPv6 address {text!r} is not allowed")
+    return found
+
+
+def _cidr(text: str) -> Cidr:
+    address, slash, bits = text.partition("/")
+    try:
+        if not slash or not re.fullmatch(r"0|[1-9]\d*", bits, re.ASCII):
+            raise ValueError
+        _ip(address)
+        return ipaddress.ip_interface(text)
+    except ValueError:
+        why = f"network address parse error during conversion from string: {text!r}"
+        raise EvaluationError(why) from None
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        _ip(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        _cidr(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _link_local_multicast(one: Ip) -> bool:
+    network = "224.0.0.0/24" if one.version == 4 else "ff02::/16"
+    return one in ipaddress.ip_network(network)
+
+
+def _global_unicast(one: Ip) -> bool:
+    """As Go has it: private addresses are global."""
+    broadcast = one.version == 4 and int(one) == 2**32 - 1
+    return not (
+        broadcast or one.is_unspecified or one.is_loopback or one.is_multicast or one.is_link_local
+    )
+
+
+def _contains_ip(one: Cidr, other: Ip) -> bool:
+    return one.version == other.version and other in one.network
+
+
+def _contains_cidr(one: Cidr, other: Cidr) -> bool:
+    if one.version != other.version or other.network.prefixlen < one.network.prefixlen:
+        return False
+    return other.ip in one.network
+
+
+def _masked(one: Cidr) -> Cidr:
+    return ipaddress.ip_interface(f"{one.network.network_address}/{one.network.prefixlen}")
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "isIP(string) -> bool": _is_ip,
+    "ip(string) -> net.IP": _ip,
+    "ip.isCanonical(string) -> bool": lambda text: str(_ip(text)) == text,
+    "string(net.IP) -> string": str,
+    "net.IP :: family() -> int": lambda one: one.version,
+    "net.IP :: isUnspecified() -> bool": lambda one: one.is_unspecified,
+    "net.IP :: isLoopback() -> bool": lambda one: one.is_loopback,
+    "net.IP :: isLinkLocalMulticast() -> bool": _link_local_multicast,
+    "net.IP :: isLinkLocalUnicast() -> bool": lambda one: one.is_link_local,
+    "net.IP :: isGlobalUnicast() -> bool": _global_unicast,
+    "isCIDR(string) -> bool": _is_cidr,
+    "cidr(string) -> net.CIDR": _cidr,
+    "string(net.CIDR) -> string": str,
+    "net.CIDR :: containsIP(net.IP) -> bool": _contains_ip,
+    "net.CIDR :: containsIP(string) -> bool": lambda one, text: _contains_ip(one, _ip(text)),
+    "net.CIDR :: containsCIDR(net.CIDR) -> bool": _contains_cidr,
+    "net.CIDR :: containsCIDR(string) -> bool": lambda one, text: _contains_cidr(one, _cidr(text)),
+    "net.CIDR :: ip() -> net.IP": lambda one: one.ip,
+    "net.CIDR :: masked() -> net.CIDR": _masked,
+    "net.CIDR :: prefixLength() -> int": lambda one: one.network.prefixlen,
+}

@@ -1,0 +1,98 @@
+"""`'...'.format([...])`: cel-go's string formatting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.functions.conversions import double_text
+from kapy.kube.cel.functions.times import duration_text, timestamp_text
+from kapy.kube.cel.values import kind_of
+
+_CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.(\d+))?(.)|$)", re.DOTALL)
+
+
+def formatted(text: str, values: list[Any]) -> str:
+    """The text with its clauses (`%s %d %f %e %b %o %x %X`) filled in."""
+    rest = iter(values)
+
+    def fill(found: re.Match[str]) -> str:
+        if found[1]:
+            return "%"
+        try:
+            value = next(rest)
+        except StopIteration:
+            raise EvaluationError("index out of range: not enough arguments") from None
+        return _clause(found[3] or "", int(found[2] or 6), value)
+
+    return _CLAUSE.sub(fill, text)
+
+
+def _clause(clause: str, precision: int, value: Any) -> str:
+    kind = kind_of(value)
+    if clause == "s":
+        return shown(value)
+    if clause == "d" and kind in ("int", "uint"):
+        return str(int(value))
+    if clause in ("f", "e") and kind in ("int", "uint", "double"):
+        return format(float(value), f".{precision}{clause}")
+    if clause in ("b", "o") and kind in ("int", "uint", "bool"):
+        return format(int(value), clause)
+    if clause in ("x", "X"):
+        if kind in ("int", "uint"):
+            return format(int(value), clause)
+        if kind in ("string", "bytes"):
+            digits = (value.encode() if kind == "string" else value).hex()
+            return str(digits.upper() if clause == "X" else digits)
+    raise EvaluationError(
+        f'could not parse formatting clause: unrecognized formatting clause "{clause}"'
+        if clause not in "sdfeboxX" or not clause
+        else f"error during formatting: {_WANTED[clause]}, was given {kind}"
+    )
+
+
+_WANTED: Final = {
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "o": "octal clause can only be used on integers",
+    "x": "only integers, byte buffers, and strings can be formatted as hex",
+    "X": "only integers, byte buffers, and strings can be formatted as hex",
+}
+
+
+def shown(value: Any) -> str:
+    """What `%s` makes of a value."""
+    kind = kind_of(value)
+    show = _SHOWN.get(kind)
+    if show is None:
+        raise EvaluationError(
+            "error during formatting: string clause can only be used on strings, bools, bytes, "
+            "ints, doubles, maps, lists, types, durations, and timestamps, "
+            f"was given {kind}"
+        )
+    return show(value)
+
+
+def _map_text(value: dict[Any, Any]) -> str:
+    entries = sorted((shown(key), shown(one)) for key, one in value.items())
+    return "{" + ", ".join(f"{key}: {one}" for key, one in entries) + "}"
+
+
+_SHOWN: Final[dict[str, Callable[[Any], str]]] = {
+    "string": str,
+    "bool": lambda value: "true" if value else "false",
+    "null_type": lambda _: "null",
+    "double": double_text,
+    "bytes": lambda value: str(value.decode(errors="replace")),
+    "timestamp": timestamp_text,
+    "duration": duration_text,
+    "list": lambda value: f"[{', '.join(map(shown, value))}]",
+    "map": _map_text,
+    "type": lambda value: str(value.name),
+    "int": str,
+    "uint": lambda value: str(int(value)),
+}

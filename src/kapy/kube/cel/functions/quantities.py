@@ -1,0 +1,71 @@
+"""Kubernetes' quantity library."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from kapy.kube import quantity
+from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.overloads import Function
+from kapy.kube.cel.values import Quantity
+
+
+def _quantity(text: str) -> Quantity:
+    try:
+        return Quantity(quantity.parse(text))
+    except quantity.InvalidQuantity as error:
+        raise EvaluationError(str(error)) from None
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        _quantity(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _is_integer(one: Quantity) -> bool:
+    return one.amount == one.amount.to_integral_value() and -(2**63) <= one.amount < 2**63
+
+
+def _as_integer(one: Quantity) -> int:
+    if not _is_integer(one):
+        raise EvaluationError("cannot convert value to integer")
+    return int(one.amount)
+
+
+def _compared(one: Quantity, two: Quantity) -> int:
+    return (one.amount > two.amount) - (one.amount < two.amount)
+
+
+def _sign(one: Quantity) -> int:
+    return (one.amount > 0) - (one.amount < 0)
+
+
+def _plus(one: Quantity, two: Quantity | int) -> Quantity:
+    return Quantity(one.amount + (Decimal(two) if isinstance(two, int) else two.amount))
+
+
+def _minus(one: Quantity, two: Quantity | int) -> Quantity:
+    return Quantity(one.amount - (Decimal(two) if isinstance(two, int) else two.amount))
+
+
+_KIND: Final = "kubernetes.Quantity"
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "isQuantity(string) -> bool": _is_quantity,
+    f"quantity(string) -> {_KIND}": _quantity,
+    f"{_KIND} :: isInteger() -> bool": _is_integer,
+    f"{_KIND} :: asInteger() -> int": _as_integer,
+    f"{_KIND} :: asApproximateFloat() -> double": lambda one: float(one.amount),
+    f"{_KIND} :: sign() -> int": _sign,
+    f"{_KIND} :: add({_KIND}) -> {_KIND}": _plus,
+    f"{_KIND} :: add(int) -> {_KIND}": _plus,
+    f"{_KIND} :: sub({_KIND}) -> {_KIND}": _minus,
+    f"{_KIND} :: sub(int) -> {_KIND}": _minus,
+    f"{_KIND} :: compareTo({_KIND}) -> int": _compared,
+    f"{_KIND} :: isGreaterThan({_KIND}) -> bool": lambda one, two: one.amount > two.amount,
+    f"{_KIND} :: isLessThan({_KIND}) -> bool": lambda one, two: one.amount < two.amount,
+}

@@ -1,0 +1,31 @@
+"""cel-go's set library: lists as sets."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.kube.cel.overloads import Function
+from kapy.kube.cel.values import equal
+
+
+def _has(items: list[Any], value: Any) -> bool:
+    return any(equal(one, value) for one in items)
+
+
+def _contains(items: list[Any], others: list[Any]) -> bool:
+    return all(_has(items, one) for one in others)
+
+
+def _equivalent(one: list[Any], two: list[Any]) -> bool:
+    return _contains(one, two) and _contains(two, one)
+
+
+def _intersects(one: list[Any], two: list[Any]) -> bool:
+    return any(_has(one, value) for value in two)
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "sets.contains(list<A>, list<A>) -> bool": _contains,
+    "sets.equivalent(list<A>, list<A>) -> bool": _equivalent,
+    "sets.intersects(list<A>, list<A>) -> bool": _intersects,
+}

@@ -1,0 +1,129 @@
+"""Timestamps and durations: reading, writing, and their parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from fractions import Fraction
+from typing import Final
+
+from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.overloads import Function
+from kapy.kube.cel.values import Duration, Timestamp
+
+SECOND: Final = 10**9
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_STAMP: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:?\d\d))?", re.ASCII
+)
+_UNITS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": SECOND,
+    "m": 60 * SECOND,
+    "h": 3600 * SECOND,
+}
+_PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_WHOLE: Final = re.compile(rf"[+-]?(?:{_PART.pattern})+", re.ASCII)
+
+
+def timestamp(text: str) -> Timestamp:
+    """From RFC 3339; a date alone is its first moment."""
+    found = _STAMP.fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError
+        zone = (found[4] or "Z").upper().replace("Z", "+00:00")
+        moment = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00:00'}{zone}")
+    except ValueError:
+        why = f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00"'
+        raise EvaluationError(why) from None
+    nanos = int(f"{found[3] or '0':0<9.9}")
+    return Timestamp((moment - _EPOCH) // timedelta(seconds=1) * SECOND + nanos)
+
+
+def duration(text: str) -> Duration:
+    """From Go's form: `1h30m`, `1.5s`."""
+    if text in ("0", "+0", "-0"):
+        return Duration(0)
+    if not _WHOLE.fullmatch(text):
+        raise EvaluationError(f'time: invalid duration "{text}"')
+    total = sum(
+        (Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text)),
+        Fraction(0),
+    )
+    return Duration(int(-total if text[0] == "-" else total))
+
+
+def timestamp_text(value: Timestamp) -> str:
+    """As RFC 3339 with as many decimals as needed."""
+    seconds, nanos = divmod(int(value), SECOND)
+    text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}{_fraction(nanos)}Z"
+
+
+def duration_text(value: Duration) -> str:
+    """In seconds: `5400s`, `1.5s`."""
+    seconds, nanos = divmod(abs(int(value)), SECOND)
+    return f"{'-' if value < 0 else ''}{seconds}{_fraction(nanos)}s"
+
+
+def _fraction(nanos: int) -> str:
+    return f".{nanos:09d}".rstrip("0") if nanos else ""
+
+
+def _zone(name: str) -> tzinfo:
+    offset = re.fullmatch(r"([+-]?)(\d\d):(\d\d)", name)
+    if offset:
+        minutes = int(offset[2]) * 60 + int(offset[3])
+        return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise EvaluationError(f"unknown time zone {name}") from None
+
+
+def _moment(value: Timestamp, zone: str) -> datetime:
+    moment = _EPOCH + timedelta(microseconds=int(value) // 1000)
+    return moment if zone == "UTC" else moment.astimezone(_zone(zone))
+
+
+def _of_timestamp(part: Callable[[datetime], int]) -> Function:
+    return lambda value, zone="UTC": part(_moment(value, zone))
+
+
+_PARTS: Final[dict[str, Callable[[datetime], int]]] = {
+    "getFullYear": lambda one: one.year,
+    "getMonth": lambda one: one.month - 1,
+    "getDate": lambda one: one.day,
+    "getDayOfMonth": lambda one: one.day - 1,
+    "getDayOfWeek": lambda one: one.isoweekday() % 7,
+    "getDayOfYear": lambda one: one.timetuple().tm_yday - 1,
+    "getHours": lambda one: one.hour,
+    "getMinutes": lambda one: one.minute,
+    "getSeconds": lambda one: one.second,
+    "getMilliseconds": lambda one: one.microsecond // 1000,
+}
+
+
+def _whole(unit: int) -> Function:
+    return lambda value: int(value) // unit if value >= 0 else -(-int(value) // unit)
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    **{
+        f"timestamp :: {name}({zone}) -> int": _of_timestamp(part)
+        for name, part in _PARTS.items()
+        for zone in ("", "string")
+    },
+    "duration :: getHours() -> int": _whole(3600 * SECOND),
+    "duration :: getMinutes() -> int": _whole(60 * SECOND),
+    "duration :: getSeconds() -> int": _whole(SECOND),
+    "duration :: getMilliseconds() -> int": _whole(1_000_000),
+}

@@ -1,0 +1,205 @@
+"""The rules of a schema node: compiled when they are first needed, then run on values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.cel.compiler import DEFAULT_LIMIT, Program, compiled
+from kapy.kube.cel.equality import reading
+from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
+from kapy.kube.cel.schema_types import declared
+from kapy.kube.cel.types import Type, optional_of
+from kapy.kube.cel.values import NONE, some
+from kapy.kube.field_errors import NO_VALUE, FieldError
+from kapy.kube.schema.rules import ABSENT, Checked, Findings, Rules
+
+_LONGEST_MESSAGE: Final = 5 * 1024
+_NO_OVERLOAD: Final = "no such overload"
+_EXHAUSTED: Final = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_KEYED: Final = re.compile(r"\[['\"](.+?)['\"]\]")
+
+
+def rule_checker(schema: Document, *, root: bool) -> Rules:
+    """The check of a node's rules (a `RuleChecker`)."""
+    return NodeRules(schema, root=root)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One compiled rule. text: what messages call it."""
+
+    program: Program
+    message: str
+    message_program: Program | None
+    text: str
+    reason: str
+    field_path: str
+    uses_old: bool
+    optional_old: bool
+
+
+def variables(kind: Type, rule: Document) -> dict[str, Type]:
+    """What a rule may speak of."""
+    old = optional_of(kind) if rule.get("optionalOldSelf") else kind
+    return {"self": kind, "oldSelf": old}
+
+
+def rule_of(document: Document, kind: Type) -> Rule:
+    """A rule about values of a type. Raises CompileError."""
+    names = variables(kind, document)
+    source = document["rule"].strip()
+    message = (document.get("message") or "").strip()
+    expression = document.get("messageExpression")
+    program = compiled(document["rule"], names)
+    said = _message_program(expression, names) if expression else None
+    used = program.uses | (said.uses if said else frozenset())
+    return Rule(
+        program=program,
+        message=message or f"failed rule: {source}",
+        message_program=said,
+        text=message or source,
+        reason=document.get("reason") or "FieldValueInvalid",
+        field_path=normalised(document.get("fieldPath") or ""),
+        uses_old="oldSelf" in used,
+        optional_old=bool(document.get("optionalOldSelf")),
+    )
+
+
+def _message_program(expression: str, names: dict[str, Type]) -> Program | None:
+    """Of a message; one that does not compile (an object stored before that was checked) is let
+    be, because the rule has another message."""
+    try:
+        return compiled(expression, names)
+    except CompileError:
+        return None
+
+
+def normalised(path: str) -> str:
+    """A rule's fieldPath as errors show it: `.a['b.c']` is `a[b.c]`."""
+    return _KEYED.sub(r"[\1]", path.strip()).removeprefix(".")
+
+
+class NodeRules:
+    """The rules of one node; called with a value they add what they find."""
+
+    def __init__(self, schema: Document, *, root: bool) -> None:
+        self._schema = schema
+        self._root = root
+        self._compiled: list[Rule | str] | None = None
+        self._read: Any = None
+
+    def __call__(self, checked: Checked, findings: Findings) -> None:
+        rules = self._compiled
+        if rules is None:
+            rules = self._compiled = self._compile()
+        value, old = checked.value, checked.old
+        if self._read is not None:
+            value = self._read(value)
+            old = old if old is ABSENT else self._read(old)
+        for rule in rules:
+            if isinstance(rule, str):
+                findings.errors.append(_error(checked, rule))
+            elif not (rule.uses_old and old is ABSENT and not rule.optional_old):
+                _run(rule, value, old, checked, findings)
+            if findings.budget < 0:
+                return
+
+    def _compile(self) -> list[Rule | str]:
+        kind = declared(self._schema, resource=self._root)
+        self._read = reading(kind) if kind is not None else None
+        return [self._one(rule, kind) for rule in self._schema["x-kubernetes-validations"]]
+
+    def _one(self, document: Document, kind: Type | None) -> Rule | str:
+        """A rule, or why it cannot be run (it was stored before it was checked)."""
+        if kind is None:
+            return "rule compiler initialization error: the schema has no type"
+        try:
+            return rule_of(document, kind)
+        except CompileError as error:
+            return f"rule compile error: compilation failed: {error}"
+
+
+def _run(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings) -> None:
+    given = old
+    if rule.optional_old:
+        given = NONE if old is ABSENT or old is None else some(old)
+    limit = min(DEFAULT_LIMIT, findings.budget)
+    try:
+        result, rest = rule.program.run(value, given, limit=limit)
+    except CostExceeded as error:
+        findings.errors.append(_error(checked, _too_costly(rule, error, limit)))
+        findings.budget = -1
+        return
+    except EvaluationError as error:
+        _add(rule, _error(checked, _failure(rule, error)), checked, findings)
+        return
+    findings.budget -= limit - rest
+    if result is not True:
+        _add(rule, _broken(rule, value, given, checked, findings), checked, findings)
+
+
+def _add(rule: Rule, error: FieldError, checked: Checked, findings: Findings) -> None:
+    forgiven = not rule.uses_old and checked.unchanged
+    (findings.warnings if forgiven else findings.errors).append(error)
+
+
+def _too_costly(rule: Rule, error: CostExceeded, limit: int) -> str:
+    if limit < DEFAULT_LIMIT:
+        return _EXHAUSTED
+    return (
+        f"'{error}': no further validation rules will be run due to call cost exceeds limit "
+        f"for rule: {rule.text}"
+    )
+
+
+def _failure(rule: Rule, error: EvaluationError) -> str:
+    if str(error).startswith(_NO_OVERLOAD):
+        return (
+            f"'{error}': call arguments did not match a supported operator, function or macro "
+            f"signature for rule: {rule.text}"
+        )
+    return f"{error} evaluating rule: {rule.text}"
+
+
+def _error(checked: Checked, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", checked.path or "<nil>", detail, _shown(checked.value))
+
+
+def _shown(value: Any) -> Any:
+    """The value that a message shows: objects and lists are not."""
+    return NO_VALUE if isinstance(value, (dict, list)) else value
+
+
+def _broken(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings) -> FieldError:
+    detail = _message(rule, value, old, findings)
+    path = checked.path
+    if rule.field_path:
+        dot = "." if path and not rule.field_path.startswith("[") else ""
+        path = f"{path}{dot}{rule.field_path}"
+    path = path or "<nil>"
+    match rule.reason:
+        case "FieldValueForbidden" | "FieldValueRequired":
+            return FieldError(rule.reason, path, detail)
+        case "FieldValueDuplicate":
+            return FieldError(rule.reason, path, "", _shown(checked.value))
+    return FieldError("FieldValueInvalid", path, detail, _shown(checked.value))
+
+
+def _message(rule: Rule, value: Any, old: Any, findings: Findings) -> str:
+    """What the message expression says, or the message when that says nothing of use."""
+    if rule.message_program is None:
+        return rule.message
+    limit = max(0, min(DEFAULT_LIMIT, findings.budget))
+    try:
+        text, rest = rule.message_program.run(value, old, limit=limit)
+    except EvaluationError:
+        return rule.message
+    findings.budget -= limit - rest
+    if not isinstance(text, str) or "\n" in text or len(text) > _LONGEST_MESSAGE:
+        return rule.message
+    return text.strip() or rule.message
