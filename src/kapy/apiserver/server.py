@@ -67,6 +67,7 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 BOOKMARK_SECONDS = 60.0
+METRICS_TYPE = {"content-type": "text/plain; version=0.0.4; charset=utf-8"}
 
 Verb = Callable[[Plane, Ask], Awaitable[Reply]]
 
@@ -95,13 +96,17 @@ _OF_METHOD = {
 
 
 class Server:
-    """One API server."""
+    """One API server.
 
-    __slots__ = ("_authorize", "plane")
+    metrics: what `/metrics` shows, in Prometheus' text format; None: there is no such page.
+    """
+
+    __slots__ = ("_authorize", "metrics", "plane")
 
     def __init__(self, plane: Plane, authorize: Authorizer = superusers_only) -> None:
         self.plane = plane
         self._authorize = authorize
+        self.metrics: Callable[[], bytes] | None = None
 
     @classmethod
     def open(
@@ -143,6 +148,8 @@ class Server:
         """Answer a request for something that is no resource."""
         verb = request.method.lower()
         self._authorize(Attributes(user, verb, path=request.path))
+        if request.path == "/metrics" and self.metrics is not None and verb == "get":
+            return Reply(200, self.metrics(), METRICS_TYPE)
         found = page(self.plane.registry, request)
         if found is None:
             if request.path.startswith("/api/"):

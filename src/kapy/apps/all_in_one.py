@@ -90,6 +90,7 @@ async def _started(
     await asyncio.sleep(0)
     await install_definitions(client)
     runtime = Runtime.on(server.transport(CONTROLLERS), clock=clock, random=random)
+    server.metrics = runtime.metrics.text
     controllers = add_controllers(runtime, sockets=settings.serving is not None)
     access = None
     if settings.serving is not None:
