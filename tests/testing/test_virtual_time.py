@@ -71,3 +71,10 @@ async def test_a_thread_is_run_at_once_so_that_time_does_not_pass_it_by() -> Non
     async with sleeper:
         assert await loop.run_in_executor(None, lambda: 2 + 2) == 4
     assert loop.time() == 0
+
+
+async def test_timers_are_due_after_years_too() -> None:
+    loop = asyncio.get_running_loop()
+    for _ in range(3):
+        await asyncio.sleep(200 * 86400)
+    assert loop.time() == pytest.approx(600 * 86400)

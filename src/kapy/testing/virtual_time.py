@@ -27,6 +27,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._now = 0.0
         super().__init__(_JumpingSelector(self))
+        # A timer is due when it is less than this away. The usual nanosecond gets lost in a float
+        # of more than half a year in seconds, and then no timer would ever be due again.
+        self._clock_resolution = 1e-6
 
     def time(self) -> float:
         return self._now
