@@ -1,0 +1,45 @@
+"""What the documents name is there."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
+MODULE = re.compile(r"`(kapy(?:\.[a-z_]+)+)(?:\.[A-Z]\w+)?`")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_files_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    missing = [name for name in MODULE.findall(text) if not _is_there(name)]
+    missing += [link for link in LINK.findall(text) if not (path.parent / link).exists()]
+    assert missing == []
+
+
+def _is_there(name: str) -> bool:
+    """A module, or a name in one."""
+    try:
+        if find_spec(name) is not None:
+            return True
+    except ModuleNotFoundError:
+        pass
+    module, _, attribute = name.rpartition(".")
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        return False
+    return re.search(rf"\b{attribute}\b", Path(found.origin).read_text(encoding="utf-8")) is not None
+
+
+def test_the_layers_in_the_document_are_those_that_are_enforced() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    figure = text.split("```text\n")[1].split("```")[0]
+    drawn = [re.split(r" {3,}", line)[0].strip() for line in figure.splitlines()]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    enforced = re.findall(r'^    "([\w |:]+)",$', project.split("layers = [")[1], re.MULTILINE)
+    assert drawn == enforced[: len(drawn)]
