@@ -13,4 +13,4 @@ def moment(text: str) -> datetime:
 
 def stamp(when: datetime) -> str:
     """The moment as a field of an object carries it."""
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return when.astimezone(UTC).isoformat()[:19] + "Z"

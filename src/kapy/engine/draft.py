@@ -64,10 +64,11 @@ class Draft(Generic[O]):
             main, rest = self._differences()
             wrote = bool(main)
             if main:
+                seen = self.before.get("status")
                 await self._write("", main, rest=bool(rest))
                 if is_gone(self.before):
                     return True
-                if rest and status:
+                if rest and status and self.before.get("status") != seen:
                     _, rest = self._differences()
             if rest and status:
                 await self._write("status", rest, rest=False)
@@ -127,7 +128,10 @@ class Draft(Generic[O]):
         """
         kind = self._kind
         theirs = read(document, kind)
-        if keep is None or keep:
+        if keep and all(document.get(name) == self.before.get(name) for name in keep):
+            for name in keep:  # what is carried over was not touched: it stays as it is
+                setattr(theirs, name, getattr(self.object, name))
+        elif keep is None or keep:
             base, ours = encode(read(self.before, kind)), encode(self.object)
             if keep:
                 base, ours = (

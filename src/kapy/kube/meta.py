@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from msgspec import field
 
@@ -78,12 +78,17 @@ def owner_reference(
     owner: Object | Document, *, controller: bool = False, block_deletion: bool | None = None
 ) -> OwnerReference:
     """A reference to `owner` for another object's `metadata.ownerReferences`."""
-    document: dict[str, Any] = written(owner) if isinstance(owner, Object) else owner
+    if isinstance(owner, Object):
+        api_version, kind = owner.RESOURCE.api_version, owner.RESOURCE.kind
+        name, uid = owner.metadata.name, owner.metadata.uid
+    else:
+        api_version, kind = owner["apiVersion"], owner["kind"]
+        name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
     return OwnerReference(
-        api_version=document["apiVersion"],
-        kind=document["kind"],
-        name=document["metadata"]["name"],
-        uid=document["metadata"]["uid"],
+        api_version=api_version,
+        kind=kind,
+        name=name,
+        uid=uid,
         controller=True if controller else None,
         block_owner_deletion=block_deletion,
     )
