@@ -10,6 +10,7 @@ from typing import Final
 from tests.oracle.topic import Result, replayed
 
 PURE: Final[Mapping[str, str]] = {
+    "cloudinit": "tests.providers.kubeadm.recorded",
     "conditions": "tests.conditions.recorded",
     "crdnames": "tests.oracle.crdnames",
     "failuredomains": "tests.oracle.failuredomains",

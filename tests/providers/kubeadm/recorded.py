@@ -137,7 +137,7 @@ async def _reconcile(record: Record) -> tuple[Document, Document | None]:
         for owner in config["metadata"]["ownerReferences"]:
             owner["uid"] = made["metadata"]["uid"]
         await plane.create(config)
-        await settled(0.02)
+        await settled(0.5)
         after = await plane.client.get(KubeadmConfig.RESOURCE, CONFIG)
         try:
             return after, await plane.client.get(SECRETS, CONFIG)
