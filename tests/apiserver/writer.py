@@ -1,8 +1,9 @@
-"""A program that writes to a server as fast as it can and says what was acknowledged.
+"""A program that writes to a server as fast as it can and says what it tries and what is done.
 
     python -m tests.apiserver.writer DIRECTORY SEED
 
-One line per acknowledged write: `put NAME VALUE REVISION` or `drop NAME REVISION`.
+`try NAME VALUE` before a write, `done NAME VALUE REVISION` when it was acknowledged; the value of
+a deletion is `-`. Each of the four writers has names of its own, and one write at a time.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ async def _work(asking: Asking, seed: int, worker: int) -> None:
     for number in range(1_000_000):
         name = f"w{worker}-{rng.randrange(20)}"
         path = f"{CONFIG_MAPS}/{name}"
-        choice = rng.random()
-        if choice < 0.2:
+        if rng.random() < 0.2:
+            _say(f"try {name} -")
             status, body = await asking.ask("DELETE", path)
-            if status == 200:
-                _say(f"drop {name} {asking.server.store.revision}")
+            assert status in (200, 404), body
+            _say(f"done {name} - {asking.server.store.revision}")
             continue
         value = f"{seed}-{number}"
+        _say(f"try {name} {value}")
         if await asking.gone(path):
             document = {**config_map(name), "data": {"v": value}}
             status, body = await asking.ask("POST", CONFIG_MAPS, document)
@@ -49,7 +51,7 @@ async def _work(asking: Asking, seed: int, worker: int) -> None:
             patch = {"data": {"v": value}}
             status, body = await asking.ask("PATCH", path, patch, "application/merge-patch+json")
         assert status in (200, 201), body
-        _say(f"put {name} {value} {body['metadata']['resourceVersion']}")
+        _say(f"done {name} {value} {body['metadata']['resourceVersion']}")
 
 
 def _say(line: str) -> None:
