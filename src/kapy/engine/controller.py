@@ -29,6 +29,7 @@ parts): too short to be felt, long enough for what one step of many objects sets
 REPORTED: Final = 0.01
 """Seconds in which what somebody reports in several writes is taken in together."""
 LONGEST_GATHERING: Final = 0.25
+_UNHURRIED: Final = 0.02  # what a reconcile with two writes takes where there is nothing else to do
 
 
 def own_key(change: Change) -> Iterable[Key]:
@@ -67,8 +68,8 @@ class Controller:
         Objects that are there already come with the priority `initial`: low, as in upstream's
         priority queue, so that what is news goes before them. gather: seconds to wait for more
         changes before working on one; for objects that are only summed up, many of which change
-        at a time. What is gone is waited for, and gathered for `REPORTED` at most. Where a
-        reconcile takes longer lately, it is as long as that: a busy program does less, not more.
+        at a time. What is gone is waited for, and gathered for `REPORTED` at most. The longer
+        reconciles take lately, the longer it gets: a busy program does less, not more.
         """
         mappers = self._watched.setdefault(informer, set())
         if keys in mappers:
@@ -82,7 +83,8 @@ class Controller:
                     queue.add(key, initial)
                 elif gather and queue.is_open:
                     within = gather if change.new else min(gather, REPORTED)
-                    queue.gather(key, max(within, min(self._pace, LONGEST_GATHERING)))
+                    within *= max(1.0, self._pace / _UNHURRIED)
+                    queue.gather(key, min(within, max(gather, LONGEST_GATHERING)))
                 else:
                     queue.add(key)
 

@@ -31,6 +31,7 @@ class InitLock:
         self._client = client
         self._locks = locks
         self._machines = machines
+        self._releasing: set[Key] = set()
 
     @classmethod
     def of(cls, runtime: Runtime) -> InitLock:
@@ -60,12 +61,16 @@ class InitLock:
 
     async def release(self, cluster: Cluster) -> None:
         """Let go of the lock, whoever holds it; nothing when nobody does."""
-        if self._locks.raw(_key(cluster)) is None:
+        key = _key(cluster)
+        if key in self._releasing or self._locks.raw(key) is None:
             return
+        self._releasing.add(key)
         try:
-            await self._client.delete(CONFIG_MAPS, _key(cluster))
+            await self._client.delete(CONFIG_MAPS, key)
         except NotFound:
             return
+        finally:
+            self._releasing.discard(key)
 
 
 def _key(cluster: Cluster) -> Key:
