@@ -26,7 +26,7 @@ class V1Beta1Condition(Model):
     ] = ""
 
 
-class Condition(Model):
+class Condition(Model, gc=False):
     """What can be said about one aspect of an object, and since when."""
 
     message: Annotated[

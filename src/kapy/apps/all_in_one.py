@@ -26,6 +26,7 @@ from kapy.apps.admission import Rules
 from kapy.apps.controllers import add_controllers
 from kapy.apps.credentials import Credentials, credentials
 from kapy.apps.definitions import install_definitions
+from kapy.apps.garbage import rarely_collected
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
@@ -76,6 +77,8 @@ async def management_plane(
     server = Server.open(settings.data, clock=clock, admission=(Rules(),))
     try:
         async with AsyncExitStack() as stack:
+            if settings.serving is not None:  # then the plane is what the process is there for
+                stack.enter_context(rarely_collected())
             yield await _started(stack, server, settings, clock, random)
     finally:
         server.close()

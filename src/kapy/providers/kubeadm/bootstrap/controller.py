@@ -69,7 +69,7 @@ def add_to(
 
     controller.watch(configs, awaited(own_key), gather=REPORTED)
     controller.watch(configs, own_key, gather=SUMMED_UP)
-    controller.watch(cache.informer(Machine), of_machine)
+    controller.watch(cache.informer(Machine), of_machine, gather=SUMMED_UP)
     controller.watch(cache.informer(Cluster), of_changed_cluster)
     remote.subscribe(lambda cluster: _enqueue(controller, of_cluster(cluster)))
     return runtime.add(controller)
