@@ -7,6 +7,7 @@ has only cases): its semantics are the definition of "equal".
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,8 @@ class CannotReplay(Exception):
 def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
     """The results of each sub-topic (the name of a file of cases), all or only those asked for.
 
-    Cases that need a webhook server are not played. Raises CannotReplay.
+    Cases that need a webhook server are played where there is the `openssl` command, which makes
+    its certificate. Raises CannotReplay.
     """
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.json"
@@ -41,6 +43,7 @@ def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
                 *("--cases", str(_cases(folder)), "--crds", str(_beside(folder, "crds"))),
                 *("--report", str(report)),
                 *(part for topic in topics for part in ("--topic", topic)),
+                *_webhooks(topics),
             ]
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=LONGEST
@@ -48,6 +51,16 @@ def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
         if not report.exists():
             raise CannotReplay((done.stderr or done.stdout).strip())
         return dict(_results(json.loads(report.read_text())))
+
+
+def _webhooks(topics: Sequence[str]) -> list[str]:
+    """How the tool is told to start a webhook server, if a topic may need one."""
+    if topics and "webhooks" not in topics:
+        return []
+    if shutil.which("openssl") is None:
+        sys.stderr.write("no openssl command here: the cases of webhooks are not played\n")
+        return []
+    return ["--with-webhooks"]
 
 
 def _results(report: dict[str, dict[str, list[str] | None]]) -> Iterator[tuple[str, list[Result]]]:

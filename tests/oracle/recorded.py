@@ -12,7 +12,16 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 RECORDED: Final = ROOT.parent / "shared" / "oracle"
 SAMPLES: Final = ROOT / "tests" / "data"
 
-SUBTOPICS: Final = ("crud", "patch", "apply", "subresources", "metadata", "watch", "list")
+SUBTOPICS: Final = (
+    "crud",
+    "patch",
+    "apply",
+    "subresources",
+    "metadata",
+    "watch",
+    "list",
+    "webhooks",
+)
 """What of `apiserver` must hold so far."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from kapy.kube import Document
@@ -13,7 +13,11 @@ from kapy.kube.names import Resource
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One write as admission sees it (upstream's AdmissionReview, without HTTP)."""
+    """One write as admission sees it (upstream's AdmissionReview, without HTTP).
+
+    options: as the API says them (`CreateOptions` …). warnings: sentences to whoever asks, which
+    are told with a refusal, too.
+    """
 
     operation: Literal["CREATE", "UPDATE", "DELETE"]
     resource: Resource
@@ -25,6 +29,7 @@ class Review:
     user: User
     dry_run: bool
     options: Document
+    warnings: list[str] = field(default_factory=list)
 
 
 class Admission(Protocol):

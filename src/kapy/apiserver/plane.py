@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission import Admission
@@ -17,8 +18,11 @@ from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.names import Resource, split_api_version
 
-Convert = Callable[[Sequence[Document], str], Awaitable[list[Document]]]
-"""Converts objects of one kind to another `apiVersion`, without HTTP."""
+if TYPE_CHECKING:
+    from kapy.apiserver.webhooks.following import Following
+
+Convert = Callable[[Sequence[Document], str], Awaitable[list[Document] | None]]
+"""Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind."""
 
 
 _RANDOM = random.Random()
@@ -26,7 +30,11 @@ _RANDOM = random.Random()
 
 @dataclass(slots=True, eq=False)
 class Plane:
-    """Store, kinds, clock, admission and conversion of one server."""
+    """Store, kinds, clock, admission and conversion of one server.
+
+    webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
+    that true, and calls conversion webhooks.
+    """
 
     store: Store
     clock: Clock
@@ -35,6 +43,8 @@ class Plane:
     registry: Registry = field(default_factory=builtin_registry)
     rng: random.Random = _RANDOM
     handled: dict[tuple[Resource, str], tuple[Admission, ...]] = field(default_factory=dict)
+    webhooks: bool = False
+    following: Following | None = None
 
     def table(self, kind: Kind) -> Table:
         """Where the objects of a kind are stored."""
@@ -59,11 +69,14 @@ class Plane:
         wanted = target.api_version
         if all(one["apiVersion"] == wanted for one in documents):
             return documents
-        shown: list[Document] = []
-        for one in documents:
-            group, version = split_api_version(one["apiVersion"])
+        shown = list(documents)
+        for stored in {one["apiVersion"] for one in documents} - {wanted}:
+            group, version = split_api_version(stored)
             source = replace(target, group=group, version=version)
-            shown.extend(await self.converted((one,), source, target))
+            places = [at for at, one in enumerate(documents) if one["apiVersion"] == stored]
+            found = await self.converted([documents[at] for at in places], source, target)
+            for at, one in zip(places, found, strict=True):
+                shown[at] = one
         return shown
 
     async def converted(
@@ -73,21 +86,27 @@ class Plane:
         if source == target or not documents:
             return documents
         kind = self.registry.find(target.group, target.version, target.plural)
-        if source.group != target.group or not self._needs_hook(source):
+        hook = None if source.group != target.group else self._conversion(source)
+        if hook is None:
             return [_read(kind, _renamed(one, target)) for one in documents]
-        if self.convert is None:
+        found = None
+        if self.convert is not None:
+            found = await self.convert(documents, target.api_version)
+        if found is None and self.following is not None:
+            found = await self.following.convert(hook, documents, target.api_version)
+        if found is None:
             raise StorageFailure(
                 f"conversion of {source.group_resource} to {target.api_version} failed: "
                 "this server has no conversion for it"
             )
-        return [_read(kind, one) for one in await self.convert(documents, target.api_version)]
+        return [_read(kind, one) for one in found]
 
-    def _needs_hook(self, resource: Resource) -> bool:
+    def _conversion(self, resource: Resource) -> Document | None:
+        """`spec.conversion` of a resource's definition if more than the version changes."""
         table = self.store.peek("customresourcedefinitions.apiextensions.k8s.io")
         definition = None if table is None else table.get("", resource.group_resource)
-        if definition is None:
-            return False
-        return bool((definition["spec"].get("conversion") or {}).get("strategy") == "Webhook")
+        found: Document = (definition or {}).get("spec", {}).get("conversion") or {}
+        return found if found.get("strategy") == "Webhook" else None
 
 
 def _read(kind: Kind | None, document: Document) -> Document:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from kapy._aio.clock import Clock
@@ -51,6 +52,8 @@ from kapy.apiserver.verbs import (
     scaling,
     watching,
 )
+from kapy.apiserver.webhooks.clients import Services
+from kapy.apiserver.webhooks.following import Following
 from kapy.kube.errors import ApiError, ServerError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
 
@@ -118,14 +121,17 @@ class Server:
         convert: Convert | None = None,
         authorize: Authorizer = superusers_only,
         synchronous: Synchronous = "NORMAL",
+        services: Services | None = None,
     ) -> Server:
         """Open (or create) the store and load it; raises StoreError with a sentence for people.
 
         path: a data directory, None for a store in memory. synchronous: FULL survives a loss of
         power, NORMAL the end of the process. authorize: decides what an authenticated user may.
+        services: where webhooks' services are: base URLs by (namespace, name, port).
         """
         plane = Plane(Store.open(path, synchronous=synchronous), clock, tuple(admission), convert)
         Definitions(plane)
+        Following(plane, services)
         return cls(plane, authorize)
 
     @property
@@ -189,10 +195,21 @@ class Server:
     async def run(self) -> None:
         """The server's own controllers: garbage collection, namespaces, compaction, bookmarks."""
         ensure_system_namespaces(self.plane)
-        async with asyncio.TaskGroup() as group:
+        async with self._connected(), asyncio.TaskGroup() as group:
             group.create_task(Collector(self.plane).run())
             group.create_task(NamespaceController(self.plane).run())
             group.create_task(self._bookmarks())
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[None]:
+        """Keep connections to webhooks meanwhile."""
+        following = self.plane.following
+        assert following is not None
+        following.serve()
+        try:
+            yield
+        finally:
+            await following.aclose()
 
     async def _bookmarks(self) -> None:
         """Tell watchers how far they are. A timer: what they are told is that nothing happened."""

@@ -12,7 +12,7 @@ from kapy.apiserver.metadata import without_repeated_owners
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
 from kapy.apiserver.resources.structs import Misfit
-from kapy.apiserver.verbs.options import Validation
+from kapy.apiserver.verbs.options import Validation, options_of
 from kapy.kube import Document
 from kapy.kube.apply import Write
 from kapy.kube.errors import BadRequest, Invalid
@@ -138,9 +138,15 @@ async def validated(
 
 
 def review(
-    ask: Ask, operation: Operation, new: Document | None, old: Document | None, *, dry_run: bool
+    ask: Ask,
+    operation: Operation,
+    new: Document | None,
+    old: Document | None,
+    *,
+    dry_run: bool,
+    options: Document | None = None,
 ) -> Review:
-    """The write as admission sees it."""
+    """The write as admission sees it. options: when they are not those of the query."""
     name = ask.name or ((new or {}).get("metadata") or {}).get("name", "")
     return Review(
         operation=operation,
@@ -152,5 +158,6 @@ def review(
         old=old,
         user=ask.user,
         dry_run=dry_run,
-        options={},
+        options=options or options_of(ask, operation, dry_run=dry_run),
+        warnings=ask.warnings,
     )

@@ -76,9 +76,10 @@ async def insert(
     version = document["metadata"].get("resourceVersion")
     if version and version != "0" and not applied:
         raise resource_version_set()
-    document = {**document, "metadata": {**document["metadata"]}}
-    metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
     document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    document = {**document, "metadata": {**document["metadata"]}}
+    metadata.wiped(document)
+    metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
     if kind.strategy.status and not kind.strategy.status_at_birth:
         document = {key: value for key, value in document.items() if key != "status"}
     kind.strategy.prepare_create(document, table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kapy.apiserver import body
@@ -107,8 +108,8 @@ def _options(content: Document) -> Options:
     )
 
 
-async def delete(plane: Plane, ask: Ask) -> Reply:
-    """Ask for the end of one object."""
+async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
+    """Ask for the end of one object. admission: whether it is still to be asked."""
     options = options_of(ask)
     table = plane.table(ask.kind)
     document = table.latest(ask.namespace, ask.name)
@@ -119,9 +120,8 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
             f'namespaces "{ask.name}" is forbidden: this namespace may not be deleted',
             details=details(ask.kind, ask.name),
         )
-    for plugin in plane.plugins(ask.kind, ""):
-        asked = review(ask, "DELETE", None, document, dry_run=options.dry_run)
-        ask.warnings.extend(await plugin.validate(asked))
+    if admission:
+        await _admit(plane, ask, document, options)
     document = table.latest(ask.namespace, ask.name)
     if document is None:
         raise not_found(ask.kind, ask.name)
@@ -130,6 +130,31 @@ async def delete(plane: Plane, ask: Ask) -> Reply:
     if gone and ask.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success(ask, document["metadata"]["uid"]))
     return await shown(plane, ask, kept)
+
+
+async def _admit(plane: Plane, ask: Ask, document: Document, options: Options) -> None:
+    """Ask admission about the end of an object. Raises Forbidden …"""
+    for plugin in plane.plugins(ask.kind, ""):
+        told = _told(options)
+        asked = review(ask, "DELETE", None, document, dry_run=options.dry_run, options=told)
+        ask.warnings.extend(await plugin.validate(asked))
+
+
+def _told(options: Options) -> Document:
+    """DeleteOptions as admission is told them."""
+    found: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    if options.grace is not None:
+        found["gracePeriodSeconds"] = options.grace
+    conditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    if any(conditions.values()):
+        found["preconditions"] = {key: value for key, value in conditions.items() if value}
+    if options.orphan is not None:
+        found["orphanDependents"] = options.orphan
+    if options.propagation:
+        found["propagationPolicy"] = options.propagation
+    if options.dry_run:
+        found["dryRun"] = ["All"]
+    return found
 
 
 _IMMORTAL = ("default", "kube-public", "kube-system")
@@ -261,7 +286,9 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     revision = plane.store.revision
     for document in found:
         meta = document["metadata"]
-        current = table.latest(meta.get("namespace", ""), meta["name"])
+        one = replace(ask, namespace=meta.get("namespace", ""), name=meta["name"])
+        await _admit(plane, one, document, options)
+        current = table.latest(one.namespace, one.name)
         if current is not None:
             await end(plane, ask, current, options)
     return Reply(200, listed(plane, ask, found, {"resourceVersion": str(revision)}))

@@ -9,6 +9,7 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import not_found
 from kapy.apiserver.verbs import deletion
+from kapy.apiserver.verbs.checks import review
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, TooManyRequests
 from kapy.kube.http import Reply, Request
@@ -32,11 +33,22 @@ async def evict(plane: Plane, ask: Ask) -> Reply:
         _check_budgets(plane, ask, pod)
     options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
     request = Request("DELETE", ask.request.path, ask.request.query, {}, options, ask.user)
-    await deletion.delete(plane, replace(ask, request=request, verb="delete", subresource=""))
+    await _admit(plane, ask, content)
+    ending = replace(ask, request=request, verb="delete", subresource="")
+    await deletion.delete(plane, ending, admission=False)
     return Reply(
         201,
         {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201},
     )
+
+
+async def _admit(plane: Plane, ask: Ask, content: Document) -> None:
+    """Ask admission about the eviction; of the pod's deletion it is not asked besides."""
+    dry_run = bool((content.get("deleteOptions") or {}).get("dryRun"))
+    for plugin in plane.plugins(ask.kind, ask.subresource):
+        asked = review(ask, "CREATE", content, None, dry_run=dry_run)
+        await plugin.default(asked)
+        ask.warnings.extend(await plugin.validate(asked))
 
 
 def _check_budgets(plane: Plane, ask: Ask, pod: Document) -> None:

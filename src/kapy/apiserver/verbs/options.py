@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.go_json import go_quoted
 from kapy.apiserver.refusals import invalid_options
+from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.field_errors import FieldError
 
 _MANAGER_LIMIT = 128
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 _LEVELS = ("Ignore", "Strict", "Warn")
 
 
@@ -56,6 +58,17 @@ def field_validation(ask: Ask, options: str) -> Validation:
         )
         raise invalid_options(options, [error])
     return Validation(level, None if level == "Ignore" else [])
+
+
+def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
+    """The options of a write as admission is told them; a patch is an update there."""
+    found: Document = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
+    if dry_run:
+        found["dryRun"] = ["All"]
+    for name in ("fieldManager", "fieldValidation"):
+        if ask.request.query.get(name):
+            found[name] = ask.request.query[name]
+    return found
 
 
 def check_manager(ask: Ask, options: str) -> None:

@@ -152,22 +152,25 @@ async def _revised(
     patched: bool,
 ) -> Document:
     """The object as it would be stored; `live` itself when nothing changed."""
-    if wanted is live:
+    if wanted is live and not plane.webhooks:
         return live
     kind = ask.kind
     document = {**wanted, "metadata": {**wanted["metadata"]}}
     metadata.carried(document, live, uid=not patched)
     if not applied:
         document = tracked(plane, ask, live, document)
-        if document is live:
+        if document is live and not plane.webhooks:
             return live
+    mutated = await admitted(plane, ask, "UPDATE", document, live, dry_run=dry_run)
+    if mutated is not document:
+        document = {**mutated, "metadata": {**mutated["metadata"]}}
+        metadata.carried(document, live, uid=not patched)
     document = _combined(ask, live, document)
     if not ask.subresource:
         kind.strategy.prepare_update(document, live)
     elif ask.subresource == "status":
         kind.strategy.prepare_status(document, live)
     _count_generation(ask, document, live)
-    document = await admitted(plane, ask, "UPDATE", document, live, dry_run=dry_run)
     await validated(plane, ask, "UPDATE", document, live, dry_run=dry_run)
     return live if document == live else document
 

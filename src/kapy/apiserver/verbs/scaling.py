@@ -10,6 +10,7 @@ from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found
+from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.verbs.options import field_validation
 from kapy.apiserver.verbs.patching import read_patch
 from kapy.apiserver.verbs.revision import revise
@@ -28,8 +29,19 @@ _BUILT_IN: Document = {
 
 def scale_of(ask: Ask, document: Document) -> Document:
     """The Scale of an object. Raises an error when it says no number of replicas."""
+    return scale_seen(ask.kind, document)
+
+
+def replicas_set(kind: Kind, document: Document, scale: Document) -> Document:
+    """The object with the replicas that its Scale says."""
+    replicas = (scale.get("spec") or {}).get("replicas") or 0
+    return _with(document, (kind.scale or _BUILT_IN)["specReplicasPath"], replicas)
+
+
+def scale_seen(kind: Kind, document: Document) -> Document:
+    """The Scale of an object of a kind. Raises an error when it says no number of replicas."""
     meta = document["metadata"]
-    paths = ask.kind.scale or _BUILT_IN
+    paths = kind.scale or _BUILT_IN
     replicas = _at(document, paths["specReplicasPath"])
     if replicas is None:
         why = f'the spec replicas field "{paths["specReplicasPath"]}" does not exist'
@@ -37,7 +49,7 @@ def scale_of(ask: Ask, document: Document) -> Document:
             f"Internal error occurred: {why}", details={"causes": [{"message": why}]}
         )
     status: Document = {"replicas": _at(document, paths["statusReplicasPath"]) or 0}
-    selector = _selector(ask, document)
+    selector = _selector(kind, document)
     if selector:
         status["selector"] = selector
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -50,11 +62,11 @@ def scale_of(ask: Ask, document: Document) -> Document:
     }
 
 
-def _selector(ask: Ask, document: Document) -> str:
-    if ask.kind.scale is None:
+def _selector(kind: Kind, document: Document) -> str:
+    if kind.scale is None:
         selector = (document.get("spec") or {}).get("selector")
         return str(selector_of(selector)) if selector else ""
-    path = ask.kind.scale.get("labelSelectorPath")
+    path = kind.scale.get("labelSelectorPath")
     return str(_at(document, path) or "") if path else ""
 
 

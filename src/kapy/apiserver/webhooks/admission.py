@@ -1,0 +1,263 @@
+"""Asking webhooks about writes: the last of a server's admission plug-ins.
+
+Mutating webhooks are asked one after the other, and those that want it once more when a later one
+changed the object; validating ones all at once, and the first refusal counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+
+from kapy.apiserver.admission import Review
+from kapy.apiserver.metadata import new_uid
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import StorageFailure, details
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.structs import Misfit
+from kapy.apiserver.verbs.scaling import replicas_set, scale_seen
+from kapy.apiserver.webhooks.calls import CallFailed, Calls
+from kapy.apiserver.webhooks.configuration import Hook
+from kapy.apiserver.webhooks.matching import concerns, matching
+from kapy.apiserver.webhooks.patching import CannotPatch, patched
+from kapy.apiserver.webhooks.review import (
+    KIND,
+    VERSION,
+    Answer,
+    InvalidAnswer,
+    answer_of,
+    denial,
+    request_of,
+)
+from kapy.kube import Document
+from kapy.kube.errors import ApiError, BadRequest, Forbidden
+from kapy.kube.names import Resource
+
+_log = logging.getLogger(__name__)
+
+
+class Webhooks:
+    """The webhooks of one server, as its configurations say at a moment."""
+
+    __slots__ = ("_calls", "_mutating", "_plane", "_validating")
+
+    def __init__(
+        self, plane: Plane, calls: Calls, mutating: tuple[Hook, ...], validating: tuple[Hook, ...]
+    ) -> None:
+        self._plane = plane
+        self._calls = calls
+        self._mutating = mutating
+        self._validating = validating
+
+    def handles(self, resource: Resource, subresource: str) -> bool:
+        kinds = _versions(self._plane, resource)
+        every = (*self._mutating, *self._validating)
+        return any(concerns(hook, kinds, subresource) for hook in every)
+
+    async def default(self, review: Review) -> Document:
+        """The object after the patches of mutating webhooks, with defaults and pruned again."""
+        assert review.new is not None
+        return await self._mutated(review) or review.new
+
+    async def validate(self, review: Review) -> Sequence[str]:
+        """Asks validating webhooks (and about a deletion mutating ones, first). Raises ApiError.
+
+        Warnings go to the review: they are told with a refusal, too."""
+        if review.operation == "DELETE":
+            await self._mutated(review)
+        kinds = _versions(self._plane, review.resource)
+        seen = _Seen(self._plane, review, kinds[0])
+        wanted = [(hook, await self._wants(hook, kinds, review, seen)) for hook in self._validating]
+        refusals = await _together(
+            [self._validated(hook, kind, review, seen) for hook, kind in wanted if kind is not None]
+        )
+        if refusals:
+            raise refusals[0]
+        return ()
+
+    async def _wants(
+        self, hook: Hook, kinds: Sequence[Kind], review: Review, seen: _Seen
+    ) -> Kind | None:
+        """In which version a webhook is to be asked, None when it is not. Raises ApiError."""
+        new, old = await seen.in_version(kinds[0])
+        kind = matching(self._plane, hook, kinds, review, new, old)
+        if kind is None or not hook.conditions:
+            return kind
+        from kapy.apiserver.webhooks.conditions import ConditionFailed, hold
+
+        new, old = await seen.in_version(kind)
+        request = request_of(review, kind, kinds[0], None, None, "")
+        try:
+            return kind if hold(hook.conditions, new, old, request) else None
+        except ConditionFailed as error:
+            if hook.ignores_failures:
+                return None
+            resource, name = kinds[0].group_resource, review.name
+            raise Forbidden(
+                f'{resource} "{name}" is forbidden: {error}', details=details(kinds[0], name)
+            ) from None
+
+    async def _validated(self, hook: Hook, kind: Kind, review: Review, seen: _Seen) -> None:
+        answer = await self._asked(hook, kind, review, seen)
+        if answer is not None and not answer.allowed:
+            raise denial(hook.name, answer.status)
+
+    async def _mutated(self, review: Review) -> Document | None:
+        """The object after all mutating webhooks, None when none of them changed it."""
+        changed_by = await self._round(review, self._mutating)
+        current, last, invoked = changed_by
+        again = tuple(hook for at, hook in enumerate(invoked) if hook.again and at < last)
+        if again:
+            current = (await self._round(replace(review, new=current), again))[0] or current
+        return current
+
+    async def _round(
+        self, review: Review, hooks: Sequence[Hook]
+    ) -> tuple[Document | None, int, list[Hook]]:
+        """The object after these webhooks (None: unchanged), the position among those that were
+        asked of the last one that changed it (-1: none did), and those that were asked."""
+        kinds = _versions(self._plane, review.resource)
+        result: Document | None = None
+        last, invoked = -1, list[Hook]()
+        for hook in hooks:
+            seen = _Seen(self._plane, review, kinds[0])
+            kind = await self._wants(hook, kinds, review, seen)
+            if kind is None:
+                continue
+            answer = await self._asked(hook, kind, review, seen)
+            invoked.append(hook)
+            if answer is None:
+                continue
+            if not answer.allowed:
+                raise denial(hook.name, answer.status)
+            if answer.patch:
+                changed = await self._patched(hook, kind, review, seen, answer)
+                if changed != review.new:
+                    last, result = len(invoked) - 1, changed
+                    review = replace(review, new=changed)
+        return result, last, invoked
+
+    async def _patched(
+        self, hook: Hook, kind: Kind, review: Review, seen: _Seen, answer: Answer
+    ) -> Document:
+        """The object in the request's version after a webhook's patch. Raises StorageFailure."""
+        new, _ = await seen.in_version(kind)
+        if new is None or review.new is None:
+            raise internal(
+                f'admission webhook "{hook.name}" attempted to modify the object, which is not '
+                "supported for this operation"
+            )
+        try:
+            changed = patched(new, answer.patch)
+            if review.subresource == "scale":
+                return replicas_set(seen.asked, review.new, changed)
+            return await self._read_again(kind, seen.asked, changed)
+        except (CannotPatch, Misfit) as error:
+            raise internal(str(error)) from None
+
+    async def _read_again(self, kind: Kind, asked: Kind, document: Document) -> Document:
+        """A patched object as it would have come in a request. Raises Misfit, CannotPatch."""
+        document = kind.schema.decoded(document, [], live=None)
+        if not isinstance(document.get("metadata"), dict):
+            raise CannotPatch("the patch takes the object's metadata away")
+        kind.strategy.default(document)
+        (document,) = await self._plane.in_version((document,), asked.resource)
+        return document
+
+    async def _asked(self, hook: Hook, kind: Kind, review: Review, seen: _Seen) -> Answer | None:
+        """What a webhook says, None when it failed and that does not matter. Raises ApiError."""
+        if review.dry_run and not hook.dry_runs:
+            raise BadRequest(f'admission webhook "{hook.name}" does not support dry run')
+        new, old = await seen.in_version(kind)
+        uid = new_uid(self._plane.rng)
+        request = request_of(review, kind, seen.asked, new, old, uid)
+        try:
+            document = await self._called(hook, request)
+            answer = _verified(document, uid, hook)
+        except CallFailed as error:
+            sentence = f'failed calling webhook "{hook.name}": {error}'
+            if not hook.ignores_failures:
+                raise internal(sentence) from None
+            _log.warning("%s; its failurePolicy lets the request pass", sentence)
+            return None
+        review.warnings.extend(answer.warnings)
+        return answer
+
+    async def _called(self, hook: Hook, request: Document) -> Document:
+        review: Document = {"kind": KIND, "apiVersion": VERSION, "request": request}
+        try:
+            return await self._calls.ask(hook.client, review, hook.seconds)
+        except CallFailed as error:
+            raise CallFailed(f"failed to call webhook: {error}") from None
+
+
+def _verified(document: Document, uid: str, hook: Hook) -> Answer:
+    try:
+        return answer_of(document, uid, hook.role)
+    except InvalidAnswer as error:
+        raise CallFailed(f"received invalid webhook response: {error}") from None
+
+
+class _Seen:
+    """The objects of a request in the versions that webhooks want, each made once."""
+
+    __slots__ = ("_made", "_plane", "_review", "asked")
+
+    def __init__(self, plane: Plane, review: Review, asked: Kind) -> None:
+        self._plane = plane
+        self._review = review
+        self._made: dict[str, tuple[Document | None, Document | None]] = {}
+        self.asked = asked
+
+    async def in_version(self, kind: Kind) -> tuple[Document | None, Document | None]:
+        """The new and the old object."""
+        key = kind.resource.api_version
+        found = self._made.get(key)
+        if found is None:
+            new, old = self._review.new, self._review.old
+            found = self._made[key] = await self._one(kind, new), await self._one(kind, old)
+        return found
+
+    async def _one(self, kind: Kind, document: Document | None) -> Document | None:
+        if document is None:
+            return None
+        if self._review.subresource == "scale":
+            return scale_seen(self.asked, document)
+        if self._review.subresource == "eviction":
+            return document
+        (document,) = await self._plane.in_version((document,), kind.resource)
+        return document
+
+
+def _versions(plane: Plane, resource: Resource) -> list[Kind]:
+    """The kind of a resource, then its other versions (and groups)."""
+    kind = plane.registry.find(resource.group, resource.version, resource.plural)
+    assert kind is not None
+    others = (one for one in plane.registry if one.table == kind.table and one is not kind)
+    return [kind, *others]
+
+
+async def _together(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
+    """Wait for all of them; the refusals in the order in which they came."""
+    refusals: list[ApiError] = []
+
+    async def one(waiting: Awaitable[None]) -> None:
+        try:
+            await waiting
+        except ApiError as error:
+            refusals.append(error)
+
+    if len(asked) == 1:
+        await one(asked[0])
+    elif asked:
+        async with asyncio.TaskGroup() as group:
+            for waiting in asked:
+                group.create_task(one(waiting))
+    return refusals
+
+
+def internal(why: str) -> ApiError:
+    """Go's internal error around a sentence (500)."""
+    return StorageFailure(f"Internal error occurred: {why}", details={"causes": [{"message": why}]})

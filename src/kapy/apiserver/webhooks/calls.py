@@ -1,0 +1,187 @@
+"""Asking a webhook: one POST over TLS, and what went wrong in the words of Go's client."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ssl
+from functools import lru_cache
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from kapy.apiserver.go_json import syntax_error
+from kapy.apiserver.webhooks.clients import ClientConfig, Services
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+_encode = msgspec.json.Encoder().encode
+_ANSWER_LIMIT: Final = 64 * 1024 * 1024
+_HEADERS: Final = {"content-type": "application/json", "accept": "application/json, */*"}
+
+
+class CallFailed(KapyError):
+    """No answer that could be read; the message is kube-apiserver's."""
+
+
+@lru_cache(maxsize=64)
+def _trust(authority: str) -> ssl.SSLContext:
+    """TLS that trusts certificates in PEM. Raises CallFailed."""
+    try:
+        return ssl.create_default_context(cadata=authority or None)
+    except (ssl.SSLError, ValueError) as error:
+        raise CallFailed(
+            f"unable to load root certificates: unable to parse bytes as PEM block ({error})"
+        ) from None
+
+
+class Calls:
+    """The client of one server. Connections are kept only between `open` and `aclose`."""
+
+    __slots__ = ("_kept", "_session", "services")
+
+    def __init__(self, services: Services | None) -> None:
+        self.services = services
+        self._session: aiohttp.ClientSession | None = None
+        self._kept = False
+
+    def open(self) -> None:
+        """Keep connections from now on; whoever calls it calls `aclose`."""
+        self._kept = True
+
+    async def aclose(self) -> None:
+        """Close all connections, and keep none any more."""
+        self._kept = False
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def ask(self, client: ClientConfig, review: Document, seconds: int) -> Document:
+        """The answer to a review: an object of its apiVersion and kind. Raises CallFailed."""
+        raw = await self._posted(client, _encode(review), seconds)
+        return _decoded(raw, review["apiVersion"], review["kind"])
+
+    async def _posted(self, client: ClientConfig, body: bytes, seconds: int) -> bytes:
+        question = "&" if "?" in client.shown else "?"
+        said = f'Post "{client.shown}{question}timeout={seconds}s"'
+        url = client.resolved(self.services)
+        if not url:
+            raise CallFailed(f'{said}: service "{client.service}" not found')
+        trust = _trust(client.authority)
+        session = self._session or _new_session()
+        if self._kept:
+            self._session = session
+        try:
+            async with asyncio.timeout(seconds):
+                response = await session.post(
+                    f"{url}{question}timeout={seconds}s",
+                    data=body,
+                    headers=_HEADERS,
+                    ssl=trust,
+                    server_hostname=client.host or None,
+                    allow_redirects=False,
+                )
+                async with response:
+                    raw = await response.content.read(_ANSWER_LIMIT)
+                    while len(raw) < _ANSWER_LIMIT and not response.content.at_eof():
+                        raw += await response.content.read(_ANSWER_LIMIT - len(raw))
+        except TimeoutError:
+            raise CallFailed(f"{said}: context deadline exceeded") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise CallFailed(f"{said}: {_why(error)}") from None
+        finally:
+            if session is not self._session:
+                await session.close()
+        if not 200 <= response.status <= 206:
+            raise CallFailed(_refused(response, raw))
+        return raw
+
+
+def _new_session() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None),
+    )
+
+
+def _why(error: Exception) -> str:
+    """What kept the answer from coming, as Go says it."""
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return f"tls: failed to verify certificate: x509: {_certificate(error)}"
+        case aiohttp.ClientConnectorDNSError():
+            return f"dial tcp: lookup {error.host}: no such host"
+        case aiohttp.ClientConnectorError():
+            place = f"dial tcp {error.host}:{error.port}"
+            number = error.os_error.errno
+            if number == errno.ECONNREFUSED:
+                return f"{place}: connect: connection refused"
+            return f"{place}: {error.os_error.strerror or error}"
+        case aiohttp.ServerDisconnectedError():
+            return "EOF"
+        case _:
+            return str(error) or type(error).__name__
+
+
+def _certificate(error: aiohttp.ClientConnectorCertificateError) -> str:
+    found = error.certificate_error
+    text = getattr(found, "verify_message", "") or str(found)
+    if "self-signed" in text or "unable to get local issuer" in text:
+        return "certificate signed by unknown authority"
+    return text
+
+
+_REFUSALS: Final = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be "
+    "processing the request",
+}
+
+
+def _refused(response: aiohttp.ClientResponse, raw: bytes) -> str:
+    """What Go's client makes of an answer that is no success."""
+    status = response.status
+    try:
+        document: Any = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        document = None
+    if isinstance(document, dict) and document.get("status") == "Failure":
+        return str(document.get("message") or "unknown")
+    if status in _REFUSALS:
+        return _REFUSALS[status]
+    text = raw.decode(errors="replace").strip() if response.content_type == "text/plain" else ""
+    if status == 403:
+        return f"forbidden: {text or 'unknown'}"
+    if status >= 500:
+        said = f'an error on the server ("{text or "unknown"}")'
+        return f"{said} has prevented the request from succeeding"
+    return f"the server responded with the status code {status} but did not return more information"
+
+
+def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
+    """The answer as an object of the kind that was asked for. Raises CallFailed."""
+    try:
+        document: Any = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        why = syntax_error(raw, encoding="latin-1")
+        raise CallFailed(f"couldn't get version/kind; json parse error: {why}") from None
+    if not isinstance(document, dict):
+        raise CallFailed("couldn't get version/kind; json parse error: the answer is no object")
+    found = document.get("apiVersion") or "", document.get("kind") or ""
+    if not found[1]:
+        raise CallFailed(f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'")
+    if found != (api_version, kind):
+        given, wanted = (one.rpartition("/")[2] for one in (found[0], api_version))
+        raise CallFailed(
+            f"converting ({given}.{found[1]}) to ({wanted}.{kind}): unknown conversion"
+        )
+    return document

@@ -1,0 +1,75 @@
+"""Webhook configurations, read from their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kapy.apiserver.webhooks.clients import ClientConfig
+from kapy.apiserver.webhooks.rules import Rule
+from kapy.kube import Document
+from kapy.kube.selectors import LabelSelector, selector_of
+
+if TYPE_CHECKING:
+    from kapy.apiserver.webhooks.conditions import Condition
+
+Role = Literal["mutating", "validating"]
+
+TABLES: dict[str, Role] = {
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": "mutating",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": "validating",
+}
+DEFAULT_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hook:
+    """One webhook. seconds: how long an answer may take. again: it is asked once more when a
+    later webhook changed the object (`reinvocationPolicy: IfNeeded`)."""
+
+    name: str
+    role: Role
+    client: ClientConfig
+    rules: tuple[Rule, ...]
+    namespaces: LabelSelector
+    objects: LabelSelector
+    conditions: tuple[Condition, ...]
+    ignores_failures: bool
+    equivalent: bool
+    seconds: int
+    dry_runs: bool
+    again: bool
+
+
+def hooks_of(configurations: Iterable[Document], role: Role) -> tuple[Hook, ...]:
+    """The webhooks of all configurations of one role in the order of calls: by the name of the
+    configuration, and within it as written."""
+    ordered = sorted(configurations, key=lambda one: str(one["metadata"]["name"]))
+    return tuple(hook for one in ordered for hook in _hooks(one, role))
+
+
+def _hooks(configuration: Document, role: Role) -> Iterator[Hook]:
+    for one in configuration.get("webhooks") or ():
+        yield Hook(
+            name=one["name"],
+            role=role,
+            client=ClientConfig.of(one["clientConfig"]),
+            rules=tuple(Rule.of(rule) for rule in one.get("rules") or ()),
+            namespaces=selector_of(one.get("namespaceSelector") or {}),
+            objects=selector_of(one.get("objectSelector") or {}),
+            conditions=_conditions(one),
+            ignores_failures=one.get("failurePolicy") == "Ignore",
+            equivalent=one.get("matchPolicy", "Equivalent") == "Equivalent",
+            seconds=one.get("timeoutSeconds") or DEFAULT_SECONDS,
+            dry_runs=one.get("sideEffects") in ("None", "NoneOnDryRun"),
+            again=one.get("reinvocationPolicy") == "IfNeeded",
+        )
+
+
+def _conditions(hook: Document) -> tuple[Condition, ...]:
+    if not hook.get("matchConditions"):
+        return ()
+    from kapy.apiserver.webhooks.conditions import Condition
+
+    return tuple(Condition.of(one["expression"]) for one in hook["matchConditions"])

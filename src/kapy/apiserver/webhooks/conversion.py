@@ -1,0 +1,138 @@
+"""Conversion webhooks of CustomResourceDefinitions (`apiextensions.k8s.io/v1`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kapy.apiserver.metadata import annotation_errors, label_errors
+from kapy.apiserver.refusals import StorageFailure, plain_failure
+from kapy.apiserver.webhooks.calls import CallFailed, Calls
+from kapy.apiserver.webhooks.clients import ClientConfig
+from kapy.kube import Document
+from kapy.kube.errors import ApiError
+from kapy.kube.field_errors import FieldError
+from kapy.kube.names import split_api_version
+
+VERSION, KIND = "apiextensions.k8s.io/v1", "ConversionReview"
+SECONDS = 30
+
+
+class _Wrong(Exception):
+    """What a webhook gave is no conversion of what it was given."""
+
+
+async def converted(
+    calls: Calls, conversion: Document, documents: Sequence[Document], version: str, uid: str
+) -> list[Document]:
+    """Objects of one kind in another apiVersion, as the webhook makes them.
+
+    conversion: `spec.conversion` of the definition. Raises an ApiError (500) in kube-apiserver's
+    words when it fails or changes what it may not.
+    """
+    first = documents[0]
+    group, source = split_api_version(first["apiVersion"])
+    about = f"conversion webhook for {group}/{source}, Kind={first['kind']}"
+    hook = conversion["webhook"]
+    request = {"uid": uid, "desiredAPIVersion": version, "objects": list(documents)}
+    review: Document = {
+        "kind": KIND,
+        "apiVersion": VERSION,
+        "request": request,
+        "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
+    }
+    try:
+        client = ClientConfig.of(hook["clientConfig"])
+        found = _objects(await calls.ask(client, review, SECONDS), uid)
+    except (CallFailed, _Wrong) as error:
+        raise _failure(f"{about} failed: {error}") from None
+    if len(found) != len(documents):
+        raise _failure(f"{about} returned {len(found)} objects, expected {len(documents)}")
+    result = []
+    for index, (one, other) in enumerate(zip(documents, found, strict=True)):
+        _check_type(about, index, one, other, version)
+        try:
+            _check_identity(one, other)
+        except _Wrong as error:
+            raise _failure(f"{about} returned invalid object: {error}") from None
+        try:
+            result.append(_restored(one, other))
+        except _Wrong as error:
+            raise _failure(f"{about} returned invalid metadata: {error}") from None
+    return result
+
+
+def _failure(message: str) -> ApiError:
+    return StorageFailure(message, status=plain_failure(message))
+
+
+def _objects(document: Document, uid: str) -> list[Any]:
+    """The objects of an answer. Raises _Wrong."""
+    response = document.get("response")
+    if not isinstance(response, dict):
+        raise _Wrong("no response provided")
+    found = response.get("uid") or ""
+    if found != uid:
+        raise _Wrong(f'expected response.uid="{uid}", got "{found}"')
+    result = response.get("result") or {}
+    status = result.get("status") or ""
+    if status != "Success":
+        raise _Wrong(
+            result.get("message") or f"response.result.status was '{status}', not 'Success'"
+        )
+    return list(response.get("convertedObjects") or ())
+
+
+def _check_type(about: str, index: int, one: Document, other: Any, version: str) -> None:
+    said = f"{about} returned invalid object at index {index}"
+    if not isinstance(other, dict):
+        raise _failure(f"{said}: the object is none")
+    found = other.get("apiVersion") or ""
+    if found != version:
+        raise _failure(f"{said}: invalid groupVersion (expected {version}, received {found})")
+    kind = other.get("kind") or ""
+    if kind != one["kind"]:
+        raise _failure(f"{said}: invalid kind (expected {one['kind']}, received {kind})")
+
+
+_IDENTITY = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
+
+
+def _check_identity(one: Document, other: Document) -> None:
+    meta = other.get("metadata")
+    given = meta if isinstance(meta, dict) else {}
+    for field, shown in _IDENTITY:
+        before, after = one["metadata"].get(field, ""), given.get(field) or ""
+        if before != after:
+            raise _Wrong(f"must have the same {shown}: {before} != {after}")
+
+
+def _restored(one: Document, other: Document) -> Document:
+    """The converted object with its metadata as before, but for labels and annotations."""
+    given = other.get("metadata")
+    if "metadata" not in other:
+        raise _Wrong("missing metadata in converted object")
+    if not isinstance(given, dict):
+        raise _Wrong("invalid metadata in converted object")
+    meta = {**one["metadata"]}
+    for field in ("labels", "annotations"):
+        values = given.get(field)
+        if values is None:
+            meta.pop(field, None)
+            continue
+        if not isinstance(values, dict):
+            raise _Wrong(f"invalid metadata.{field} in converted object")
+        for key, value in values.items():
+            if not isinstance(value, str):
+                raise _Wrong(f"metadata.{field}[{key}] must be a string in converted object")
+        if values != meta.get(field) and (errors := _errors(field, values)):
+            lines = [str(error) for error in errors]
+            raise _Wrong(lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]")
+        meta[field] = values
+    return {**other, "metadata": meta}
+
+
+def _errors(field: str, values: dict[str, str]) -> list[FieldError]:
+    if field == "labels":
+        return label_errors(values, "metadata.labels")
+    return annotation_errors(values, "metadata.annotation")

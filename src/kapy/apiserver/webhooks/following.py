@@ -1,0 +1,92 @@
+"""Keeps a server's webhooks in step with the configurations in its store.
+
+Cheap for the servers that never have one: everything else of this package is imported when the
+first configuration (or conversion) comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kapy.apiserver.metadata import new_uid
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.store.history import Happening
+from kapy.kube import Document
+
+if TYPE_CHECKING:
+    from kapy.apiserver.webhooks.calls import Calls
+    from kapy.apiserver.webhooks.clients import Services
+
+_SUFFIX = "webhookconfigurations.admissionregistration.k8s.io"
+_MUTATING, _VALIDATING = f"mutating{_SUFFIX}", f"validating{_SUFFIX}"
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+class Following:
+    """The webhooks of one server."""
+
+    __slots__ = ("_calls", "_in_process", "_plane", "_services", "_serving")
+
+    def __init__(self, plane: Plane, services: Services | None) -> None:
+        self._plane = plane
+        self._services = services
+        self._in_process = plane.admission
+        self._calls: Calls | None = None
+        self._serving = False
+        self._renew()
+        plane.following = self
+        plane.store.listeners.append(self._noticed)
+
+    def serve(self) -> None:
+        """The server runs: keep connections until `aclose`."""
+        self._serving = True
+        if self._calls is not None:
+            self._calls.open()
+
+    async def aclose(self) -> None:
+        """Keep no connections any more."""
+        self._serving = False
+        if self._calls is not None:
+            await self._calls.aclose()
+
+    async def convert(
+        self, conversion: Document, documents: Sequence[Document], version: str
+    ) -> list[Document]:
+        """Objects as a definition's conversion webhook makes them. Raises ApiError."""
+        from kapy.apiserver.webhooks.conversion import converted
+
+        uid = new_uid(self._plane.rng)
+        return await converted(self._client(), conversion, documents, version, uid)
+
+    def _noticed(self, one: Happening) -> None:
+        if one.table.endswith(_SUFFIX):
+            self._renew()
+        elif self._plane.webhooks and one.table == _DEFINITIONS:
+            self._plane.handled.clear()  # there may be other versions, which a rule names
+
+    def _renew(self) -> None:
+        plane = self._plane
+        mutating, validating = self._configurations(_MUTATING), self._configurations(_VALIDATING)
+        plane.handled.clear()
+        plane.webhooks = bool(mutating or validating)
+        plane.admission = self._in_process
+        if plane.webhooks:
+            from kapy.apiserver.webhooks.admission import Webhooks
+            from kapy.apiserver.webhooks.configuration import hooks_of
+
+            hooks = hooks_of(mutating, "mutating"), hooks_of(validating, "validating")
+            plane.admission = (*self._in_process, Webhooks(plane, self._client(), *hooks))
+
+    def _configurations(self, name: str) -> list[Document]:
+        table = self._plane.store.peek(name)
+        return [] if table is None else list(table.scan(""))
+
+    def _client(self) -> Calls:
+        if self._calls is None:
+            from kapy.apiserver.webhooks.calls import Calls
+
+            self._calls = Calls(self._services)
+            if self._serving:
+                self._calls.open()
+        return self._calls

@@ -1,0 +1,96 @@
+"""Whether a webhook is asked about a request, and in which version of the object's kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.apiserver.admission import Review
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import not_found
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.webhooks.configuration import Hook
+from kapy.apiserver.webhooks.review import namespace_of
+from kapy.apiserver.webhooks.rules import exempt
+from kapy.kube import Document
+from kapy.kube.errors import ApiError
+from kapy.kube.names import Resource
+from kapy.kube.selectors import LabelSelector
+
+
+def concerns(hook: Hook, kinds: Sequence[Kind], subresource: str) -> bool:
+    """Whether a webhook may be asked about writes of a resource. kinds: it, then its other
+    versions."""
+    if exempt(kinds[0].resource):
+        return False
+    seen = kinds if hook.equivalent else kinds[:1]
+    return any(rule.covers(one.resource, subresource) for rule in hook.rules for one in seen)
+
+
+def matching(
+    plane: Plane,
+    hook: Hook,
+    kinds: Sequence[Kind],
+    review: Review,
+    new: Document | None,
+    old: Document | None,
+) -> Kind | None:
+    """In which version the webhook wants to see the request, None when it does not.
+
+    kinds: the request's version, then the others. new, old: as the request's version has them.
+    Raises NotFound when the namespace, whose labels matter, is not there.
+    """
+    refusal: ApiError | None = None
+    try:
+        if not _in_namespace(plane, hook, review):
+            return None
+    except ApiError as error:
+        refusal = error  # told only when all else matches
+    if not _selected(hook.objects, new) and not _selected(hook.objects, old):
+        return None
+    kind = _by_rules(hook, kinds, review.operation, review.subresource)
+    if kind is not None and refusal is not None:
+        raise refusal
+    return kind
+
+
+def _by_rules(hook: Hook, kinds: Sequence[Kind], operation: str, part: str) -> Kind | None:
+    if any(rule.matches(operation, kinds[0].resource, part) for rule in hook.rules):
+        return kinds[0]
+    if not hook.equivalent:
+        return None
+    return next(
+        (
+            one
+            for rule in hook.rules
+            for one in kinds[1:]
+            if rule.matches(operation, one.resource, part)
+        ),
+        None,
+    )
+
+
+def _selected(selector: LabelSelector, document: Document | None) -> bool:
+    if selector.everything:
+        return True
+    return document is not None and selector.matches(document["metadata"].get("labels"))
+
+
+def _is_namespace(resource: Resource) -> bool:
+    return resource.plural == "namespaces" and not resource.group
+
+
+def _in_namespace(plane: Plane, hook: Hook, review: Review) -> bool:
+    if hook.namespaces.everything:
+        return True
+    name = namespace_of(review)
+    if not name and not _is_namespace(review.resource):
+        return True
+    new = review.new
+    if _is_namespace(review.resource) and not review.subresource and new is not None:
+        return hook.namespaces.matches(new["metadata"].get("labels"))
+    found = plane.store.table("namespaces").latest("", name)
+    if found is None:
+        kind = plane.registry.find("", "v1", "namespaces")
+        assert kind is not None
+        raise not_found(kind, name)
+    return hook.namespaces.matches(found["metadata"].get("labels"))

@@ -1,0 +1,74 @@
+"""The JSON patches of mutating webhooks, with the sentences about those that do not apply."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.errors import ApiError
+from kapy.kube.patch import json_patch
+
+_GONE: Final = "missing value"
+
+
+class CannotPatch(Exception):
+    """The patch does not apply; the message is that of kube-apiserver's library."""
+
+
+def patched(document: Document, operations: Any) -> Document:
+    """The object after the patch; what it leaves alone is shared. Raises CannotPatch."""
+    if not isinstance(operations, list):
+        raise CannotPatch("json: cannot unmarshal the patch into Go value of type jsonpatch.Patch")
+    result: Any = document
+    for operation in operations:
+        if not isinstance(operation, dict):
+            raise CannotPatch("json: cannot unmarshal an operation of the patch")
+        try:
+            result = json_patch.apply(result, [operation])
+        except ApiError:
+            raise CannotPatch(_why(result, operation)) from None
+    if not isinstance(result, dict):
+        raise CannotPatch("the patch does not give an object")
+    return result
+
+
+def _why(document: Any, operation: Document) -> str:
+    name, path = operation.get("op"), operation.get("path")
+    match name:
+        case "add" | "remove" | "replace" if isinstance(path, str):
+            return _why_not_there(document, name, path)
+        case "test" if isinstance(path, str):
+            return f"testing value {path} failed: test failed"
+        case "move" | "copy" if isinstance(path, str):
+            source = operation.get("from")
+            return f"{name} operation does not apply: doc is missing from path: {source}: {_GONE}"
+        case "add" | "remove" | "replace" | "test" | "move" | "copy":
+            return f"{name} operation failed to decode path: {_GONE}"
+    return f"Unexpected kind: {name or 'unknown'}"
+
+
+def _why_not_there(document: Any, name: str, path: str) -> str:
+    container, last = document, ""
+    for at, token in enumerate(path.split("/")[1:]):
+        container = _member(container, last) if at else container
+        last = token.replace("~1", "/").replace("~0", "~")
+    if isinstance(container, dict):
+        why = f"Unable to remove nonexistent key: {last}: {_GONE}"
+    elif not isinstance(container, list):
+        quoted = path if name == "replace" else f'"{path}"'
+        return f"{name} operation does not apply: doc is missing path: {quoted}: {_GONE}"
+    elif name == "replace":
+        return f"replace operation does not apply: doc is missing key: {path}: {_GONE}"
+    elif last.lstrip("-").isdigit():
+        why = f"Unable to access invalid index: {last}: invalid index referenced"
+    else:
+        why = f'strconv.Atoi: parsing "{last}": invalid syntax'
+    return f"error in {name} for path: '{path}': {why}"
+
+
+def _member(node: Any, token: str) -> Any:
+    if isinstance(node, dict):
+        return node.get(token)
+    if isinstance(node, list) and token.isdigit() and int(token) < len(node):
+        return node[int(token)]
+    return None
