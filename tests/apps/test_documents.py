@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.oracle.known import APISERVER
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
 MODULE = re.compile(r"`(kapy(?:\.[a-z_]+)+)(?:\.[A-Z]\w+)?`")
@@ -33,7 +35,9 @@ def _is_there(name: str) -> bool:
     found = find_spec(module)
     if found is None or found.origin is None:
         return False
-    return re.search(rf"\b{attribute}\b", Path(found.origin).read_text(encoding="utf-8")) is not None
+    return (
+        re.search(rf"\b{attribute}\b", Path(found.origin).read_text(encoding="utf-8")) is not None
+    )
 
 
 def test_the_layers_in_the_document_are_those_that_are_enforced() -> None:
@@ -43,3 +47,9 @@ def test_the_layers_in_the_document_are_those_that_are_enforced() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     enforced = re.findall(r'^    "([\w |:]+)",$', project.split("layers = [")[1], re.MULTILINE)
     assert drawn == enforced[: len(drawn)]
+
+
+def test_every_known_difference_of_the_api_server_is_explained() -> None:
+    text = (ROOT / "docs" / "reference" / "api-server.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z]+-\d+)` \| (.+) \|$", text, re.MULTILINE))
+    assert rows == dict(APISERVER)
