@@ -12,6 +12,8 @@ from kapy.kube.cel.equality import comparison, joined, reading
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError, no_such_overload
 from kapy.kube.cel.folds import MACROS, fold
 from kapy.kube.cel.functions import library
+from kapy.kube.cel.functions.regexes import regex
+from kapy.kube.cel.functions.times import duration, timestamp
 from kapy.kube.cel.parser import parse
 from kapy.kube.cel.terms import Frame, Run, Term, bounded
 from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select, Tree
@@ -28,7 +30,7 @@ from kapy.kube.cel.types import (
     optional_of,
     type_of,
 )
-from kapy.kube.cel.values import NONE, Optional, TypeName, kind_of, some
+from kapy.kube.cel.values import KEYS, NONE, NUMBERS, Optional, TypeName, kind_of, some
 
 DEFAULT_LIMIT: Final = 1_000_000
 """What one run may cost."""
@@ -296,25 +298,34 @@ def _is_number(wanted: Type, given: Type) -> bool:
 
 def _item(value: Any, key: Any) -> Any:
     if isinstance(value, list):
-        if isinstance(key, bool) or key != int(key):
-            raise no_such_overload()
-        if not 0 <= key < len(value):
-            raise EvaluationError(f"index out of bounds: {key}")
-        return value[int(key)]
-    if not isinstance(value, dict):
+        index = _position(key)
+        if not 0 <= index < len(value):
+            raise EvaluationError(f"index out of bounds: {index}")
+        return value[index]
+    if not isinstance(value, dict) or kind_of(key) not in KEYS:
         raise no_such_overload()
     if key not in value:
         raise EvaluationError(f"no such key: {key}")
     return value[key]
 
 
+def _position(key: Any) -> int:
+    """A list's index, which may be any number that is whole."""
+    if kind_of(key) not in NUMBERS or (isinstance(key, float) and not key.is_integer()):
+        raise no_such_overload()
+    return int(key)
+
+
 def _looked_up(value: Any, key: Any) -> Optional:
     value = _inner(value)
     if isinstance(value, list):
-        return some(value[key]) if 0 <= key < len(value) else NONE
-    if isinstance(value, dict):
+        index = _position(key)
+        return some(value[index]) if 0 <= index < len(value) else NONE
+    if isinstance(value, dict) and kind_of(key) in KEYS:
         return some(value[key]) if key in value else NONE
-    return NONE
+    if value is NONE or value is None:
+        return NONE
+    raise no_such_overload()
 
 
 def _no_overload(
@@ -326,17 +337,17 @@ def _no_overload(
     return compiler.problem(at, text)
 
 
-def _list(compiler: Compiler, tree: ListOf) -> Term:
+def _list(compiler: Compiler, tree: ListOf, *, mixed: bool = False) -> Term:
     kind: Type | None = None
     parts: list[tuple[Run, bool]] = []
     cost = 10
     for item, optional in tree.items:
         one = compiler.term(item)
         given = one.type.item if optional and one.type.name == "optional_type" else one.type
-        kind = _common(compiler, item.at, kind, given)
+        kind = DYN if mixed else _common(compiler, item.at, kind, given)
         parts.append((one.run, optional))
         cost += one.cost
-    result = list_of(kind or Type("A"), len(parts))
+    result = list_of(kind or DYN, len(parts))
     if not any(optional for _, optional in parts):
         runs = [run for run, _ in parts]
         return Term(result, lambda frame: [run(frame) for run in runs], bounded(cost))
@@ -378,6 +389,8 @@ def _map(compiler: Compiler, tree: MapOf) -> Term:
         result: dict[Any, Any] = {}
         for key, value, optional in parts:
             name, inner = key(frame), value(frame)
+            if kind_of(name) not in KEYS:
+                raise EvaluationError("unsupported key type")
             if optional and _inner(inner) is NONE:
                 continue
             if name in result:
@@ -385,7 +398,7 @@ def _map(compiler: Compiler, tree: MapOf) -> Term:
             result[name] = _inner(inner) if optional else inner
         return result
 
-    result = map_of(key_kind or Type("A"), kind or Type("B"), len(parts))
+    result = map_of(key_kind or DYN, kind or DYN, len(parts))
     return Term(result, run, bounded(cost))
 
 
@@ -415,8 +428,11 @@ def _function(
             compiler.term(target[0])
         text = f"undeclared reference to '{name}' (in container '')"
         raise compiler.problem(tree.at, text)
-    terms = [compiler.term(one) for one in (*target, *tree.arguments)]
+    terms = [_argument(compiler, one, name) for one in (*target, *tree.arguments)]
     types = [one.type for one in terms]
+    for pattern in tree.arguments[-1:] if name == "matches" else ():
+        if isinstance(pattern, Literal):
+            _check_pattern(compiler, pattern)
     found = functions.resolve(name, tuple(types), member=member)
     if found is None:
         raise _no_overload(compiler, tree.at, name, types, member=member)
@@ -428,6 +444,32 @@ def _function(
         result = Type(result.name, result.parameters, result.fields, size, result.least)
     cost = bounded(sum(one.cost for one in terms) + call_cost(name, terms))
     return Term(result, _applied(run, [one.run for one in terms]), cost)
+
+
+def _argument(compiler: Compiler, tree: Tree, name: str) -> Term:
+    """An argument; a literal that can never do is found here, not when it is too late."""
+    if name == "format" and isinstance(tree, ListOf):
+        return _list(compiler, tree, mixed=True)
+    read = _LITERALS.get(name)
+    if read is not None and isinstance(tree, Literal) and isinstance(tree.value, str):
+        try:
+            read(tree.value)
+        except EvaluationError:
+            raise compiler.problem(tree.at, f"invalid {name} argument") from None
+    return compiler.term(tree)
+
+
+def _check_pattern(compiler: Compiler, tree: Literal) -> None:
+    try:
+        regex(str(tree.value))
+    except EvaluationError:
+        raise compiler.problem(tree.at, "invalid matches argument") from None
+
+
+_LITERALS: Final[dict[str, Callable[[str], Any]]] = {
+    "duration": duration,
+    "timestamp": timestamp,
+}
 
 
 def _applied(function: Callable[..., Any], runs: list[Run]) -> Run:

@@ -110,6 +110,6 @@ def call_size(name: str, terms: Sequence[Term]) -> int | None:
     known = [one for one in sizes if one is not None]
     if not sizes or len(known) < len(sizes):
         return None
-    if name == "replace":
+    if name == "replace" and len(known) > 2:
         return bounded(known[0] * max(1, known[2]))
     return bounded(sum(known))

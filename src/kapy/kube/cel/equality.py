@@ -62,7 +62,7 @@ def comparison(one: Type, two: Type) -> Comparison:
         return operator.eq
     if one.name == two.name and one.name == "object":
         return _of_declared(one)
-    if one.name == two.name == "list" and one.list_type and two.list_type:
+    if one.name == two.name == "list" and one.list_type:
         return _of_declared(one)
     if one.name == two.name and one.name in ("list", "map") and _depends(one.item):
         return _of_declared(one)

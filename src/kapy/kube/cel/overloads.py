@@ -32,10 +32,22 @@ class Overload:
 
     def fits(self, values: tuple[Any, ...]) -> bool:
         """Whether values may be its arguments, by their kinds."""
-        return all(
-            has_dyn(one) or one.name == kind_of(value)
-            for one, value in zip(self.parameters, values, strict=True)
-        )
+        return all(map(_is, self.parameters, values))
+
+
+def _is(wanted: Type, value: Any) -> bool:
+    """Whether a value has a type, and so has what it holds."""
+    if has_dyn(wanted):
+        return True
+    if wanted.name != kind_of(value):
+        return False
+    if not wanted.parameters or has_dyn(wanted.item):
+        return True
+    if wanted.name == "list":
+        return all(_is(wanted.item, one) for one in value)
+    if wanted.name == "optional_type":
+        return not value.present or _is(wanted.item, value.inner)
+    return True
 
 
 _PART: Final = re.compile(r"\s*([\w.]+|[<>,])")
@@ -114,10 +126,15 @@ class Library:
 
 def _must_look(one: Overload, given: tuple[Type, ...]) -> bool:
     """Whether arguments must be looked at before the call, because their types are not known."""
-    return any(
-        has_dyn(got) and not has_dyn(wanted)
-        for wanted, got in zip(one.parameters, given, strict=True)
-    )
+    return any(map(_unsure, one.parameters, given))
+
+
+def _unsure(wanted: Type, given: Type) -> bool:
+    if has_dyn(wanted):
+        return False
+    if has_dyn(given) or given.name == "null_type":
+        return True
+    return any(map(_unsure, wanted.parameters, given.parameters))
 
 
 def _dispatched(overloads: list[Overload]) -> Function:

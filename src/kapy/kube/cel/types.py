@@ -102,7 +102,7 @@ def accepts(wanted: Type, given: Type, bindings: Bindings) -> bool:
             bindings[wanted.name] = given
             return bound is None or accepts(given, bound, bindings)
         return accepts(bound, given, bindings)
-    if wanted is given or wanted.name == "dyn" or given.name == "dyn" or is_parameter(given):
+    if wanted is given or wanted.name == "dyn" or given.name == "dyn":
         return True
     if given.name == "null_type" and (wanted.name in _NULLABLE or "." in wanted.name):
         return True

@@ -130,6 +130,7 @@ def type_name(value: Any) -> TypeName:
     return TypeName(_TYPE_NAMES.get(kind, kind))
 
 
+KEYS: Final = ("bool", "int", "uint", "double", "string")
 NUMBERS: Final = ("int", "uint", "double")
 
 

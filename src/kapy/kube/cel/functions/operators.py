@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.overloads import Function
-from kapy.kube.cel.values import Duration, Timestamp, UInt, equal
+from kapy.kube.cel.values import KEYS, Duration, Timestamp, UInt, equal, kind_of
 
 _LEAST: Final = -(2**63)
 _MOST: Final = 2**63 - 1
@@ -81,7 +81,7 @@ def _in_list(value: Any, items: list[Any]) -> bool:
 
 
 def _in_map(value: Any, entries: dict[Any, Any]) -> bool:
-    return type(value) is not bool and value in entries if entries else False
+    return kind_of(value) in KEYS and value in entries
 
 
 def _negative(number: int) -> int:
