@@ -36,11 +36,12 @@ class Draft(Generic[O]):
     refreshes its fields. before: the shared document that it was last equal to.
     """
 
-    __slots__ = ("_client", "_kind", "before", "object")
+    __slots__ = ("_base", "_client", "_kind", "before", "object")
 
     def __init__(self, client: Client, kind: type[O], document: Document) -> None:
         self.before = document
         self.object = read(document, kind)
+        self._base: O | None = None
         self._client = client
         self._kind = kind
 
@@ -81,12 +82,18 @@ class Draft(Generic[O]):
 
     def _differences(self) -> tuple[Document, Document]:
         """What we changed: in metadata and spec, and in the status; {} where nothing."""
-        base = read(self.before, self._kind)
+        base = self._unchanged()
         if base == self.object:
             return {}, {}
         main = difference(encode(base), encode(self.object))
         status = main.pop("status", None)
         return main, {"status": status} if status else {}
+
+    def _unchanged(self) -> O:
+        """`before` as it was read; not to be changed."""
+        if self._base is None:
+            self._base = read(self.before, self._kind)
+        return self._base
 
     async def _write(self, subresource: str, patch: Document, *, rest: bool) -> None:
         """Write one part; rest says whether changes of the other one are still to be written."""
@@ -132,12 +139,13 @@ class Draft(Generic[O]):
             for name in keep:  # what is carried over was not touched: it stays as it is
                 setattr(theirs, name, getattr(self.object, name))
         elif keep is None or keep:
-            base, ours = encode(read(self.before, kind)), encode(self.object)
+            base, ours = encode(self._unchanged()), encode(self.object)
             if keep:
                 base, ours = (
                     {name: one[name] for name in keep if name in one} for one in (base, ours)
                 )
             theirs = read(rebased(base, ours, encode(theirs)), kind)
         self.before = document
+        self._base = None
         for field in theirs.__struct_fields__:
             setattr(self.object, field, getattr(theirs, field))
