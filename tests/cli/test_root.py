@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from kapy import __version__
+from kapy.cli.main import HELP
 from kapy.cli.root import run, sentence
 from kapy.kube.errors import NotFound
 
 HEAVY = ("aiohttp", "cryptography", "rich", "asyncio", "yaml", "kapy.apps")
+SLOW = ("aiohttp", "cryptography", "rich", "kapy.apps", "kapy.apiserver", "kapy.engine")
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +43,27 @@ def test_asking_for_the_version_or_help_imports_nothing_big(arguments: list[str]
     command = [sys.executable, "-c", text, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["describe", "cluster", "x"], ["get", "kubeconfig", "x"]])
+def test_reading_commands_import_only_what_they_need(arguments: list[str], home: Path) -> None:
+    server = "{clusters: [{name: a, cluster: {server: http://127.0.0.1:1}}], "
+    context = "contexts: [{name: a, context: {cluster: a}}], current-context: a}"
+    (home / "config").write_text(server + context)
+    text = (
+        "import sys; from kapy.cli.root import run\n"
+        "code = run([*sys.argv[1:]])\n"
+        f"print(code, [name for name in {SLOW!r} if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", text, *arguments, "--kubeconfig", str(home / "config")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "1 []"
+    assert done.stderr == "Error: cannot reach 127.0.0.1:1: Connection refused\n"
+
+
+def test_the_quick_help_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert capsys.readouterr().out == HELP == kapy("--help").stdout
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

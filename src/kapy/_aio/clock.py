@@ -7,7 +7,6 @@ timers move together.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
@@ -25,6 +24,8 @@ def system_clock() -> datetime:
 
 def loop_clock(start: datetime = EPOCH) -> Clock:
     """A clock that advances with the running event loop's `time()`, from `start`."""
-    loop = asyncio.get_running_loop()
+    from asyncio import get_running_loop  # a short command asks for the time without asyncio
+
+    loop = get_running_loop()
     began = loop.time()
     return lambda: start + timedelta(seconds=loop.time() - began)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -10,6 +9,7 @@ import sys
 import click
 
 from kapy.cli.reaching import reached, reaching
+from kapy.client.blocking import run
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 
@@ -66,7 +66,7 @@ def cluster(
         grouping=grouping,
     )
     place = (kubeconfig, kubeconfig_context, namespace)
-    text = asyncio.run(_described(name, place, options, wants_color(color), output))
+    text = run(_described(name, place, options, wants_color(color), output))
     click.echo(text, nl=False, color=True)
 
 
@@ -77,7 +77,7 @@ async def _described(
     from kapy.clusterctl.describe import ClientSource, Options, as_document, discover, table
 
     assert isinstance(options, Options)
-    async with reached(*place) as there:
+    with reached(*place) as there:
         key = Key(there.namespace, name)
         try:
             tree = await discover(ClientSource(there.client), key, options)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
 from kapy.cli.reaching import reached, reaching
+from kapy.client.blocking import run
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import SECRETS
@@ -21,13 +20,13 @@ class NoKubeconfig(KapyError):
 @reaching
 def kubeconfig(name: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     """Print the kubeconfig of the workload cluster NAME."""
-    click.echo(asyncio.run(_read(name, kubeconfig, kubeconfig_context, namespace)), nl=False)
+    click.echo(run(_read(name, kubeconfig, kubeconfig_context, namespace)), nl=False)
 
 
 async def _read(name: str, kubeconfig: str, context: str, namespace: str) -> str:
     from kapy.remote.secrets import KUBECONFIG, KUBECONFIG_VALUE, secret_name, secret_value
 
-    async with reached(kubeconfig, context, namespace) as there:
+    with reached(kubeconfig, context, namespace) as there:
         key = Key(there.namespace, secret_name(name, KUBECONFIG))
         try:
             secret = await there.client.get(SECRETS, key)

@@ -6,13 +6,38 @@ import sys
 
 from kapy import __version__
 
+HELP = """\
+Usage: kapy [OPTIONS] COMMAND [ARGS]...
+
+  Cluster API in Python: a management plane for Kubernetes clusters, with
+  nothing to install.
+
+Options:
+  --version   Print the version.
+  -h, --help  Show this message and exit.
+
+Commands:
+  quickstart  Start a plane and a Ready cluster.
+  up          Run a management plane until Ctrl-C.
+  down        Stop a plane that runs in the background.
+  status      Say whether a plane runs, and where.
+  logs        Print what a plane in the background said.
+  get         Get info of a workload cluster.
+  describe    Describe workload clusters.
+  version     Print the version.
+"""
+"""What `kapy.cli.root` prints (a test holds the two together)."""
+
 
 def main() -> None:
     """Entry point of the console script."""
     arguments = sys.argv[1:]
+    # Asked often, also by scripts: answered before anything else is imported.
     if arguments in (["--version"], ["version"]):
-        # Asked often, by scripts: answered before anything else is imported.
         sys.stdout.write(f"kapy {__version__}\n")
+        return
+    if arguments in (["--help"], ["-h"]):
+        sys.stdout.write(HELP)
         return
     from kapy.cli.root import run
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,19 +41,20 @@ def reaching(command: F) -> F:
     return command
 
 
-@asynccontextmanager
-async def reached(
-    kubeconfig: str, kubeconfig_context: str, namespace: str
-) -> AsyncIterator[Reached]:
-    """A client of the management plane that the options mean. Raises KubeconfigError."""
+@contextmanager
+def reached(kubeconfig: str, kubeconfig_context: str, namespace: str) -> Iterator[Reached]:
+    """A client of the management plane that the options mean. Raises KubeconfigError.
+
+    Its requests block: run what asks it with `kapy.client.blocking.run`.
+    """
     from kapy.client import kubeconfig_files
-    from kapy.client.https import Https
+    from kapy.client.blocking import Blocking
 
     paths = kubeconfig_files.paths(os.environ, Path.home())
     access = kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)
-    transport = Https(access)
+    transport = Blocking(access)
     try:
         client = Client(transport, field_manager="kapy")
         yield Reached(client, namespace or access.namespace or "default")
     finally:
-        await transport.aclose()
+        transport.close()

@@ -10,7 +10,6 @@ answered 429 or 503 with Retry-After). Any other failure goes up: the controller
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -280,7 +279,9 @@ class Client:
             wait = _safe_to_repeat(request, error)
             if wait is None:
                 raise error
-            await asyncio.sleep(wait)
+            from asyncio import sleep  # a short command has no other use for asyncio
+
+            await sleep(wait)
             reply = await self.transport(request)
         if reply.status < 400:
             return document_of(reply)

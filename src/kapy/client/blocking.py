@@ -1,0 +1,130 @@
+"""The Transport over a network for a command that asks a few things and ends.
+
+It blocks, on one kept connection, with nothing but the standard library: importing an asynchronous
+HTTP client takes longer than such a command may. No watches.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+
+from kapy import __version__
+from kapy.client.credentials import tls_context
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.kube import Document
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request
+
+T = TypeVar("T")
+
+TIMEOUT: Final = 30.0
+ATTEMPTS: Final = 5
+LONGEST_WAIT: Final = 10  # seconds of Retry-After that a person is kept waiting
+_PLAIN: Final = "/:@!$&'()*+,;=~"
+
+
+class Blocking:
+    """One server as one user; `close` it."""
+
+    over_network = True
+
+    def __init__(self, access: Kubeconfig, *, timeout: float = TIMEOUT) -> None:
+        parts = urlsplit(access.server)
+        self.host = parts.netloc
+        self._prefix = parts.path
+        self._headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
+        if access.token:
+            self._headers["authorization"] = f"Bearer {access.token}"
+        context = tls_context(access)
+        name = parts.hostname or ""
+        if isinstance(context, ssl.SSLContext):
+            self._connection: http.client.HTTPConnection = _Named(
+                name,
+                parts.port,
+                timeout=timeout,
+                context=context,
+                server_name=access.tls_server_name or name,
+            )
+        else:
+            self._connection = http.client.HTTPConnection(name, parts.port, timeout=timeout)
+
+    async def __call__(self, request: Request) -> Reply:
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        address = f"{self._prefix}{quote(request.path, safe=_PLAIN)}{query}"
+        body = request.body
+        if body is not None and not isinstance(body, bytes):
+            body = msgspec.json.encode(body)
+        for _ in range(ATTEMPTS):
+            reply = self._answer(request, address, body)
+            wait = reply.headers.get("retry-after", "")
+            if reply.status != 429 or not wait.isdigit():
+                break
+            # There is nobody else to keep waiting.
+            time.sleep(min(int(wait), LONGEST_WAIT))  # noqa: ASYNC251
+        return reply
+
+    def _answer(self, request: Request, address: str, body: bytes | None) -> Reply:
+        headers = {**self._headers, **request.headers}
+        try:
+            self._connection.request(request.method, address, body, headers)
+            response = self._connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._connection.close()
+            raise Unreachable(f"cannot reach {self.host}: {_reason(error)}") from error
+        told = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, _decoded(content, told), told)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class _Named(http.client.HTTPSConnection):
+    """A connection to a server whose certificate may be of another name than its address."""
+
+    def __init__(self, *arguments: Any, server_name: str, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._server_name = server_name
+        self._tls: ssl.SSLContext = more["context"]
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that only asks `Blocking` transports: it never has to wait."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise RuntimeError("the coroutine waits for something that needs an event loop")
+
+
+def _decoded(content: bytes, headers: Mapping[str, str]) -> Document | bytes:
+    if "json" in headers.get("content-type", ""):
+        with suppress(msgspec.DecodeError):
+            found = msgspec.json.decode(content)
+            if isinstance(found, dict):
+                return found
+    return content
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    said = error.strerror if isinstance(error, OSError) else None
+    return str(said or error or type(error).__name__)
