@@ -50,6 +50,13 @@ def some(value: Any) -> Optional:
     return Optional(present=True, inner=value)
 
 
+def held(value: Any) -> Any:
+    """What an optional holds; NONE when it holds nothing."""
+    if isinstance(value, Optional):
+        return value.inner if value.present else NONE
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class TypeName:
     """The result of `type(x)`."""

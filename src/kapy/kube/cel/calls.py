@@ -1,0 +1,128 @@
+"""Calls of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from kapy.kube.cel import logic
+from kapy.kube.cel.aggregates import list_term
+from kapy.kube.cel.costs import call_cost, call_size
+from kapy.kube.cel.equality import joined
+from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.folds import MACROS, fold
+from kapy.kube.cel.functions import library
+from kapy.kube.cel.functions.regexes import regex
+from kapy.kube.cel.functions.times import duration, timestamp
+from kapy.kube.cel.members import has_term
+from kapy.kube.cel.names import NAMESPACES, qualified
+from kapy.kube.cel.terms import Run, Term, bounded
+from kapy.kube.cel.tree import Call, ListOf, Literal, Tree
+from kapy.kube.cel.types import BOOL, Type
+
+if TYPE_CHECKING:
+    from kapy.kube.cel.compiler import Compiler
+
+
+def call_term(compiler: Compiler, tree: Call) -> Term:
+    special = _SPECIAL.get(tree.name)
+    if special is not None and tree.target is None:
+        return special(compiler, tree)
+    if tree.target is not None:
+        if (tree.name, len(tree.arguments)) in MACROS:
+            return fold(compiler, tree)
+        name = f"{qualified(tree.target)}.{tree.name}"
+        root = name.partition(".")[0]
+        if root in NAMESPACES and compiler.found(root) is None:
+            return _function(compiler, tree, name, [], member=False)
+        return _function(compiler, tree, tree.name, [tree.target], member=True)
+    if tree.name == "has" and len(tree.arguments) == 1:
+        return has_term(compiler, tree)
+    return _function(compiler, tree, tree.name, [], member=False)
+
+
+def _function(
+    compiler: Compiler, tree: Call, name: str, target: list[Tree], *, member: bool
+) -> Term:
+    functions = library()
+    if not functions.knows(name, member=member):
+        if target:
+            compiler.term(target[0])
+        text = f"undeclared reference to '{name}' (in container '')"
+        raise compiler.problem(tree.at, text)
+    terms = [_argument(compiler, one, name) for one in (*target, *tree.arguments)]
+    types = [one.type for one in terms]
+    for pattern in tree.arguments[-1:] if name == "matches" else ():
+        if isinstance(pattern, Literal):
+            _check_pattern(compiler, pattern)
+    found = functions.resolve(name, tuple(types), member=member)
+    if found is None:
+        raise compiler.no_overload(tree.at, name, types, member=member)
+    run, result = found
+    if name == "_+_" and types[0].list_type:
+        run, result = joined(types[0]), types[0]
+    size = call_size(name, terms)
+    if size is not None and result.most is None:
+        result = Type(result.name, result.parameters, result.fields, size, result.least)
+    cost = bounded(sum(one.cost for one in terms) + call_cost(name, terms))
+    return Term(result, _applied(run, [one.run for one in terms]), cost)
+
+
+def _argument(compiler: Compiler, tree: Tree, name: str) -> Term:
+    """An argument; a literal that can never do is found here, not when it is too late."""
+    if name == "format" and isinstance(tree, ListOf):
+        return list_term(compiler, tree, mixed=True)
+    read = _LITERALS.get(name)
+    if read is not None and isinstance(tree, Literal) and isinstance(tree.value, str):
+        try:
+            read(tree.value)
+        except EvaluationError:
+            raise compiler.problem(tree.at, f"invalid {name} argument") from None
+    return compiler.term(tree)
+
+
+def _check_pattern(compiler: Compiler, tree: Literal) -> None:
+    try:
+        regex(str(tree.value))
+    except EvaluationError:
+        raise compiler.problem(tree.at, "invalid matches argument") from None
+
+
+_LITERALS: Final[dict[str, Callable[[str], Any]]] = {
+    "duration": duration,
+    "timestamp": timestamp,
+}
+
+
+def _applied(function: Callable[..., Any], runs: list[Run]) -> Run:
+    """A call of a function; the usual numbers of arguments are spelled out because that is fast."""
+    match runs:
+        case [one]:
+            return lambda frame: function(one(frame))
+        case [one, two]:
+            return lambda frame: function(one(frame), two(frame))
+    return lambda frame: function(*[one(frame) for one in runs])
+
+
+def _in(compiler: Compiler, tree: Call) -> Term:
+    """Membership; among literals of strings it is a look into a set."""
+    _, items = tree.arguments
+    if isinstance(items, ListOf) and all(
+        isinstance(item, Literal) and type(item.value) is str for item, _ in items.items
+    ):
+        value, term = compiler.term(tree.arguments[0]), compiler.term(items)
+        if value.type.name == "string":
+            words = frozenset(item.value for item, _ in items.items if isinstance(item, Literal))
+            run, cost = value.run, bounded(value.cost + term.cost + len(words))
+            return Term(BOOL, lambda frame: run(frame) in words, cost)
+    return _function(compiler, tree, "@in", [], member=False)
+
+
+_SPECIAL: Final[dict[str, Callable[[Compiler, Call], Term]]] = {
+    "_==_": logic.equals_term,
+    "_!=_": logic.equals_term,
+    "_||_": logic.logic_term,
+    "_&&_": logic.logic_term,
+    "_?_:_": logic.conditional_term,
+    "@in": _in,
+}

@@ -1,0 +1,68 @@
+"""Literals, variables, and the words that name types."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from kapy.kube.cel.terms import Term
+from kapy.kube.cel.tree import Literal, Name, Select, Tree
+from kapy.kube.cel.types import DYN, SCALARS, Type, type_of
+from kapy.kube.cel.values import TypeName, kind_of
+
+if TYPE_CHECKING:
+    from kapy.kube.cel.compiler import Compiler
+
+_TYPE_WORDS: Final = {
+    **{name: TypeName(name) for name in SCALARS if name not in ("dyn", "timestamp", "duration")},
+    "list": TypeName("list"),
+    "map": TypeName("map"),
+    "type": TypeName("type"),
+    "optional_type": TypeName("optional_type"),
+    "net.IP": TypeName("net.IP"),
+    "net.CIDR": TypeName("net.CIDR"),
+    "google.protobuf.Timestamp": TypeName("google.protobuf.Timestamp"),
+    "google.protobuf.Duration": TypeName("google.protobuf.Duration"),
+    "kubernetes.URL": TypeName("kubernetes.URL"),
+    "kubernetes.Quantity": TypeName("kubernetes.Quantity"),
+}
+
+NAMESPACES: Final = ("optional", "sets", "strings", "format", "ip", "math")
+
+
+def literal_term(_: Compiler, tree: Literal) -> Term:
+    value = tree.value
+    kind = SCALARS[kind_of(value)]
+    if isinstance(value, (str, bytes)):
+        kind = Type(kind.name, most=len(value), least=2)
+    return Term(kind, lambda _: value, constant=True)
+
+
+def name_term(compiler: Compiler, tree: Name) -> Term:
+    found = compiler.found(tree.name)
+    if found is not None:
+        kind, slot = found
+        return Term(kind, itemgetter(slot), 1)
+    word = type_word(tree.name)
+    if word is not None:
+        return constant(type_of(DYN), word)
+    raise compiler.problem(tree.at, f"undeclared reference to '{tree.name}' (in container '')")
+
+
+def constant(kind: Type, value: Any) -> Term:
+    return Term(kind, lambda _: value, constant=True)
+
+
+def qualified(tree: Tree) -> str:
+    """`a.b.c` for a chain of names, "" for anything else."""
+    if isinstance(tree, Name):
+        return tree.name
+    if isinstance(tree, Select) and not tree.optional:
+        before = qualified(tree.operand)
+        return f"{before}.{tree.field}" if before else ""
+    return ""
+
+
+def type_word(name: str) -> TypeName | None:
+    """The type that a name stands for, as `type(x) == int` has it."""
+    return _TYPE_WORDS.get(name)
