@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from kapy.apiserver.webhooks.clients import ClientConfig
 from kapy.apiserver.webhooks.rules import Rule
 from kapy.kube import Document
+from kapy.kube.errors import KapyError
 from kapy.kube.selectors import LabelSelector, selector_of
 
 if TYPE_CHECKING:
@@ -16,10 +18,8 @@ if TYPE_CHECKING:
 
 Role = Literal["mutating", "validating"]
 
-TABLES: dict[str, Role] = {
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": "mutating",
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": "validating",
-}
+_log = logging.getLogger(__name__)
+
 DEFAULT_SECONDS = 10
 
 
@@ -50,21 +50,30 @@ def hooks_of(configurations: Iterable[Document], role: Role) -> tuple[Hook, ...]
 
 
 def _hooks(configuration: Document, role: Role) -> Iterator[Hook]:
+    """What it says; a webhook that nobody checked when it was stored may say nothing usable."""
     for one in configuration.get("webhooks") or ():
-        yield Hook(
-            name=one["name"],
-            role=role,
-            client=ClientConfig.of(one["clientConfig"]),
-            rules=tuple(Rule.of(rule) for rule in one.get("rules") or ()),
-            namespaces=selector_of(one.get("namespaceSelector") or {}),
-            objects=selector_of(one.get("objectSelector") or {}),
-            conditions=_conditions(one),
-            ignores_failures=one.get("failurePolicy") == "Ignore",
-            equivalent=one.get("matchPolicy", "Equivalent") == "Equivalent",
-            seconds=one.get("timeoutSeconds") or DEFAULT_SECONDS,
-            dry_runs=one.get("sideEffects") in ("None", "NoneOnDryRun"),
-            again=one.get("reinvocationPolicy") == "IfNeeded",
-        )
+        try:
+            yield _hook(one, role)
+        except (KapyError, ValueError, LookupError) as error:
+            where = f"{configuration['metadata']['name']}/{one.get('name')}"
+            _log.error("the %s webhook %s is not asked: %s", role, where, error)
+
+
+def _hook(one: Document, role: Role) -> Hook:
+    return Hook(
+        name=one["name"],
+        role=role,
+        client=ClientConfig.of(one["clientConfig"]),
+        rules=tuple(Rule.of(rule) for rule in one.get("rules") or ()),
+        namespaces=selector_of(one.get("namespaceSelector") or {}),
+        objects=selector_of(one.get("objectSelector") or {}),
+        conditions=_conditions(one),
+        ignores_failures=one.get("failurePolicy") == "Ignore",
+        equivalent=one.get("matchPolicy", "Equivalent") == "Equivalent",
+        seconds=one.get("timeoutSeconds") or DEFAULT_SECONDS,
+        dry_runs=one.get("sideEffects") in ("None", "NoneOnDryRun"),
+        again=one.get("reinvocationPolicy") == "IfNeeded",
+    )
 
 
 def _conditions(hook: Document) -> tuple[Condition, ...]:

@@ -110,8 +110,19 @@ class RoleStrategy(BuiltIn):
         return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
 
 
+class WebhooksStrategy(BuiltIn):
+    """Webhook configurations. Their rules are imported when the first one is written."""
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        from kapy.apiserver.webhooks.validation import configuration_errors
+
+        return configuration_errors(document, old)
+
+
 _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("", "configmaps"): ConfigMapStrategy,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): WebhooksStrategy,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): WebhooksStrategy,
     ("", "namespaces"): NamespaceStrategy,
     ("", "nodes"): NodeStrategy,
     ("", "pods"): PodStrategy,
