@@ -1,0 +1,242 @@
+"""Webhooks over TLS: what is asked, in which order, and what comes of the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from tests.apiserver.asking import GIZMOS, Asking, gizmo
+from tests.apiserver.webhooks.hooks import (
+    CONFIGURATIONS,
+    allow,
+    bundle,
+    configure,
+    deny,
+    hook,
+    patch,
+    plane,
+    serving,
+)
+
+pytestmark = pytest.mark.sockets
+
+
+async def refused(asking: Asking, document: Document, **query: str) -> tuple[int, str]:
+    status, body = await asking.ask("POST", GIZMOS, document, **query)
+    assert status >= 400
+    return status, body["message"]
+
+
+async def test_a_service_is_asked_where_the_server_was_told_it_is() -> None:
+    async with serving("s.n.svc") as hooks:
+        places = {("n", "s", 443): hooks.base}
+        async with plane(places) as asking:
+            hooks.answers["/check"] = deny("no")
+            service = {"namespace": "n", "name": "s", "path": "/check"}
+            client = {"service": service, "caBundle": bundle()}
+            await configure(asking, "validating", hook("a.hook.dev", client))
+            said = 'admission webhook "a.hook.dev" denied the request: no'
+            assert await refused(asking, gizmo("one")) == (400, said)
+            places.clear()
+            status, message = await refused(asking, gizmo("one"))
+            assert status == 500
+            assert message.endswith(
+                'failed to call webhook: Post "https://s.n.svc:443/check?timeout=10s": '
+                'service "s" not found'
+            )
+
+
+async def test_a_certificate_of_another_name_or_authority_is_not_trusted() -> None:
+    async with serving() as hooks, plane(lambda _: hooks.base) as asking:
+        hooks.answers["/check"] = allow
+        service = {"service": {"namespace": "n", "name": "s", "path": "/check"}}
+        named = hook("a.hook.dev", {**service, "caBundle": bundle()})
+        await configure(asking, "validating", named)
+        assert "tls: failed to verify certificate" in (await refused(asking, gizmo("one")))[1]
+        await asking.delete(f"{CONFIGURATIONS.format('validating')}/hooks")
+        unknown = hook("a.hook.dev", {"url": f"{hooks.base}/check"})
+        await configure(asking, "validating", unknown)
+        _, message = await refused(asking, gizmo("one"))
+        assert message.endswith("x509: certificate signed by unknown authority")
+        assert hooks.received == {}
+
+
+async def test_configurations_count_from_the_write_on_to_their_deletion() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/no"] = deny("no")
+        await configure(asking, "validating", hook("a.hook.dev", f"{hooks.base}/no"))
+        await refused(asking, gizmo("one"))
+        await asking.delete(f"{CONFIGURATIONS.format('validating')}/hooks")
+        await asking.create(GIZMOS, gizmo("one"))
+        assert not asking.server.plane.webhooks
+
+
+async def test_mutating_webhooks_come_in_order_and_the_result_is_typed_again() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/b"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
+        hooks.answers["/a"] = patch({"op": "add", "path": "/spec/unknown", "value": 1})
+        hooks.answers["/see"] = allow
+        await configure(asking, "mutating", hook("b.hook.dev", f"{hooks.base}/b"), name="two")
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a"), name="one")
+        await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/see"))
+        made = await asking.create(GIZMOS, gizmo("one", color="red"))
+        assert made["spec"] == {"color": "blue", "replicas": 1}
+        assert [one["object"]["spec"]["color"] for one in hooks.asked("/b")] == ["red"]
+        assert [one["object"]["spec"]["color"] for one in hooks.asked("/see")] == ["blue"]
+        assert hooks.asked("/see")[0]["object"]["metadata"]["uid"] == made["metadata"]["uid"]
+
+
+async def test_a_mutation_of_an_update_counts_as_a_change_and_is_validated() -> None:
+    async with serving() as hooks, plane() as asking:
+        await asking.create(GIZMOS, gizmo("one", color="red"))
+        hooks.answers["/a"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a"))
+        path = f"{GIZMOS}/one"
+        changed = await asking.merge(path, {"metadata": {"labels": {"a": "b"}}})
+        assert (changed["spec"]["color"], changed["metadata"]["generation"]) == ("blue", 2)
+        hooks.answers["/a"] = patch({"op": "replace", "path": "/spec/color", "value": "mauve"})
+        media = "application/merge-patch+json"
+        status, body = await asking.ask("PATCH", path, {"spec": {"replicas": 2}}, media)
+        assert (status, body["reason"]) == (422, "Invalid")
+
+
+async def test_an_update_that_changes_nothing_is_asked_about_too() -> None:
+    async with serving() as hooks, plane() as asking:
+        made = await asking.create(GIZMOS, gizmo("one"))
+        hooks.answers["/a"] = allow
+        await configure(asking, "validating", hook("a.hook.dev", f"{hooks.base}/a"))
+        same = await asking.merge(f"{GIZMOS}/one", {"spec": {"color": "red"}})
+        assert same["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert [one["operation"] for one in hooks.asked("/a")] == ["UPDATE"]
+
+
+async def test_only_webhooks_before_the_last_change_are_asked_again() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/a"] = hooks.answers["/c"] = allow
+        hooks.answers["/b"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
+        again: dict[str, Any] = {"reinvocationPolicy": "IfNeeded"}
+        mutating = [hook(f"{n}.hook.dev", f"{hooks.base}/{n}", **again) for n in "abc"]
+        await configure(asking, "mutating", *mutating)
+        await asking.create(GIZMOS, gizmo("one", color="red"))
+        colors = {
+            n: [one["object"]["spec"]["color"] for one in hooks.asked(f"/{n}")] for n in "abc"
+        }
+        assert colors == {"a": ["red", "blue"], "b": ["red"], "c": ["blue"]}
+
+
+async def test_a_scale_is_shown_and_mutated_as_a_scale() -> None:
+    async with serving() as hooks, plane() as asking:
+        await asking.create(GIZMOS, gizmo("one", color="red"))
+        hooks.answers["/a"] = patch({"op": "replace", "path": "/spec/replicas", "value": 7})
+        rule = {
+            "apiGroups": ["example.dev"],
+            "apiVersions": ["v1"],
+            "operations": ["UPDATE"],
+            "resources": ["gizmos/scale"],
+        }
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a", rules=[rule]))
+        scale = await asking.merge(f"{GIZMOS}/one/scale", {"spec": {"replicas": 3}})
+        assert scale["spec"] == {"replicas": 7}
+        assert (await asking.get(f"{GIZMOS}/one"))["spec"] == {"color": "red", "replicas": 7}
+        (asked,) = hooks.asked("/a")
+        assert (asked["kind"]["kind"], asked["object"]["spec"]) == ("Scale", {"replicas": 3})
+
+
+async def test_a_mutation_of_a_deletion_is_refused_and_nothing_goes() -> None:
+    async with serving() as hooks, plane() as asking:
+        await asking.create(GIZMOS, gizmo("one"))
+        hooks.answers["/a"] = patch({"op": "add", "path": "/spec", "value": {}})
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a"))
+        status, body = await asking.ask("DELETE", f"{GIZMOS}/one")
+        assert (status, body["message"]) == (
+            500,
+            'Internal error occurred: admission webhook "a.hook.dev" attempted to modify the '
+            "object, which is not supported for this operation",
+        )
+        assert not await asking.gone(f"{GIZMOS}/one")
+
+
+async def test_validating_webhooks_are_asked_at_once_and_the_first_refusal_is_told() -> None:
+    async with serving() as hooks, plane() as asking:
+        both = asyncio.Barrier(2)
+
+        async def slow(_: Document) -> Document:
+            await both.wait()
+            await asyncio.sleep(0.2)
+            return {"allowed": False, "status": {"message": "slow"}}
+
+        async def fast(_: Document) -> Document:
+            await both.wait()
+            return {"allowed": False, "status": {"message": "fast"}}
+
+        hooks.answers |= {"/slow": slow, "/fast": fast}
+        validating = [hook(f"{n}.hook.dev", f"{hooks.base}/{n}") for n in ("slow", "fast")]
+        await configure(asking, "validating", *validating)
+        assert (await refused(asking, gizmo("one")))[1].endswith("denied the request: fast")
+
+
+async def test_connections_are_kept_while_the_server_runs() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/a"] = allow
+        await configure(asking, "validating", hook("a.hook.dev", f"{hooks.base}/a"))
+        for name in ("one", "two", "three"):
+            await asking.create(GIZMOS, gizmo(name))
+        assert (len(hooks.asked("/a")), len(hooks.connections)) == (3, 1)
+
+
+async def test_namespaces_are_selected_by_their_labels_and_their_own_by_the_new_ones() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/a"] = deny("no")
+        rule = {
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "operations": ["CREATE"],
+            "resources": ["namespaces", "configmaps", "nodes"],
+        }
+        selector = {"matchLabels": {"guarded": "yes"}}
+        one = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule], namespaceSelector=selector)
+        await configure(asking, "validating", one)
+        namespace: Document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+        await asking.create("/api/v1/namespaces", namespace)
+        named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+        await asking.create("/api/v1/namespaces/n/configmaps", named)
+        guarded = {**namespace, "metadata": {"name": "m", "labels": {"guarded": "yes"}}}
+        assert (await asking.ask("POST", "/api/v1/namespaces", guarded))[0] == 400
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "m"}}
+        assert (await asking.ask("POST", "/api/v1/nodes", node))[0] == 400, "in no namespace: asked"
+
+
+async def test_configurations_of_webhooks_are_never_asked_about() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/a"] = deny("no")
+        rule = {
+            "apiGroups": ["*"],
+            "apiVersions": ["*"],
+            "operations": ["*"],
+            "resources": ["*"],
+        }
+        one = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule])
+        await configure(asking, "validating", one)
+        await refused(asking, gizmo("one"))
+        await asking.delete(f"{CONFIGURATIONS.format('validating')}/hooks")
+        await asking.create(GIZMOS, gizmo("one"))
+
+
+def test_a_server_without_webhooks_has_no_plug_ins_and_no_client() -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys\n"
+        "from kapy._aio.clock import system_clock\n"
+        "from kapy.apiserver.server import Server\n"
+        "server = Server.open(None, clock=system_clock)\n"
+        "assert server.plane.admission == () and not server.plane.webhooks\n"
+        "loaded = {'aiohttp', 'kapy.kube.cel', 'kapy.apiserver.webhooks.admission'}\n"
+        "assert not loaded & set(sys.modules), loaded & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

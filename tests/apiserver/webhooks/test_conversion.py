@@ -1,0 +1,151 @@
+"""Custom resources in several versions, converted by a webhook."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from tests.apiserver.asking import CRDS, GIZMO, Asking, taken
+from tests.apiserver.webhooks.hooks import Hooks, allow, bundle, configure, hook, plane, serving
+
+pytestmark = pytest.mark.sockets
+
+V1 = "/apis/example.dev/v1/namespaces/default/things"
+V2 = "/apis/example.dev/v2/namespaces/default/things"
+_FIELD = {"v1": "host", "v2": "hostName"}
+
+
+def definition(hooks: Hooks, **conversion: Any) -> Document:
+    crd = copy.deepcopy(GIZMO)
+    crd["metadata"]["name"] = "things.example.dev"
+    spec = crd["spec"]
+    spec["names"] = {"plural": "things", "kind": "Thing"}
+    spec["versions"] = [
+        {
+            "name": version,
+            "served": True,
+            "storage": version == "v1",
+            "schema": {
+                "openAPIV3Schema": {
+                    "type": "object",
+                    "properties": {
+                        "spec": {"type": "object", "properties": {field: {"type": "string"}}}
+                    },
+                }
+            },
+        }
+        for version, field in _FIELD.items()
+    ]
+    client = {"url": f"{hooks.base}/convert", "caBundle": bundle()}
+    webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
+    spec["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    return crd
+
+
+def thing(version: str, name: str, host: str) -> Document:
+    return {
+        "apiVersion": f"example.dev/{version}",
+        "kind": "Thing",
+        "metadata": {"name": name},
+        "spec": {_FIELD[version]: host},
+    }
+
+
+def convert(request: Document, **metadata: Any) -> Document:
+    """Rename the field; metadata: what is tampered with."""
+    wanted = request["desiredAPIVersion"]
+    converted = []
+    for one in request["objects"]:
+        source = one["apiVersion"].split("/")[1]
+        host = one["spec"][_FIELD[source]]
+        spec = {_FIELD[wanted.split("/")[1]]: host}
+        meta = {**one["metadata"], **metadata}
+        converted.append({**one, "apiVersion": wanted, "metadata": meta, "spec": spec})
+    return {"result": {"status": "Success"}, "convertedObjects": converted}
+
+
+async def ready(asking: Asking, hooks: Hooks) -> None:
+    hooks.answers["/convert"] = convert
+    await asking.create(CRDS, definition(hooks))
+
+
+async def test_a_list_is_converted_in_one_call_and_what_needs_none_costs_none() -> None:
+    async with serving() as hooks, plane() as asking:
+        await ready(asking, hooks)
+        for name in ("a", "b", "c"):
+            await asking.create(V1, thing("v1", name, name.upper()))
+        assert hooks.asked("/convert") == []
+        items = (await asking.get(V2))["items"]
+        assert [one["spec"] for one in items] == [{"hostName": host} for host in "ABC"]
+        (asked,) = hooks.asked("/convert")
+        assert len(asked["objects"]) == 3
+
+
+async def test_writes_and_watches_of_one_version_are_seen_in_the_other() -> None:
+    async with serving() as hooks, plane() as asking:
+        await ready(asking, hooks)
+        async with asking.watching(V2) as stream:
+            await asking.create(V1, thing("v1", "a", "one"))
+            assert await taken(stream, 1) == [("ADDED", "a")]
+            await asking.merge(f"{V2}/a", {"spec": {"hostName": "two"}})
+            event = await anext(stream)
+            assert event["object"]["spec"] == {"hostName": "two"}
+        assert (await asking.get(f"{V1}/a"))["spec"] == {"host": "two"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "sentence"),
+    [
+        ({"name": "b"}, "returned invalid object: must have the same name: a != b"),
+        ({"namespace": "n"}, "returned invalid object: must have the same namespace: default != n"),
+        ({"uid": "u"}, "returned invalid object: must have the same UID: "),
+        (
+            {"labels": {"a": 1}},
+            "returned invalid metadata: metadata.labels[a] must be a string in converted object",
+        ),
+    ],
+)
+async def test_metadata_that_must_stay(metadata: Document, sentence: str) -> None:
+    async with serving() as hooks, plane() as asking:
+        await ready(asking, hooks)
+        await asking.create(V1, thing("v1", "a", "one"))
+        hooks.answers["/convert"] = lambda request: convert(request, **metadata)
+        status, body = await asking.ask("GET", f"{V2}/a")
+        assert (status, "reason" in body) == (500, False)
+        about = "conversion webhook for example.dev/v1, Kind=Thing"
+        assert body["message"].startswith(f"{about} {sentence}")
+
+
+async def test_other_metadata_is_put_back_but_labels_and_annotations_are_taken() -> None:
+    async with serving() as hooks, plane() as asking:
+        await ready(asking, hooks)
+        await asking.create(V1, thing("v1", "a", "one"))
+        hooks.answers["/convert"] = lambda request: convert(
+            request, labels={"x": "y"}, finalizers=["other.dev/x"], generation=9
+        )
+        meta = (await asking.get(f"{V2}/a"))["metadata"]
+        assert (meta["labels"], meta["generation"]) == ({"x": "y"}, 1)
+        assert "finalizers" not in meta
+
+
+async def test_an_equivalent_version_is_what_an_admission_webhook_asks_for() -> None:
+    async with serving() as hooks, plane() as asking:
+        await ready(asking, hooks)
+        hooks.answers["/a"] = hooks.answers["/exact"] = allow
+        rule = {
+            "apiGroups": ["example.dev"],
+            "apiVersions": ["v2"],
+            "operations": ["CREATE"],
+            "resources": ["things"],
+        }
+        one = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule])
+        exact = hook("b.hook.dev", f"{hooks.base}/exact", rules=[rule], matchPolicy="Exact")
+        await configure(asking, "validating", one, exact)
+        await asking.create(V1, thing("v1", "a", "one"))
+        (asked,) = hooks.asked("/a")
+        assert asked["object"]["spec"] == {"hostName": "one"}
+        assert (asked["kind"]["version"], asked["requestKind"]["version"]) == ("v2", "v1")
+        assert hooks.asked("/exact") == []

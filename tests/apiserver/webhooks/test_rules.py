@@ -1,0 +1,205 @@
+"""Which requests rules are about; what is wrong with configurations and patches; clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.webhooks.clients import ClientConfig
+from kapy.apiserver.webhooks.conditions import Condition, ConditionFailed, hold
+from kapy.apiserver.webhooks.patching import CannotPatch, patched
+from kapy.apiserver.webhooks.review import InvalidAnswer, answer_of, denial
+from kapy.apiserver.webhooks.rules import Rule
+from kapy.apiserver.webhooks.validation import configuration_errors, conversion_errors
+from kapy.kube.names import Resource
+from tests.apiserver.webhooks.hooks import hook
+
+GIZMOS = Resource("example.dev", "v1", "gizmos", "Gizmo")
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+
+
+def rule(**fields: Any) -> Rule:
+    whole = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    return Rule.of({**whole, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "operation", "resource", "part", "matches"),
+    [
+        ({}, "CREATE", GIZMOS, "", True),
+        ({}, "UPDATE", GIZMOS, "status", False),
+        ({"resources": ["*/*"]}, "UPDATE", GIZMOS, "status", True),
+        ({"resources": ["*/*"]}, "UPDATE", GIZMOS, "", True),
+        ({"resources": ["gizmos/*"]}, "UPDATE", GIZMOS, "scale", True),
+        ({"resources": ["*/scale"]}, "UPDATE", GIZMOS, "scale", True),
+        ({"resources": ["*/scale"]}, "UPDATE", GIZMOS, "", False),
+        ({"resources": ["pods", "gizmos"]}, "DELETE", GIZMOS, "", True),
+        ({"operations": ["CREATE", "UPDATE"]}, "DELETE", GIZMOS, "", False),
+        ({"apiGroups": [""]}, "CREATE", GIZMOS, "", False),
+        ({"apiGroups": [""]}, "CREATE", NODES, "", True),
+        ({"apiVersions": ["v1beta1"]}, "CREATE", GIZMOS, "", False),
+        ({"scope": "Namespaced"}, "CREATE", NODES, "", False),
+        ({"scope": "Cluster"}, "CREATE", NODES, "", True),
+        ({"scope": "Cluster"}, "CREATE", GIZMOS, "", False),
+        ({"scope": "*"}, "CREATE", GIZMOS, "", True),
+    ],
+)
+def test_a_rule_matches(
+    fields: dict[str, Any], operation: str, resource: Resource, part: str, matches: bool
+) -> None:
+    assert rule(**fields).matches(operation, resource, part) is matches
+
+
+@pytest.mark.parametrize(
+    ("operation", "why"),
+    [
+        (
+            {"op": "remove", "path": "/spec/none"},
+            "error in remove for path: '/spec/none': Unable to remove nonexistent key: none: "
+            "missing value",
+        ),
+        (
+            {"op": "add", "path": "/none/a", "value": 1},
+            'add operation does not apply: doc is missing path: "/none/a": missing value',
+        ),
+        (
+            {"op": "remove", "path": "/list/7"},
+            "error in remove for path: '/list/7': Unable to access invalid index: 7: "
+            "invalid index referenced",
+        ),
+        (
+            {"op": "test", "path": "/spec/a", "value": 2},
+            "testing value /spec/a failed: test failed",
+        ),
+        ({"op": "frob", "path": "/spec"}, "Unexpected kind: frob"),
+    ],
+)
+def test_a_patch_that_does_not_apply_says_why(operation: dict[str, Any], why: str) -> None:
+    document = {"spec": {"a": 1}, "list": [1]}
+    with pytest.raises(CannotPatch) as caught:
+        patched(document, [operation])
+    assert str(caught.value) == why
+    assert document == {"spec": {"a": 1}, "list": [1]}
+
+
+def test_a_service_is_found_by_namespace_name_and_port() -> None:
+    service = {"namespace": "n", "name": "s", "path": "check"}
+    client = ClientConfig.of({"service": service})
+    assert client.shown == "https://s.n.svc:443/check"
+    assert client.resolved({("n", "s", 443): "https://127.0.0.1:9/"}) == "https://127.0.0.1:9/check"
+    assert client.resolved(lambda key: None) == ""
+    assert client.resolved(None) == ""
+    other = ClientConfig.of({"service": {**service, "port": 8443}})
+    assert other.resolved({("n", "s", 443): "https://127.0.0.1:9"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"name": "hook"}, "webhooks[0].name: Invalid value: \"hook\": should be a domain with at "
+         "least three segments separated by dots"),
+        ({"sideEffects": "Some"}, 'webhooks[0].sideEffects: Unsupported value: "Some": supported '
+         'values: "None", "NoneOnDryRun"'),
+        ({"timeoutSeconds": 31}, "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value "
+         "must be between 1 and 30 seconds"),
+        ({"clientConfig": {}}, "webhooks[0].clientConfig: Required value: exactly one of url or "
+         "service is required"),
+        ({"clientConfig": {"url": "http://x"}}, "webhooks[0].clientConfig.url: Invalid value: "
+         "\"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"),
+        ({"admissionReviewVersions": ["v1beta1"]}, "webhooks[0].admissionReviewVersions: Invalid "
+         'value: ["v1beta1"]: must include v1: this server speaks no other version'),
+        ({"matchPolicy": "Roughly"}, 'webhooks[0].matchPolicy: Unsupported value: "Roughly": '
+         'supported values: "Equivalent", "Exact"'),
+        ({"rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
+                     "resources": ["*", "pods"]}]},
+         'webhooks[0].rules[0].resources: Invalid value: ["*","pods"]: if \'*\' is present, must '
+         "not specify other resources without subresources"),
+        ({"matchConditions": [{"name": "a", "expression": ""}]},
+         "webhooks[0].matchConditions[0].expression: Required value"),
+    ],
+)  # fmt: skip
+def test_a_configuration_is_refused(fields: dict[str, Any], sentence: str) -> None:
+    good = hook("a.hook.dev", "https://x.dev/y")
+    assert configuration_errors({"webhooks": [good]}, None) == []
+    errors = configuration_errors({"webhooks": [{**good, **fields}]}, None)
+    assert [str(error) for error in errors] == [sentence]
+
+
+def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
+    """The authorizer is not there; what was stored before may be written again."""
+    condition = {"name": "a", "expression": "authorizer.path('/x').check('get').allowed()"}
+    one = hook("a.hook.dev", "https://x.dev/y", matchConditions=[condition])
+    (error,) = configuration_errors({"webhooks": [one]}, None)
+    assert error.field == "webhooks[0].matchConditions[0].expression"
+    assert "undeclared reference to 'authorizer'" in error.detail
+    assert configuration_errors({"webhooks": [one]}, {"webhooks": [one]}) == []
+
+
+@pytest.mark.parametrize(
+    ("conversion", "fields"),
+    [
+        ({"strategy": "None"}, []),
+        ({"strategy": "Sometimes"}, ["spec.conversion.strategy"]),
+        ({"strategy": "Webhook"}, ["spec.conversion.webhookClientConfig"]),
+        (
+            {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x.dev"}}},
+            ["spec.conversion.conversionReviewVersions"],
+        ),
+        (
+            {
+                "strategy": "Webhook",
+                "webhook": {
+                    "clientConfig": {"url": "https://x.dev"},
+                    "conversionReviewVersions": ["v1beta1", "v1"],
+                },
+            },
+            [],
+        ),
+    ],
+)
+def test_a_conversion_is_checked(conversion: dict[str, Any], fields: list[str]) -> None:
+    assert [error.field for error in conversion_errors(conversion)] == fields
+
+
+def test_a_false_condition_decides_and_a_failing_one_is_told() -> None:
+    new = {"metadata": {"name": "a"}}
+    good, bad = Condition.of("object.metadata.name == 'a'"), Condition.of("object.x == 1")
+    no = Condition.of("request.operation == 'DELETE'")
+    assert hold([good], new, None, {"operation": "CREATE"})
+    assert not hold([bad, no], new, None, {"operation": "CREATE"})
+    with pytest.raises(ConditionFailed, match=r"expression 'object.x == 1' resulted in error"):
+        hold([good, bad], new, None, {"operation": "CREATE"})
+
+
+@pytest.mark.parametrize(
+    ("response", "role", "why"),
+    [
+        (None, "mutating", "webhook response was absent"),
+        ({"uid": "b"}, "mutating", 'expected response.uid="a", got "b"'),
+        ({"uid": "a", "patch": "W10="}, "mutating",
+         "webhook returned response.patch but not response.patchType"),
+        ({"uid": "a", "patchType": "JSONPatch"}, "mutating",
+         "webhook returned response.patchType but not response.patch"),
+        ({"uid": "a", "patch": "W10=", "patchType": "Merge"}, "mutating",
+         'unsupported patch type "Merge"'),
+        ({"uid": "a", "patchType": "JSONPatch"}, "validating",
+         "validating webhook may not return response.patchType"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_breaks_the_rules(response: Any, role: Any, why: str) -> None:
+    with pytest.raises(InvalidAnswer) as caught:
+        answer_of({"response": response}, "a", role)
+    assert str(caught.value) == why
+
+
+def test_warnings_that_would_break_a_header_are_left_out() -> None:
+    response = {"uid": "a", "allowed": True, "warnings": ["fine", "in\r\njected: header", ""]}
+    assert answer_of({"response": response}, "a", "validating").warnings == ("fine",)
+
+
+@pytest.mark.parametrize("code", [403, 418, 503])
+def test_a_denial_has_the_status_that_the_webhook_chose(code: int) -> None:
+    error = denial("a.b.c", {"code": code, "message": "no", "reason": "Because"})
+    assert (error.code, error.status()["code"], error.status()["reason"]) == (code, code, "Because")
+    assert str(error) == 'admission webhook "a.b.c" denied the request: no'
