@@ -20,6 +20,8 @@ SUBTOPICS: Final = (
     "metadata",
     "watch",
     "list",
+    "schema",
+    "cel",
     "webhooks",
 )
 """What of `apiserver` must hold so far."""
