@@ -141,7 +141,10 @@ def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
     [
         ({"strategy": "None"}, []),
         ({"strategy": "Sometimes"}, ["spec.conversion.strategy"]),
-        ({"strategy": "Webhook"}, ["spec.conversion.webhookClientConfig"]),
+        (
+            {"strategy": "Webhook"},
+            ["spec.conversion.conversionReviewVersions", "spec.conversion.webhookClientConfig"],
+        ),
         (
             {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x.dev"}}},
             ["spec.conversion.conversionReviewVersions"],

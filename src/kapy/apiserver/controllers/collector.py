@@ -18,7 +18,7 @@ from kapy.apiserver.store.history import Happening
 from kapy.apiserver.verbs import deletion
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.errors import ApiError
+from kapy.kube.errors import ApiError, Conflict, NotFound
 from kapy.kube.http import Request, User
 from kapy.kube.names import split_api_version
 
@@ -221,8 +221,10 @@ class Collector:
         ask = Ask(request, COLLECTOR, "delete", kind, place.namespace, place.name, "")
         try:
             await deletion.delete(self._plane, ask)
+        except (Conflict, NotFound):
+            return  # changed meanwhile: the next event about it asks again
         except ApiError:
-            return  # refused or changed meanwhile: the next event about it asks again
+            self._queue.add_later(place)
 
 
 def _owner_uids(document: Document | None) -> set[str]:

@@ -13,7 +13,7 @@ from kapy.apiserver.store.history import Happening
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs import deletion
 from kapy.kube import Document
-from kapy.kube.errors import ApiError
+from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.http import Request, User
 
 NAMESPACES = "namespaces"
@@ -92,8 +92,10 @@ class NamespaceController:
         ask = Ask(request, _CONTROLLER, "delete", kind, namespace, name, "")
         try:
             await deletion.delete(self._plane, ask)
+        except NotFound:
+            return
         except ApiError:
-            return  # gone, or refused: its next event asks again
+            self._queue.add_later(Place(NAMESPACES, "", namespace))
 
     def _report(self, name: str) -> None:
         """Write what is left into the conditions, or finish."""

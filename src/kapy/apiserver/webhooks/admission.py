@@ -14,7 +14,7 @@ from dataclasses import replace
 from kapy.apiserver.admission import Review
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, details
+from kapy.apiserver.refusals import StorageFailure, details, no_such_resource
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.scaling import replicas_set, scale_seen
@@ -234,7 +234,8 @@ class _Seen:
 def _versions(plane: Plane, resource: Resource) -> list[Kind]:
     """The kind of a resource, then its other versions (and groups)."""
     kind = plane.registry.find(resource.group, resource.version, resource.plural)
-    assert kind is not None
+    if kind is None:  # its definition went while the request was on its way
+        raise no_such_resource()
     others = (one for one in plane.registry if one.table == kind.table and one is not kind)
     return [kind, *others]
 

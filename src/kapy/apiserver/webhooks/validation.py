@@ -73,14 +73,12 @@ def conversion_errors(conversion: Document) -> list[FieldError]:
     if strategy == "None":
         why = "should not be set when strategy is not set to Webhook"
         return [forbidden(where, why)] if hook else []
-    client = hook.get("clientConfig")
+    client, versions = hook.get("clientConfig"), hook.get("conversionReviewVersions") or []
+    listed = f"{path}.conversionReviewVersions"
+    found = [*_version_errors(versions, listed)] if versions else [required(listed)]
     if client is None:
-        return [required(where, "required when strategy is set to Webhook")]
-    versions = hook.get("conversionReviewVersions") or []
-    return [
-        *_version_errors(versions, f"{path}.conversionReviewVersions"),
-        *client_errors(client, where),
-    ]
+        return [*found, required(where, "required when strategy is set to Webhook")]
+    return [*found, *client_errors(client, where)]
 
 
 def _hook_errors(hook: Document, path: str) -> Iterator[FieldError]:
