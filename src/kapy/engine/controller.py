@@ -68,8 +68,8 @@ class Controller:
         Objects that are there already come with the priority `initial`: low, as in upstream's
         priority queue, so that what is news goes before them. gather: seconds to wait for more
         changes before working on one; for objects that are only summed up, many of which change
-        at a time. What is gone is waited for, and gathered for `REPORTED` at most. The longer
-        reconciles take lately, the longer it gets: a busy program does less, not more.
+        at a time. What is gone is waited for, and gathered for `REPORTED` at most. More than that
+        gets longer the longer reconciles take lately: a busy program does less, not more.
         """
         mappers = self._watched.setdefault(informer, set())
         if keys in mappers:
@@ -83,7 +83,8 @@ class Controller:
                     queue.add(key, initial)
                 elif gather and queue.is_open:
                     within = gather if change.new else min(gather, REPORTED)
-                    within *= max(1.0, self._pace / _UNHURRIED)
+                    if within > REPORTED:  # nobody waits for it
+                        within *= max(1.0, self._pace / _UNHURRIED)
                     queue.gather(key, min(within, max(gather, LONGEST_GATHERING)))
                 else:
                     queue.add(key)
