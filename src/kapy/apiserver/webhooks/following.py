@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SUFFIX = "webhookconfigurations.admissionregistration.k8s.io"
 _MUTATING, _VALIDATING = f"mutating{_SUFFIX}", f"validating{_SUFFIX}"
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+_WATCHED = frozenset((_MUTATING, _VALIDATING, _DEFINITIONS))
 
 
 class Following:
@@ -60,9 +61,11 @@ class Following:
         return await converted(self._client(), conversion, documents, version, uid)
 
     def _noticed(self, one: Happening) -> None:
-        if one.table.endswith(_SUFFIX):
+        if one.table not in _WATCHED:
+            return
+        if one.table != _DEFINITIONS:
             self._renew()
-        elif self._plane.webhooks and one.table == _DEFINITIONS:
+        elif self._plane.webhooks:
             self._plane.handled.clear()  # there may be other versions, which a rule names
 
     def _renew(self) -> None:
