@@ -366,6 +366,7 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(Rules(),))
     workload = Server.open(None, clock=clock)
+    workload.plane.kubelets = False  # nobody runs its pods: they end at once
     admin = Client(server.transport(ADMIN), field_manager="person")
     await default_namespace(admin)
     for crd in (*crds(), *map(crd_of, PROVIDED)):

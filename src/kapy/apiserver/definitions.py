@@ -185,9 +185,7 @@ def status_of(document: Document, others: list[Document], now: str) -> Document:
             _put(
                 conditions, now, "Established", "False", "NotAccepted", "not all names are accepted"
             )
-    stored = list(status.get("storedVersions") or ())
-    if storage_version(document) not in stored:
-        stored.append(storage_version(document))
+    stored = list(status.get("storedVersions") or [storage_version(document)])
     return {
         "conditions": list(conditions.values()),
         "acceptedNames": accepted,

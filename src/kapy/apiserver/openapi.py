@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
+from kapy.apiserver.openapi_paths import META, add_paths, ref
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.structs import facts
 from kapy.kube import Document
 
-_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 _API_VERSION = {
     "description": "APIVersion defines the versioned schema of this representation of an object. "
@@ -76,7 +76,7 @@ def document(registry: Registry, group: str, version: str) -> Document | None:
     paths: Document = {}
     for kind in kinds:
         _add_schemas(kind, schemas)
-        _add_paths(kind, paths)
+        add_paths(kind, schema_name(kind), paths)
     custom = any(kind.custom for kind in kinds)
     return {
         "openapi": "3.0.0",
@@ -102,14 +102,10 @@ def struct_name(struct: str) -> str:
     """The name of a struct's schema."""
     package, version, name = struct.rsplit(".", 2)
     if package == "meta":
-        return f"{_META}.{name}"
+        return f"{META}.{name}"
     if package == "apiextensions":
         return f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{name}"
     return f"io.k8s.api.{package}.{version}.{name}"
-
-
-def _ref(name: str) -> Document:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _add_schemas(kind: Kind, schemas: Document) -> None:
@@ -125,7 +121,8 @@ def _add_schemas(kind: Kind, schemas: Document) -> None:
         schemas[f"{name}List"] = _list(kind, name, identity)
     _add_struct("meta.v1.DeleteOptions", schemas)
     _add_struct("meta.v1.Status", schemas)
-    schemas.setdefault(f"{_META}.ListMeta", _LIST_META)
+    schemas.setdefault(f"{META}.ListMeta", _LIST_META)
+    schemas.setdefault(f"{META}.Patch", {"type": "object"})
     if "scale" in kind.subresources:
         _add_struct("autoscaling.v1.Scale", schemas)
 
@@ -143,10 +140,10 @@ _LIST_META: Document = {
 
 def _custom(kind: Kind, identity: Document) -> Document:
     assert isinstance(kind.schema, CustomSchema)
-    schema = {**kind.schema.openapi}
+    schema: Document = _published(kind.schema.openapi)
     meta = {
         "description": f"Standard object's metadata. More info: {_CONVENTIONS}#metadata",
-        "allOf": [_ref(f"{_META}.ObjectMeta")],
+        "allOf": [ref(f"{META}.ObjectMeta")],
     }
     properties = {**(schema.get("properties") or {})}
     schema["type"] = "object"
@@ -160,6 +157,47 @@ def _custom(kind: Kind, identity: Document) -> Document:
     return schema | _selectable(kind)
 
 
+_EMBEDDED: Document = {
+    "apiVersion": {
+        "description": "apiVersion defines the versioned schema of this representation of an "
+        f"object. More info: {_CONVENTIONS}#resources",
+        "type": "string",
+    },
+    "kind": {
+        "description": "kind is a string value representing the type of this object. In CamelCase."
+        f" More info: {_CONVENTIONS}#types-kinds",
+        "type": "string",
+    },
+    "metadata": {
+        "description": f"Standard object's metadata. More info: {_CONVENTIONS}#metadata",
+        "allOf": [ref(f"{META}.ObjectMeta")],
+    },
+}
+_EITHER: list[Document] = [{"type": "integer"}, {"type": "string"}]
+
+
+def _published(schema: Any) -> Any:
+    """A schema of a definition with what it says by extensions only spelled out."""
+    if not isinstance(schema, dict):
+        return schema
+    found = {**schema}
+    if "properties" in schema:
+        properties = schema["properties"].items()
+        found["properties"] = {key: _published(one) for key, one in properties}
+    for name in ("items", "additionalProperties"):
+        if name in schema:
+            found[name] = _published(schema[name])
+    if schema.get("x-kubernetes-int-or-string") and not (
+        schema.get("anyOf") or schema.get("allOf")
+    ):
+        found["anyOf"] = _EITHER
+    if schema.get("x-kubernetes-embedded-resource"):
+        found["properties"] = {**(found.get("properties") or {}), **_EMBEDDED}
+        others = [one for one in schema.get("required") or () if one not in ("kind", "apiVersion")]
+        found["required"] = ["kind", "apiVersion", *others]
+    return found
+
+
 def _selectable(kind: Kind) -> Document:
     if not kind.selectable:
         return {}
@@ -169,7 +207,7 @@ def _selectable(kind: Kind) -> Document:
 def _list(kind: Kind, name: str, identity: Document) -> Document:
     meta = {
         "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
-        "allOf": [_ref(f"{_META}.ListMeta")],
+        "allOf": [ref(f"{META}.ListMeta")],
     }
     return {
         "description": f"{kind.list_kind} is a list of {kind.resource.kind}",
@@ -180,7 +218,7 @@ def _list(kind: Kind, name: str, identity: Document) -> Document:
             "items": {
                 "description": f"List of {kind.resource.plural}. More info: {_CONVENTIONS}",
                 "type": "array",
-                "items": _ref(name),
+                "items": ref(name),
             },
             "kind": _KIND,
             "metadata": meta,
@@ -213,7 +251,7 @@ def _typed(kind: str, schemas: Document) -> Document:
     if kind in _LEAVES:
         return dict(_LEAVES[kind])
     _add_struct(kind, schemas)
-    return {"allOf": [_ref(struct_name(kind))]}
+    return {"allOf": [ref(struct_name(kind))]}
 
 
 def _merging(fact: Document) -> Document:
@@ -228,84 +266,6 @@ def _merging(fact: Document) -> Document:
         found["x-kubernetes-patch-merge-key"] = fact["mk"]
     if "d" in fact:
         found["default"] = fact["d"]
-    return found
-
-
-_ACTIONS = {
-    "get": ("get", "get"),
-    "list": ("get", "list"),
-    "create": ("post", "post"),
-    "update": ("put", "put"),
-    "patch": ("patch", "patch"),
-    "delete": ("delete", "delete"),
-    "deletecollection": ("delete", "deletecollection"),
-}
-_STRING: Document = {"type": "string", "uniqueItems": True}
-_WRITE = ("dryRun", "fieldManager", "fieldValidation")
-_PARAMETERS: dict[str, tuple[str, ...]] = {
-    "get": ("resourceVersion",),
-    "list": (
-        "allowWatchBookmarks",
-        "continue",
-        "fieldSelector",
-        "labelSelector",
-        "limit",
-        "resourceVersion",
-        "resourceVersionMatch",
-        "sendInitialEvents",
-        "timeoutSeconds",
-        "watch",
-    ),
-    "create": _WRITE,
-    "update": _WRITE,
-    "patch": (*_WRITE, "force"),
-    "delete": ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"),
-    "deletecollection": ("continue", "dryRun", "fieldSelector", "labelSelector", "limit"),
-}
-
-
-def _add_paths(kind: Kind, paths: Document) -> None:
-    resource = kind.resource
-    base = resource.root
-    if kind.namespaced:
-        base += "/namespaces/{namespace}"
-        if "list" in kind.verbs:
-            paths[f"{resource.root}/{resource.plural}"] = _operations(kind, ("list",))
-    base += f"/{resource.plural}"
-    collection = [verb for verb in ("list", "create", "deletecollection") if verb in kind.verbs]
-    paths[base] = _operations(kind, collection)
-    one = [verb for verb in ("get", "update", "patch", "delete") if verb in kind.verbs]
-    if one:
-        paths[f"{base}/{{name}}"] = _operations(kind, one)
-    for part in sorted(kind.subresources & {"status", "scale"}):
-        paths[f"{base}/{{name}}/{part}"] = _operations(kind, ("get", "update", "patch"), part)
-
-
-def _operations(kind: Kind, verbs: Any, part: str = "") -> Document:
-    resource = kind.resource
-    identity = {"group": resource.group, "version": resource.version, "kind": resource.kind}
-    name = schema_name(kind)
-    if part == "scale":
-        identity = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-        name = struct_name("autoscaling.v1.Scale")
-    found: Document = {}
-    for verb in verbs:
-        method, action = _ACTIONS[verb]
-        shown = f"{name}List" if verb == "list" else name
-        content = {"application/json": {"schema": _ref(shown)}}
-        operation: Document = {
-            "operationId": f"{action}{kind.list_kind if verb == 'list' else resource.kind}{part}",
-            "parameters": [
-                {"name": parameter, "in": "query", "schema": _STRING}
-                for parameter in _PARAMETERS[verb]
-            ],
-            "responses": {"200": {"description": "OK", "content": content}},
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": identity,
-        }
-        if method in ("post", "put", "patch"):
-            operation["requestBody"] = {"content": content}
-        found[method] = operation
     return found
 
 

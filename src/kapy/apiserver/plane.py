@@ -33,7 +33,7 @@ class Plane:
     """Store, kinds, clock, admission and conversion of one server.
 
     webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
-    that true, and calls conversion webhooks.
+    that true, and calls conversion webhooks. kubelets: whether a deleted pod waits for its node's.
     """
 
     store: Store
@@ -45,6 +45,7 @@ class Plane:
     handled: dict[tuple[Resource, str], tuple[Admission, ...]] = field(default_factory=dict)
     webhooks: bool = False
     following: Following | None = None
+    kubelets: bool = True
 
     def table(self, kind: Kind) -> Table:
         """Where the objects of a kind are stored."""

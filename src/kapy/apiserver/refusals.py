@@ -105,7 +105,7 @@ def method_not_allowed(kind: Kind, verb: str) -> ApiError:
 
 def invalid_object(kind: Kind, name: str, errors: list[FieldError]) -> ApiError:
     """The object breaks rules."""
-    return Invalid.of(kind.resource.kind, kind.resource.group, name, errors)
+    return Invalid.of(kind.resource.kind, kind.storage.group, name, errors)
 
 
 def invalid_options(options: str, errors: list[FieldError]) -> ApiError:

@@ -58,7 +58,20 @@ class FieldError:
         return f"{self.field}: {self.body()}"
 
 
+class Shown(str):
+    """A value whose text stands in the message as it is: a Go struct, with its order of fields."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, value: object) -> Shown:
+        """The value as JSON, its keys in the order that they are in."""
+        return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
 def _shown(value: object) -> str:
+    if isinstance(value, Shown):
+        return str(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if value is None:

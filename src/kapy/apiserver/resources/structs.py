@@ -288,11 +288,24 @@ def _time(fraction: bool) -> Callable[[str], Decode]:  # noqa: FBT001
                 raise Malformed(
                     f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
                 )
+            if fraction and (rest := _not_microseconds(value)):
+                raise Malformed(
+                    f'parsing time "{value}" as "{layout}": cannot parse "{rest[0]}" as "{rest[1]}"'
+                )
             return _utc(value, fraction=fraction)
 
         return decode
 
     return make
+
+
+def _not_microseconds(value: str) -> tuple[str, str] | None:
+    """What of a time is not read, and as what it should be, if its fraction has not six digits."""
+    rest = value[19:]
+    digits = len(rest) - len(rest.lstrip(".0123456789")) - 1
+    if digits == 6:
+        return None
+    return (rest[7:], "Z07:00") if digits > 6 else (rest, ".000000")
 
 
 def _utc(value: str, *, fraction: bool) -> str:

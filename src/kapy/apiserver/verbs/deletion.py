@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from kapy.apiserver import body
@@ -158,7 +159,21 @@ def _told(options: Options) -> Document:
 
 
 _IMMORTAL = ("default", "kube-public", "kube-system")
-_ANSWERS_OBJECT = ("namespaces", "pods", "customresourcedefinitions")
+_ANSWERS_OBJECT = (
+    "csidrivers",
+    "csinodes",
+    "customresourcedefinitions",
+    "namespaces",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+    "storageclasses",
+    "volumeattachments",
+)
 
 
 def _success(ask: Ask, uid: str) -> Document:
@@ -211,22 +226,47 @@ def begin(
     finalizers = _finalizers(meta.get("finalizers") or [], options)
     if kind.table == DEFINITIONS and CLEANUP not in finalizers:
         finalizers = [*finalizers, CLEANUP]
-    held = bool(finalizers) or (
-        kind.table == "namespaces" and (document.get("spec") or {}).get("finalizers")
+    grace = 0
+    if kind.table == "pods" and plane.kubelets:
+        grace = _grace(document, options)
+        if meta.get("deletionGracePeriodSeconds") and grace >= meta["deletionGracePeriodSeconds"]:
+            return document, False
+    held = (
+        grace
+        or bool(finalizers)
+        or (kind.table == "namespaces" and (document.get("spec") or {}).get("finalizers"))
     )
     namespace, name = meta.get("namespace", ""), meta["name"]
     if not held:
         if options.dry_run:
             return document, True
         return plane.store.delete(table, namespace, name, document), True
-    marked = _marked(plane, kind, document, finalizers)
+    marked = _marked(plane, kind, document, finalizers, grace)
     if marked == document or options.dry_run:
         return marked, False
     plane.store.put(table, namespace, name, marked)
     return marked, False
 
 
-def _marked(plane: Plane, kind: Kind, document: Document, finalizers: list[str]) -> Document:
+def _grace(pod: Document, options: Options) -> int:
+    """Seconds that a pod's kubelet has to end it; 0 when none runs it."""
+    spec, meta = pod.get("spec") or {}, pod["metadata"]
+    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in _OVER:
+        return 0
+    if meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds"):
+        return 0
+    wanted: int | None = options.grace
+    if wanted is None:
+        wanted = meta.get("deletionGracePeriodSeconds") or spec.get("terminationGracePeriodSeconds")
+    return max(wanted, 1) if wanted and wanted < 0 else wanted or 0
+
+
+_OVER = ("Succeeded", "Failed")
+
+
+def _marked(
+    plane: Plane, kind: Kind, document: Document, finalizers: list[str], grace: int
+) -> Document:
     meta = {**document["metadata"]}
     marked = {**document, "metadata": meta}
     if finalizers:
@@ -234,15 +274,18 @@ def _marked(plane: Plane, kind: Kind, document: Document, finalizers: list[str])
     else:
         meta.pop("finalizers", None)
     if meta.get("deletionTimestamp"):
+        if meta.get("deletionGracePeriodSeconds"):
+            meta["deletionTimestamp"] = stamp(plane.clock() + timedelta(seconds=grace))
+            meta["deletionGracePeriodSeconds"] = grace
         return marked
     now = stamp(plane.clock())
-    meta["deletionTimestamp"] = now
+    meta["deletionTimestamp"] = stamp(plane.clock() + timedelta(seconds=grace)) if grace else now
     if kind.table == "namespaces":
         marked["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
     elif kind.table == DEFINITIONS:
         marked["status"] = _terminating(document, now)
     else:
-        meta["deletionGracePeriodSeconds"] = 0
+        meta["deletionGracePeriodSeconds"] = grace
         if meta.get("generation"):
             meta["generation"] += 1
     return marked

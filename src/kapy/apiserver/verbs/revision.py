@@ -226,4 +226,7 @@ async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> 
 
 
 def _released(ask: Ask, document: Document) -> bool:
+    """Whether nothing but finalizers keeps it: no kubelet, no content of a namespace."""
+    if document["metadata"].get("deletionGracePeriodSeconds"):
+        return False
     return ask.kind.table != "namespaces" or not (document.get("spec") or {}).get("finalizers")

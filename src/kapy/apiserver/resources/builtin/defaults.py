@@ -275,7 +275,7 @@ def _persistent_volume(document: Document) -> None:
 
 def _node(document: Document) -> None:
     spec = document.get("spec") or {}
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+    if spec.get("podCIDR") and (spec.get("podCIDRs") or [None])[0] != spec["podCIDR"]:
         spec["podCIDRs"] = [spec["podCIDR"]]
     status = document.get("status") or {}
     if status.get("capacity") and not status.get("allocatable"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kapy.apiserver.resources.builtin.definition_versions import part_errors, shown_versions
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
 from kapy.kube.qualified_names import dns_subdomain_errors
@@ -19,6 +20,11 @@ _LABEL_SENTENCE = (
 _PROTECTED = ("k8s.io", "kubernetes.io")
 _APPROVAL = "api-approved.kubernetes.io"
 _IMMUTABLE = "field is immutable"
+_PRESERVE = "preserveUnknownFields"
+_PRESERVE_SENTENCE = (
+    "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+    "spec.versions[*].schema instead"
+)
 
 
 def definition_errors(document: Document, old: Document | None) -> list[FieldError]:
@@ -33,6 +39,9 @@ def definition_errors(document: Document, old: Document | None) -> list[FieldErr
     found += _scope_errors(spec)
     found += _conversion_errors(spec.get("conversion") or {})
     found += _version_errors(spec)
+    found += part_errors(spec.get("versions") or ())
+    if spec.get(_PRESERVE) and (old is None or not old["spec"].get(_PRESERVE)):
+        found.append(invalid(f"spec.{_PRESERVE}", spec[_PRESERVE], _PRESERVE_SENTENCE))
     if old is None or spec.get("versions") != old["spec"].get("versions"):
         found += _stored_errors(spec, document.get("status") or {})
     found += _schema_errors(spec, old["spec"] if old is not None else {})
@@ -125,6 +134,8 @@ def _scope_errors(spec: Document) -> Iterator[FieldError]:
 def _version_errors(spec: Document) -> Iterator[FieldError]:
     versions = spec.get("versions") or []
     names = [one.get("name", "") for one in versions]
+    if names and not _LABEL.fullmatch(names[0]):
+        yield invalid("spec.version", names[0], _LABEL_SENTENCE)
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
         if not _LABEL.fullmatch(version.get("name", "")):
@@ -134,15 +145,24 @@ def _version_errors(spec: Document) -> Iterator[FieldError]:
     storing = [one["name"] for one in versions if one.get("storage")]
     if len(storing) != 1:
         text = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", versions, text)
+        yield invalid("spec.versions", shown_versions(versions), text)
     if len(set(names)) != len(names):
-        yield invalid("spec.versions", versions, "must contain unique version names")
+        text = "must contain unique version names"
+        yield invalid("spec.versions", shown_versions(versions), text)
 
 
 def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
     """A version that objects may be stored in stays."""
-    names = [one.get("name", "") for one in spec.get("versions") or ()]
-    for index, stored in enumerate(status.get("storedVersions") or ()):
+    versions, known = spec.get("versions") or (), status.get("storedVersions") or []
+    if not known:
+        text = "must have at least one stored version"
+        yield invalid("status.storedVersions", None, text)
+    names = [one.get("name", "") for one in versions]
+    for name in (one.get("name", "") for one in versions if known and one.get("storage")):
+        if name not in known:
+            text = f"must have the storage version {name}"
+            yield invalid("status.storedVersions", known, text)
+    for index, stored in enumerate(known):
         if stored not in names:
             yield invalid(
                 f"status.storedVersions[{index}]",

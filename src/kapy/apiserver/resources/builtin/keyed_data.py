@@ -95,6 +95,15 @@ class SecretStrategy(BuiltIn):
             found += _frozen_errors(document, old, "data")
         return found
 
+    def warnings(self, document: Document) -> list[str]:
+        if document.get("type") != "kubernetes.io/tls":
+            return []
+        data = document.get("data") or {}
+        for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
+            if b"-----BEGIN " not in base64.b64decode(data.get(key) or ""):
+                return [f"tls: failed to find any PEM data in {what} input"]
+        return []
+
 
 _NEEDED = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
@@ -124,5 +133,15 @@ def _type_errors(document: Document, data: Document) -> Iterator[FieldError]:
 def _json_errors(key: str, value: str) -> Iterator[FieldError]:
     try:
         json.loads(base64.b64decode(value))
-    except ValueError:
-        yield invalid(f"data[{key}]", "<secret contents redacted>", "invalid character")
+    except ValueError as error:
+        text = _go_sentence(error)
+        yield invalid(f"data[{key}]", "<secret contents redacted>", text)
+
+
+def _go_sentence(error: ValueError) -> str:
+    """What Go says of the commonest ways not to be JSON; the rest of a secret is not shown."""
+    if not isinstance(error, json.JSONDecodeError):
+        return "invalid character"
+    if not error.doc[error.pos :]:
+        return "unexpected end of JSON input"
+    return f"invalid character '{error.doc[error.pos]}' looking for beginning of value"

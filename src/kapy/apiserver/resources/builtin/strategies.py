@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from kapy.apiserver.metadata import well_named
 from kapy.apiserver.resources.builtin.definition_errors import definition_errors
+from kapy.apiserver.resources.builtin.events import EventStrategy
 from kapy.apiserver.resources.builtin.keyed_data import ConfigMapStrategy, SecretStrategy
+from kapy.apiserver.resources.builtin.node_errors import node_errors
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.apiserver.resources.builtin.table import Row
-from kapy.apiserver.resources.builtin.workloads import PodStrategy, ServiceStrategy
+from kapy.apiserver.resources.builtin.workloads import (
+    PodStrategy,
+    ServiceStrategy,
+    WorkloadStrategy,
+)
 from kapy.apiserver.resources.strategy import Strategy, masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
+from kapy.kube.schema import unknown_formats
 
 
 class NamespaceStrategy(BuiltIn):
@@ -63,31 +70,39 @@ class DefinitionStrategy(BuiltIn):
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
-        stored = [
-            one["name"] for one in document["spec"].get("versions") or () if one.get("storage")
-        ]
         document["status"] = {
             "conditions": None,
             "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": stored,
+            "storedVersions": _storing(document)[:1],
         }
+
+    def default(self, document: Document) -> None:
+        super().default(document)
+        status = document.get("status")
+        if status is not None and not status.get("storedVersions"):
+            document["status"] = {**status, "storedVersions": _storing(document)}
 
     def prepare_update(self, document: Document, old: Document) -> None:
         super().prepare_update(document, old)
-        self.prepare_status(document, old)
-
-    def prepare_status(self, document: Document, old: Document) -> None:
-        del old
         status = document.get("status") or {}
-        stored = list(status.get("storedVersions") or ())
-        versions = document["spec"].get("versions") or ()
-        stored += [
-            one["name"] for one in versions if one.get("storage") and one["name"] not in stored
-        ]
-        document["status"] = {**status, "storedVersions": stored}
+        known = status.get("storedVersions") or []
+        added = [one for one in _storing(document) if one not in known]
+        document["status"] = {**status, "storedVersions": [*known, *added]}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return definition_errors(document, old)
+
+    def warnings(self, document: Document) -> list[str]:
+        found: dict[str, None] = {}
+        for version in document["spec"].get("versions") or ():
+            schema = (version.get("schema") or {}).get("openAPIV3Schema")
+            found.update(dict.fromkeys(unknown_formats(schema)))
+        return [f'unrecognized format "{one}"' for one in found]
+
+
+def _storing(document: Document) -> list[str]:
+    versions = document["spec"].get("versions") or ()
+    return [one["name"] for one in versions if one.get("storage")]
 
 
 class NodeStrategy(BuiltIn):
@@ -98,6 +113,9 @@ class NodeStrategy(BuiltIn):
     def prepare_create(self, document: Document, table: Table) -> None:
         if not document.get("status"):
             super().prepare_create(document, table)
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        return list(node_errors(document, old))
 
 
 class RoleStrategy(BuiltIn):
@@ -121,6 +139,12 @@ class WebhooksStrategy(BuiltIn):
 
 _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("", "configmaps"): ConfigMapStrategy,
+    ("", "events"): EventStrategy,
+    ("events.k8s.io", "events"): EventStrategy,
+    ("apps", "daemonsets"): WorkloadStrategy,
+    ("apps", "deployments"): WorkloadStrategy,
+    ("apps", "replicasets"): WorkloadStrategy,
+    ("apps", "statefulsets"): WorkloadStrategy,
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): WebhooksStrategy,
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): WebhooksStrategy,
     ("", "namespaces"): NamespaceStrategy,

@@ -1,14 +1,27 @@
-"""Services and Pods: what the server gives out when they are made."""
+"""Services, Pods and what makes pods: what the server gives out, and what it refuses."""
 
 from __future__ import annotations
 
+from kapy.apiserver.resources.builtin.service_errors import service_errors
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
+from kapy.apiserver.resources.builtin.table import Row
+from kapy.apiserver.resources.builtin.workload_errors import pod_errors, workload_errors
+from kapy.apiserver.resources.strategy import masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
+from kapy.kube.field_errors import FieldError
+from kapy.kube.qualified_names import dns_label_errors
 
 
 class ServiceStrategy(BuiltIn):
     """Services: cluster addresses and node ports are given out."""
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
+        return dns_label_errors(masked(name) if prefix else name)
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        del old
+        return list(service_errors(document.get("spec") or {}))
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -84,6 +97,9 @@ class PodStrategy(BuiltIn):
         document["spec"] = {**spec, "tolerations": [*(spec.get("tolerations") or ()), *added]}
         document["status"] = {"phase": "Pending", "qosClass": _qos(document.get("spec") or {})}
 
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        return list(pod_errors(document.get("spec") or {}, "spec")) if old is None else []
+
 
 def _qos(spec: Document) -> str:
     """The quality of service that a pod's requests and limits give it."""
@@ -99,3 +115,15 @@ def _qos(spec: Document) -> str:
         for name in _QOS
     )
     return "Guaranteed" if guaranteed else "Burstable"
+
+
+class WorkloadStrategy(BuiltIn):
+    """Deployments, ReplicaSets, StatefulSets and DaemonSets: a selector, and a template for it."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row)
+        self._named = row.kind.lower()
+        self._counted = row.kind != "DaemonSet"
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        return list(workload_errors(document, old, self._named, counted=self._counted))

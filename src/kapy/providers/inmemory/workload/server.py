@@ -17,6 +17,7 @@ class WorkloadServer(Server):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.plane.kubelets = False  # its nodes run nothing, so pods end at once
         self.kubernetes = ""
 
     @classmethod

@@ -1,0 +1,172 @@
+"""The paths of an OpenAPI v3 description: operations, their parameters and answers.
+
+Parameters have names and types; what they mean is told by Kubernetes' documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.apiserver.resources.kind import Kind
+from kapy.kube import Document
+
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_SCALE = "io.k8s.api.autoscaling.v1.Scale"
+
+
+def ref(name: str) -> Document:
+    """A reference to a schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_ACTIONS = {
+    "get": ("get", "get", "read", "read {part}the specified {kind}"),
+    "list": ("get", "list", "list", "list objects of kind {kind}"),
+    "create": ("post", "post", "create", "create a {kind}"),
+    "update": ("put", "put", "replace", "replace {part}the specified {kind}"),
+    "patch": ("patch", "patch", "patch", "partially update {part}the specified {kind}"),
+    "delete": ("delete", "delete", "delete", "delete a {kind}"),
+    "deletecollection": (
+        "delete",
+        "deletecollection",
+        "deleteCollection",
+        "delete collection of {kind}",
+    ),
+}
+"""Of each verb: method, action, how its operation's name begins, what it does."""
+
+_WRITE = ("dryRun", "fieldManager", "fieldValidation")
+_SELECT = (
+    "allowWatchBookmarks",
+    "continue",
+    "fieldSelector",
+    "labelSelector",
+    "limit",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "timeoutSeconds",
+    "watch",
+)
+_DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "get": ("resourceVersion",),
+    "list": _SELECT,
+    "create": _WRITE,
+    "update": _WRITE,
+    "patch": (*_WRITE, "force"),
+    "delete": _DELETE,
+    "deletecollection": tuple(sorted({*_SELECT, *_DELETE})),
+}
+_TYPED = {
+    "allowWatchBookmarks": "boolean",
+    "force": "boolean",
+    "gracePeriodSeconds": "integer",
+    "limit": "integer",
+    "orphanDependents": "boolean",
+    "sendInitialEvents": "boolean",
+    "timeoutSeconds": "integer",
+    "watch": "boolean",
+}
+_CODES = {
+    "create": (("201", "Created"), ("202", "Accepted")),
+    "update": (("201", "Created"),),
+    "delete": (("202", "Accepted"),),
+}
+_PATCHES = ("apply-patch+yaml", "json-patch+json", "merge-patch+json")
+_STRATEGIC = "strategic-merge-patch+json"
+
+
+def add_paths(kind: Kind, shape: str, paths: Document) -> None:
+    """Add the paths of a kind to a description. shape: the name of its schema."""
+    resource = kind.resource
+    base = resource.root
+    if kind.namespaced:
+        base += "/namespaces/{namespace}"
+        if "list" in kind.verbs:
+            everywhere = _operations(kind, shape, ("list",), everywhere=True)
+            paths[f"{resource.root}/{resource.plural}"] = everywhere
+    base += f"/{resource.plural}"
+    collection = [verb for verb in ("list", "create", "deletecollection") if verb in kind.verbs]
+    paths[base] = _operations(kind, shape, collection)
+    one = [verb for verb in ("get", "update", "patch", "delete") if verb in kind.verbs]
+    if one:
+        paths[f"{base}/{{name}}"] = _operations(kind, shape, one)
+    for part in sorted(kind.subresources & {"status", "scale"}):
+        paths[f"{base}/{{name}}/{part}"] = _operations(
+            kind, shape, ("get", "update", "patch"), part
+        )
+
+
+def _operations(
+    kind: Kind, shape: str, verbs: Iterable[str], part: str = "", *, everywhere: bool = False
+) -> Document:
+    """The operations of one path. everywhere: it is that of all namespaces together."""
+    resource = kind.resource
+    if part == "scale":
+        shape = _SCALE
+    found: Document = {}
+    for verb in verbs:
+        method, action, _, sentence = _ACTIONS[verb]
+        shown = {"list": f"{shape}List", "deletecollection": f"{META}.Status"}.get(verb, shape)
+        if verb == "delete":
+            shown = f"{META}.Status"
+        codes = (("200", "OK"), *_CODES.get(verb, ()))
+        operation: Document = {
+            "tags": [f"{_joined(resource.group)}_{resource.version}"],
+            "description": sentence.format(kind=resource.kind, part=f"{part} of " if part else ""),
+            "operationId": _operation_id(kind, verb, part, everywhere=everywhere),
+            "parameters": [
+                {
+                    "name": one,
+                    "in": "query",
+                    "schema": {"type": _TYPED.get(one, "string"), "uniqueItems": True},
+                }
+                for one in _PARAMETERS[verb]
+            ],
+            "responses": {
+                **{code: {"description": text, "content": _bodies(shown)} for code, text in codes},
+                "401": {"description": "Unauthorized"},
+            },
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": {
+                "group": resource.group,
+                "version": resource.version,
+                "kind": resource.kind,
+            },
+        }
+        if verb in ("create", "update"):
+            operation["requestBody"] = {"content": _bodies(shape), "required": True}
+        elif verb == "patch":
+            operation["requestBody"] = {"content": _patches(kind), "required": True}
+        elif verb == "delete":
+            operation["requestBody"] = {"content": _bodies(f"{META}.DeleteOptions")}
+        found[method] = operation
+    return found
+
+
+def _bodies(name: str) -> Document:
+    return {f"application/{form}": {"schema": ref(name)} for form in ("json", "yaml")}
+
+
+def _patches(kind: Kind) -> Document:
+    forms = _PATCHES if kind.custom else (*_PATCHES, _STRATEGIC)
+    return {f"application/{form}": {"schema": ref(f"{META}.Patch")} for form in forms}
+
+
+def _joined(group: str) -> str:
+    """A group as operations are named: `oracleExampleDev`, `core`, `rbacAuthorization`."""
+    words = (group or "core").removesuffix(".k8s.io").replace("-", ".").split(".")
+    return words[0] + "".join(word.capitalize() for word in words[1:])
+
+
+def _operation_id(kind: Kind, verb: str, part: str, *, everywhere: bool) -> str:
+    """`readOracleExampleDevV1NamespacedWidgetStatus`."""
+    resource, begins = kind.resource, _ACTIONS[verb][2]
+    group = _joined(resource.group)
+    where = "Namespaced" if kind.namespaced and not everywhere else ""
+    after = "ForAllNamespaces" if everywhere else part.capitalize()
+    begins, collection = ("delete", "Collection") if verb == "deletecollection" else (begins, "")
+    version = resource.version.capitalize()
+    middle = f"{group[0].upper()}{group[1:]}{version}{collection}{where}"
+    return f"{begins}{middle}{resource.kind}{after}"

@@ -1,0 +1,90 @@
+"""Events: of the core group and of events.k8s.io, which is the stricter one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.apiserver.resources.builtin.event_forms import as_core
+from kapy.apiserver.resources.builtin.strategy import BuiltIn
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.qualified_names import qualified_name_errors
+
+_LONGEST: Final = 128
+_LONGEST_MESSAGE: Final = 1024
+_CLUSTERWIDE: Final = ("default", "kube-system")
+_UNSET: Final = "needs to be unset"
+_FIXED: Final = (
+    "involvedObject",
+    "reason",
+    "action",
+    "related",
+    "reportingComponent",
+    "reportingInstance",
+    "type",
+    "message",
+    "eventTime",
+)
+
+
+class EventStrategy(BuiltIn):
+    """Events: about an object of their namespace; with an eventTime, also by whom and why."""
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        new = document.get("apiVersion") != "v1"
+        event = as_core(document) if new else document
+        found = list(_errors(event, controller="reportingController" if new else _COMPONENT))
+        if new and old is None:
+            found += _strict_errors(event)
+        elif new and old is not None:
+            before = as_core(old)
+            found += [
+                invalid(field, event.get(field), "field is immutable")
+                for field in _FIXED
+                if event.get(field) != before.get(field)
+            ]
+        return found
+
+
+_COMPONENT: Final = "reportingComponent"
+
+
+def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
+    """What holds for both forms; fields are named as the core group names them."""
+    about = (event.get("involvedObject") or {}).get("namespace") or ""
+    namespace = event["metadata"].get("namespace", "")
+    timed = bool(event.get("eventTime"))
+    fitting = (
+        about == namespace if about else namespace in (_CLUSTERWIDE if timed else ("default",))
+    )
+    if not fitting:
+        yield invalid("involvedObject.namespace", about, "does not match event.namespace")
+    if not timed:
+        return
+    reporter = event.get(_COMPONENT) or ""
+    if not reporter:
+        yield required(controller)
+    yield from (invalid(controller, reporter, one) for one in qualified_name_errors(reporter))
+    for field in ("reportingInstance", "action", "reason"):
+        value = event.get(field) or ""
+        if not value:
+            yield required(field)
+        elif len(value) > _LONGEST:
+            yield invalid(field, "", f"can have at most {_LONGEST} characters")
+    if len(event.get("message") or "") > _LONGEST_MESSAGE:
+        yield invalid("message", "", f"can have at most {_LONGEST_MESSAGE} characters")
+
+
+def _strict_errors(event: Document) -> Iterator[FieldError]:
+    """What holds for new events of events.k8s.io only."""
+    if not event.get("eventTime"):
+        yield required("eventTime")
+    kind = event.get("type") or ""
+    if kind not in ("Normal", "Warning"):
+        yield invalid("type", "", f"has invalid value: {kind}")
+    for field in ("firstTimestamp", "lastTimestamp", "count"):
+        if event.get(field):
+            yield invalid(field, "", _UNSET)
+    if any((event.get("source") or {}).values()):
+        yield invalid("source", "", _UNSET)

@@ -1,0 +1,61 @@
+"""What is wrong with a Node, and with what is changed of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.field_errors import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
+from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
+
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def node_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
+    """Of a Node. kube-apiserver looks at taints twice on an update, and says it twice."""
+    spec = document.get("spec") or {}
+    for _ in range(1 if old is None else 2):
+        yield from _taint_errors(spec.get("taints") or ())
+    if old is not None:
+        before = old.get("spec") or {}
+        cidrs = before.get("podCIDRs") or []
+        if cidrs and (spec.get("podCIDRs") or []) != cidrs:
+            text = 'node updates may not change podCIDR except from "" to valid'
+            yield forbidden("spec.podCIDRs", text)
+        if before.get("providerID") and spec.get("providerID") != before["providerID"]:
+            text = 'node updates may not change providerID except from "" to valid'
+            yield forbidden("spec.providerID", text)
+
+
+def _taint_errors(taints: Any) -> Iterator[FieldError]:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        path = f"metadata.taints[{index}]"
+        key, value, effect = (taint.get(one) or "" for one in ("key", "value", "effect"))
+        yield from (invalid(f"{path}.key", key, one) for one in qualified_name_errors(key))
+        yield from (invalid(f"{path}.value", value, one) for one in label_value_errors(value))
+        if not effect:
+            yield required(f"{path}.effect")
+        elif effect not in _EFFECTS:
+            known = ", ".join(f'"{one}"' for one in _EFFECTS)
+            text = f"supported values: {known}"
+            yield FieldError("FieldValueNotSupported", f"{path}.effect", text, effect)
+        if (key, effect) in seen:
+            shown = {
+                "Key": key,
+                "Value": value,
+                "Effect": effect,
+                "TimeAdded": taint.get("timeAdded"),
+            }
+            error = duplicate(path, Shown.of(shown))
+            text = "taints must be unique by key and effect pair"
+            yield FieldError(error.type, path, text, error.value)
+        seen.add((key, effect))
