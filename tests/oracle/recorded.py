@@ -23,6 +23,7 @@ SUBTOPICS: Final = (
     "schema",
     "cel",
     "webhooks",
+    "auth",
 )
 """What of `apiserver` must hold so far."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kapy.apiserver.admission import Review
+from kapy.apiserver.authorization import Attributes, Authorizer
 from kapy.apiserver.refusals import bad_dry_run
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube.http import Request, User
@@ -17,7 +19,8 @@ class Ask:
     """A request for a resource.
 
     verb: kube's (`create`, `list` …). name: of the path; a create learns it from the body.
-    warnings: sentences for the `Warning` header, in order.
+    warnings: sentences for the `Warning` header, in order. authorize: decides about what a request
+    does beyond its verb; None for superusers. guard: looks at the object before it is validated.
     """
 
     request: Request
@@ -28,6 +31,8 @@ class Ask:
     name: str
     subresource: str
     warnings: list[str] = field(default_factory=list)
+    authorize: Authorizer | None = None
+    guard: Callable[[Review], None] | None = None
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -41,6 +46,23 @@ class Ask:
             return named
         agent = self.request.headers.get("user-agent", "")
         return agent.split("/", 1)[0][:MANAGER_LIMIT] or "unknown"
+
+    def check(self, verb: str) -> None:
+        """Whether the user may do this to the object, too. Raises Forbidden."""
+        if self.authorize is not None:
+            one = self.kind.resource
+            self.authorize(
+                Attributes(
+                    self.user,
+                    verb,
+                    one.group,
+                    one.version,
+                    one.plural,
+                    self.subresource,
+                    self.namespace,
+                    self.name,
+                )
+            )
 
     def dry_run(self, options: str) -> bool:
         """Whether nothing is to be kept. options: the kind that an error names."""

@@ -8,7 +8,7 @@ none at all is `system:anonymous`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kapy.kube.errors import KapyError, Unauthorized
@@ -53,6 +53,14 @@ class Authentication:
 
     def __init__(self, tokens: Mapping[str, User] | None = None) -> None:
         self._tokens = dict(tokens or {})
+        self.issued: Callable[[str, tuple[str, ...]], User | None] | None = None
+
+    def of_token(self, token: str, audiences: tuple[str, ...] = ()) -> User | None:
+        """Whose token it is: one of the file, or one that the server issued (`issued` says)."""
+        found = self._tokens.get(token)
+        if found is None and self.issued is not None and token.count(".") == 2:
+            found = self.issued(token, audiences)
+        return found
 
     def user(self, authorization: str, peer: User | None) -> User:
         """The user of a request. Raises Unauthorized.
@@ -64,7 +72,7 @@ class Authentication:
         if scheme.lower() == "bearer" and token and " " not in token:
             if peer is not None:
                 return peer
-            found = self._tokens.get(token)
+            found = self.of_token(token)
             if found is None:
                 raise Unauthorized("Unauthorized")
             return found

@@ -1,8 +1,11 @@
-"""Who may do what. RBAC is a seam: an Authorizer decides, and raises Forbidden."""
+"""What is asked for, and the seam that decides: an Authorizer, which raises Forbidden.
+
+The one that servers have is `kapy.apiserver.rbac.grants.Grants`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +17,6 @@ if TYPE_CHECKING:
     from kapy.apiserver.routes import Route
 
 SUPERUSERS = "system:masters"
-OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,19 @@ class Attributes:
     path: str = ""
 
     @classmethod
-    def of_resource(cls, user: User, verb: str, route: Route) -> Attributes:
-        """The attributes of a request for a resource."""
+    def of_resource(
+        cls, user: User, verb: str, route: Route, query: Mapping[str, str] | None = None
+    ) -> Attributes:
+        """The attributes of a request for a resource.
+
+        A collection that a field selector reduces to one name is a request for that name.
+        """
         one = route.kind.resource
-        space = route.namespace
+        space, name = route.namespace, route.name
         if one.plural == "namespaces" and not one.group:
-            space = route.name  # a namespace is in itself
+            space = name  # a namespace is in itself
+        if not name and query and "fieldSelector" in query:
+            name = _selected_name(query["fieldSelector"])
         return cls(
             user,
             verb,
@@ -46,14 +55,15 @@ class Attributes:
             one.plural,
             route.subresource,
             space,
-            route.name,
+            name,
         )
 
-    def refusal(self) -> Forbidden:
+    def refusal(self, why: str = "") -> Forbidden:
         """kube-apiserver's sentence for a user who may not."""
+        why = f": {why}" if why else ""
         user = f'User "{self.user.name}" cannot {self.verb}'
         if not self.resource:
-            return Forbidden(f'forbidden: {user} path "{self.path}"', details={})
+            return Forbidden(f'forbidden: {user} path "{self.path}"{why}', details={})
         what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
         qualified = f"{self.resource}.{self.group}" if self.group else self.resource
         where = f'in the namespace "{self.namespace}"' if self.namespace else "at the cluster scope"
@@ -64,19 +74,19 @@ class Attributes:
         details["kind"] = self.resource
         return Forbidden(
             f"{qualified}{named} is forbidden: {user} resource "
-            f'"{what}" in API group "{self.group}" {where}',
+            f'"{what}" in API group "{self.group}" {where}{why}',
             details=details,
         )
 
 
-Authorizer = Callable[[Attributes], None]
-"""Raises Forbidden when the user may not."""
+Authorizer = Callable[[Attributes], str]
+"""Says why the user may ("" for superusers); raises Forbidden when the user may not."""
 
 
-def superusers_only(wanted: Attributes) -> None:
-    """`system:masters` may do everything; everybody may ask for health and version."""
-    if SUPERUSERS in wanted.user.groups:
-        return
-    if not wanted.resource and wanted.verb == "get" and wanted.path in OPEN_PATHS:
-        return
-    raise wanted.refusal()
+def _selected_name(selector: str) -> str:
+    """The one name that a field selector asks for, "" when it asks for more or less."""
+    for part in selector.split(","):
+        field, _, value = part.partition("=")
+        if field.strip() == "metadata.name" and "!" not in field:
+            return value.removeprefix("=").strip()
+    return ""

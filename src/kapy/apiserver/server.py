@@ -18,9 +18,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from kapy._aio.clock import Clock
+from kapy.apiserver.access import Access
 from kapy.apiserver.admission import Admission, Review
 from kapy.apiserver.ask import Ask
-from kapy.apiserver.authorization import Attributes, Authorizer, superusers_only
+from kapy.apiserver.authorization import SUPERUSERS, Attributes, Authorizer
 from kapy.apiserver.controllers.collector import Collector
 from kapy.apiserver.controllers.namespaces import (
     NamespaceController,
@@ -36,6 +37,7 @@ from kapy.apiserver.refusals import (
     name_missing,
     no_such_resource,
 )
+from kapy.apiserver.request_info import attributes_of
 from kapy.apiserver.resources.kind import CREATE_ONLY
 from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
@@ -50,6 +52,7 @@ from kapy.apiserver.verbs import (
     reviews,
     revision,
     scaling,
+    token_request,
     watching,
 )
 from kapy.apiserver.webhooks.clients import Services
@@ -104,11 +107,13 @@ class Server:
     metrics: what `/metrics` shows, in Prometheus' text format; None: there is no such page.
     """
 
-    __slots__ = ("_authorize", "metrics", "plane")
+    __slots__ = ("access", "metrics", "plane")
 
-    def __init__(self, plane: Plane, authorize: Authorizer = superusers_only) -> None:
+    def __init__(
+        self, plane: Plane, authorize: Authorizer | None = None, directory: Path | None = None
+    ) -> None:
         self.plane = plane
-        self._authorize = authorize
+        self.access = Access(plane, authorize, directory)
         self.metrics: Callable[[], bytes] | None = None
 
     @classmethod
@@ -119,20 +124,21 @@ class Server:
         clock: Clock,
         admission: Sequence[Admission] = (),
         convert: Convert | None = None,
-        authorize: Authorizer = superusers_only,
+        authorize: Authorizer | None = None,
         synchronous: Synchronous = "NORMAL",
         services: Services | None = None,
     ) -> Server:
         """Open (or create) the store and load it; raises StoreError with a sentence for people.
 
         path: a data directory, None for a store in memory. synchronous: FULL survives a loss of
-        power, NORMAL the end of the process. authorize: decides what an authenticated user may.
+        power, NORMAL the end of the process. authorize: decides what users may who are no
+        superusers; without it the roles and bindings in the store do (RBAC).
         services: where webhooks' services are: base URLs by (namespace, name, port).
         """
         plane = Plane(Store.open(path, synchronous=synchronous), clock, tuple(admission), convert)
         Definitions(plane)
         Following(plane, services)
-        return cls(plane, authorize)
+        return cls(plane, authorize, path)
 
     @property
     def store(self) -> Store:
@@ -143,7 +149,11 @@ class Server:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
         try:
             user = request.user or ANONYMOUS
-            route = resolve(self.plane.registry, request.path)
+            try:
+                route = resolve(self.plane.registry, request.path)
+            except ApiError:
+                self.access.refuse(request, user)
+                raise
             if route is None:
                 return self._page(request, user)
             return await self._resource(request, user, route)
@@ -153,10 +163,11 @@ class Server:
     def _page(self, request: Request, user: User) -> Reply:
         """Answer a request for something that is no resource."""
         verb = request.method.lower()
-        self._authorize(Attributes(user, verb, path=request.path))
+        if SUPERUSERS not in user.groups:
+            self.access.authorize(attributes_of(request, user))
         if request.path == "/metrics" and self.metrics is not None and verb == "get":
             return Reply(200, self.metrics(), METRICS_TYPE)
-        found = page(self.plane.registry, request)
+        found = page(self.plane.registry, request) or self.access.page(request)
         if found is None:
             if request.path.startswith("/api/"):
                 raise no_such_resource()
@@ -166,13 +177,17 @@ class Server:
     async def _resource(self, request: Request, user: User, route: Route) -> Reply:
         """Answer a request for a resource; warnings come with failures, too."""
         verb = _verb(request, route)
-        self._authorize(Attributes.of_resource(user, verb, route))
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
+        if SUPERUSERS not in user.groups:
+            self.access.authorize(Attributes.of_resource(user, verb, route, request.query))
+            self.access.equip(ask)
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
         try:
-            if route.kind.verbs == CREATE_ONLY and verb == "create":
-                return await reviews.review(self.plane, ask, self._authorize)
+            if route.kind.verbs == CREATE_ONLY:
+                return await self._review(ask)
+            if route.subresource == "token" and verb == "create":
+                return await token_request.request_token(self.plane, ask, self.access.tokens)
             reply = await _action(route, verb)(self.plane, ask)
         except ApiError as error:
             if not ask.warnings:
@@ -181,6 +196,14 @@ class Server:
         if ask.warnings:
             reply.headers = {**reply.headers, "warning": _warnings(ask.warnings)}
         return reply
+
+    async def _review(self, ask: Ask) -> Reply:
+        """Answer a question. Raises NotFound, MethodNotAllowed."""
+        if ask.name:
+            raise no_such_resource()
+        if ask.verb != "create":
+            raise method_unknown()
+        return await reviews.review(self.plane, ask, self.access.answering())
 
     def transport(self, user: User) -> Transport:
         """An in-process transport that asks as `user`."""
@@ -195,6 +218,7 @@ class Server:
     async def run(self) -> None:
         """The server's own controllers: garbage collection, namespaces, compaction, bookmarks."""
         ensure_system_namespaces(self.plane)
+        self.access.start()
         async with self._connected(), asyncio.TaskGroup() as group:
             group.create_task(Collector(self.plane).run())
             group.create_task(NamespaceController(self.plane).run())

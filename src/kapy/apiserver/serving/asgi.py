@@ -11,6 +11,7 @@ import msgspec
 
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.body import LIMIT
+from kapy.apiserver.impersonation import wish_of
 from kapy.apiserver.server import Server
 from kapy.apiserver.verbs.watching import WatchStream
 from kapy.kube.errors import ApiError, TooLarge
@@ -33,6 +34,7 @@ class Application:
     def __init__(self, server: Server, authentication: Authentication | None = None) -> None:
         self._server = server
         self._authentication = authentication or Authentication()
+        server.access.authenticate_by(self._authentication)
         self._streams: set[WatchStream] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,6 +44,7 @@ class Application:
             user = self._authentication.user(
                 headers.get("authorization", ""), scope.get("state", {}).get("peer")
             )
+            wish = wish_of(scope["headers"])
             body = await _body(headers, receive)
         except ApiError as error:
             await _send(send, scope, Reply(error.code, error.status()))
@@ -52,6 +55,12 @@ class Application:
         request = Request(
             scope["method"], scope["path"], _query(query) if query else {}, headers, body, user
         )
+        if wish is not None:
+            try:
+                request.user = self._server.access.impersonated(request, user, wish)
+            except ApiError as error:
+                await _send(send, scope, Reply(error.code, error.status()))
+                return
         reply = await self._server(request)
         if isinstance(reply.body, dict | bytes):
             await _send(send, scope, reply)

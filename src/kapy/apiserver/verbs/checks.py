@@ -122,6 +122,8 @@ async def validated(
     dry_run: bool,
 ) -> None:
     """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …"""
+    if ask.guard is not None:
+        ask.guard(review(ask, operation, new, old, dry_run=dry_run))
     kind = ask.kind
     errors: list[FieldError] = metadata.errors(new, kind, update=old is not None)
     if old is not None:

@@ -138,6 +138,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
             raise not_found(ask.kind, ask.name)
         if uid := applied["metadata"].get("uid"):
             raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
+        ask.check("create")
         merged = tracker.apply(None, applied, write, force=force)
         settle_namespace(ask, merged)
         document = typed(ask, merged, checks, applied=True)

@@ -160,7 +160,7 @@ ROWS: tuple[Row, ...] = (
         subresources=_STATUS,
     ),
     Row("", "v1", "secrets", "Secret", selectable=_paths("type")),
-    Row("", "v1", "serviceaccounts", "ServiceAccount", short=("sa",)),
+    Row("", "v1", "serviceaccounts", "ServiceAccount", short=("sa",), subresources=("token",)),
     Row(
         "",
         "v1",

@@ -1,0 +1,112 @@
+"""Who may use one server, and what for: RBAC, issued tokens, impersonation, in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.authorization import SUPERUSERS, Authorizer
+from kapy.apiserver.impersonation import Wish, impersonated
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.rbac.bootstrap import Aggregation, ensure_defaults
+from kapy.apiserver.rbac.escalation import Escalation
+from kapy.apiserver.rbac.grants import GROUP, Grants
+from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.tokens import ISSUER, BadToken, ServiceTokens
+from kapy.apiserver.verbs.reviews import Answering
+from kapy.kube.http import Reply, Request, User
+
+_KEYS: Final = "/openid/v1/jwks"
+_CONFIGURATION: Final = "/.well-known/openid-configuration"
+
+
+class Access:
+    """Authorization and issued tokens of one server; costs nothing until it is used.
+
+    authorize: decides what a user may who is no superuser; None: the roles in the store do.
+    directory: where the key for tokens is kept, None: in memory.
+    """
+
+    __slots__ = (
+        "_aggregation",
+        "_directory",
+        "_plane",
+        "_tokens",
+        "authentication",
+        "authorize",
+        "grants",
+    )
+
+    def __init__(self, plane: Plane, authorize: Authorizer | None, directory: Path | None) -> None:
+        self._plane = plane
+        self._directory = directory
+        self._tokens: ServiceTokens | None = None
+        self._aggregation: Aggregation | None = None
+        self.grants = Grants(plane.store)
+        self.authorize: Authorizer = authorize or self.grants
+        self.authentication: Authentication | None = None
+
+    @property
+    def tokens(self) -> ServiceTokens:
+        """The issuer of service accounts' tokens."""
+        if self._tokens is None:
+            plane = self._plane
+            self._tokens = ServiceTokens(plane.store, plane.clock, self._directory)
+        return self._tokens
+
+    def authenticate_by(self, authentication: Authentication) -> None:
+        """Let issued tokens in, and TokenReviews see all tokens."""
+        authentication.issued = self._issued
+        self.authentication = authentication
+
+    def _issued(self, token: str, audiences: tuple[str, ...]) -> User | None:
+        try:
+            return self.tokens.user(token, audiences or (ISSUER,))
+        except BadToken:
+            return None
+
+    def _user_of(self, token: str, audiences: tuple[str, ...]) -> User | None:
+        if self.authentication is None:
+            return self._issued(token, audiences)
+        return self.authentication.of_token(token, audiences)
+
+    def answering(self) -> Answering:
+        """What reviews are answered from."""
+        grants = self.grants if self.authorize is self.grants else None
+        return Answering(self.authorize, grants, self._user_of)
+
+    def equip(self, ask: Ask) -> None:
+        """Let the verbs check what a request does beyond its verb. Not for superusers."""
+        ask.authorize = self.authorize
+        if ask.kind.resource.group == GROUP:
+            ask.guard = Escalation(self.grants)
+
+    def impersonated(self, request: Request, user: User, wish: Wish) -> User:
+        """The user whom a request of `user` is from. Raises Forbidden."""
+        return impersonated(wish, attributes_of(request, user), self.authorize)
+
+    def refuse(self, request: Request, user: User) -> None:
+        """Say that the user may not, rather than that there is nothing. Raises Forbidden."""
+        if SUPERUSERS not in user.groups:
+            self.authorize(attributes_of(request, user))
+
+    def page(self, request: Request) -> Reply | None:
+        """How others can check issued tokens."""
+        if request.method != "GET":
+            return None
+        if request.path == _KEYS:
+            return Reply(200, self.tokens.keys(), {"content-type": "application/jwk-set+json"})
+        if request.path == _CONFIGURATION:
+            host = request.headers.get("host", "")
+            return Reply(200, self.tokens.configuration(f"https://{host}" if host else ISSUER))
+        return None
+
+    def start(self) -> None:
+        """Store the default roles, so that they can be seen and changed, and keep sums of roles."""
+        ensure_defaults(self._plane)
+        self.grants.defaults = False
+        self.grants.reset()
+        if self._aggregation is None:
+            self._aggregation = Aggregation(self._plane)

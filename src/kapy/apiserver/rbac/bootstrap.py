@@ -1,0 +1,93 @@
+"""Storing the default roles, and keeping ClusterRoles that are sums of others.
+
+A ClusterRole with an aggregationRule has the rules of all ClusterRoles that its selectors choose,
+in the order of their names (kube-controller-manager's ClusterRole aggregation). The sum is stored
+in the same step as the change that causes it.
+"""
+
+from __future__ import annotations
+
+from kapy.apiserver.body import copied
+from kapy.apiserver.metadata import born
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.rbac.defaults import AUTOUPDATE, BINDINGS, ROLES
+from kapy.apiserver.rbac.grants import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
+from kapy.apiserver.rbac.rules import missing
+from kapy.apiserver.store.history import Happening
+from kapy.kube import Document
+from kapy.kube.selectors import selector_of
+
+
+def ensure_defaults(plane: Plane) -> None:
+    """Store the default roles and bindings that are not there, and add rules that they lack."""
+    for table_name, plural, documents in (
+        (CLUSTER_ROLES, "clusterroles", ROLES),
+        (CLUSTER_ROLE_BINDINGS, "clusterrolebindings", BINDINGS),
+    ):
+        table = plane.store.table(table_name)
+        kind = plane.registry.find(GROUP, "v1", plural)
+        assert kind is not None
+        for name, wanted in documents.items():
+            found = table.latest("", name)
+            if found is None:
+                document = copied(wanted)
+                born(document, kind, "", plane.clock(), plane.rng)
+                plane.store.put(table, "", name, document)
+            elif "rules" in wanted:
+                _complete(plane, found, wanted)
+
+
+def _complete(plane: Plane, found: Document, wanted: Document) -> None:
+    annotations = found["metadata"].get("annotations") or {}
+    if annotations.get(AUTOUPDATE) != "true" or wanted.get("aggregationRule"):
+        return
+    own = found.get("rules") or []
+    lacking = missing(own, wanted["rules"])
+    if lacking:
+        _put(plane, found, [*own, *lacking])
+
+
+def _put(plane: Plane, role: Document, rules: list[Document]) -> None:
+    table = plane.store.table(CLUSTER_ROLES)
+    new = {**role, "metadata": {**role["metadata"]}, "rules": rules}
+    plane.store.put(table, "", role["metadata"]["name"], new)
+
+
+class Aggregation:
+    """Follows the ClusterRoles of a server as long as it lives."""
+
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+        plane.store.listeners.append(self._noticed)
+        self._sum_up()
+
+    def _noticed(self, one: Happening) -> None:
+        if one.table == CLUSTER_ROLES:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Store every sum that is not right; a sum of sums follows from being told of it."""
+        table = self._plane.store.table(CLUSTER_ROLES)
+        for role in list(table.scan("")):
+            name = role["metadata"]["name"]
+            role = table.latest("", name) or role
+            rule = role.get("aggregationRule")
+            if not rule or role["metadata"].get("deletionTimestamp"):
+                continue
+            rules = self._sum(name, rule)
+            before = role.get("rules") or []
+            # Another order alone is no change: sums of each other could go on for ever.
+            if len(rules) != len(before) or any(one not in before for one in rules):
+                _put(self._plane, role, rules)
+
+    def _sum(self, name: str, rule: Document) -> list[Document]:
+        table = self._plane.store.table(CLUSTER_ROLES)
+        selectors = [selector_of(one) for one in rule.get("clusterRoleSelectors") or ()]
+        rules: list[Document] = []
+        for key in sorted({**table.content(""), **table.staged}):
+            one = table.latest(*key)
+            if one is None or key[1] == name:
+                continue
+            if any(selector.selects(one) for selector in selectors):
+                rules += [each for each in one.get("rules") or () if each not in rules]
+        return rules

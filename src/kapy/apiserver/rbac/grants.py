@@ -1,0 +1,186 @@
+"""Who may do what, by the roles and bindings in the store.
+
+Nothing is made until somebody asks who is not a superuser. Then bindings are indexed by user and
+group, the index follows the store, and decisions are remembered until a role or binding changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from kapy.apiserver.authorization import SUPERUSERS, Attributes
+from kapy.apiserver.rbac.defaults import BINDINGS as DEFAULT_BINDINGS
+from kapy.apiserver.rbac.defaults import ROLES as DEFAULT_ROLES
+from kapy.apiserver.rbac.rules import allows
+from kapy.apiserver.store.history import Happening
+from kapy.apiserver.store.store import Store
+from kapy.kube import Document
+from kapy.kube.http import User
+
+GROUP: Final = "rbac.authorization.k8s.io"
+ROLES: Final = f"roles.{GROUP}"
+CLUSTER_ROLES: Final = f"clusterroles.{GROUP}"
+ROLE_BINDINGS: Final = f"rolebindings.{GROUP}"
+CLUSTER_ROLE_BINDINGS: Final = f"clusterrolebindings.{GROUP}"
+
+_TABLES: Final = frozenset((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS))
+_REMEMBERED: Final = 4096
+"""Decisions that are kept; when there are more, all are forgotten."""
+
+
+class Grant(NamedTuple):
+    """What one binding gives to one subject."""
+
+    binding: str
+    kind: str
+    role: str
+    source: str  # the sentence that reviews show
+
+
+_Index = dict[str, dict[str, dict[str, Grant]]]
+"""Grants by namespace ("" = everywhere), subject (`u:name`, `g:group`) and binding."""
+
+
+class Grants:
+    """The authorizer of one server: call it with Attributes.
+
+    defaults: the bootstrap roles and bindings count without being in the store. A server that
+    stores them (as `Server.run` does) turns it off, so that they can be changed there.
+    """
+
+    __slots__ = ("_decided", "_index", "_store", "defaults")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._index: _Index | None = None
+        self._decided: dict[tuple[object, ...], tuple[bool, str]] = {}
+        self.defaults = True
+
+    def __call__(self, wanted: Attributes) -> str:
+        """Why the user may (a sentence, "" for superusers). Raises Forbidden."""
+        user = wanted.user
+        if SUPERUSERS in user.groups:
+            return ""
+        key = (
+            *(user.name, user.groups, wanted.verb, wanted.namespace, wanted.resource),
+            *(wanted.group, wanted.name, wanted.subresource, wanted.path),
+        )
+        found = self._decided.get(key)
+        if found is None:
+            if len(self._decided) >= _REMEMBERED:
+                self._decided.clear()
+            found = self._decision(wanted)
+            self._decided[key] = found
+        allowed, why = found
+        if not allowed:
+            raise wanted.refusal(why)
+        return why
+
+    def _decision(self, wanted: Attributes) -> tuple[bool, str]:
+        problems: list[str] = []
+        for namespace, grant in self._grants(wanted.user, wanted.namespace):
+            rules = self.rules_of(grant.kind, grant.role, namespace)
+            if rules is None:
+                problems.append(f'{grant.kind.lower()}.{GROUP} "{grant.role}" not found')
+            elif any(allows(rule, wanted) for rule in rules):
+                return True, f"RBAC: allowed by {grant.source}"
+        problems = list(dict.fromkeys(problems))
+        if not problems:
+            return False, ""
+        said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        return False, f"RBAC: {said}"
+
+    def rules_for(self, user: User, namespace: str) -> list[Document]:
+        """All rules that a user has in a namespace ("": everywhere)."""
+        return [
+            rule
+            for where, grant in self._grants(user, namespace)
+            for rule in self.rules_of(grant.kind, grant.role, where) or ()
+        ]
+
+    def rules_of(self, kind: str, name: str, namespace: str) -> list[Document] | None:
+        """The rules of a role, None when it is not there."""
+        if kind == "ClusterRole":
+            table, namespace = self._store.peek(CLUSTER_ROLES), ""
+        else:
+            table = self._store.peek(ROLES)
+        found = None if table is None else table.get(namespace, name)
+        if found is None and self.defaults and kind == "ClusterRole":
+            found = DEFAULT_ROLES.get(name)
+        return None if found is None else list(found.get("rules") or ())
+
+    def reset(self) -> None:
+        """Read everything again when somebody asks."""
+        if self._index is not None:
+            self._store.listeners.remove(self._noticed)
+            self._index = None
+        self._decided.clear()
+
+    # the index
+
+    def _grants(self, user: User, namespace: str) -> Iterator[tuple[str, Grant]]:
+        index = self._made()
+        subjects = (f"u:{user.name}", *(f"g:{group}" for group in user.groups))
+        for where in ("", namespace) if namespace else ("",):
+            scope = index.get(where)
+            if scope:
+                for subject in subjects:
+                    for grant in scope.get(subject, {}).values():
+                        yield where, grant
+
+    def _made(self) -> _Index:
+        if self._index is not None:
+            return self._index
+        self._index = {}
+        if self.defaults:
+            for document in DEFAULT_BINDINGS.values():
+                self._add("", document)
+        for name in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
+            table = self._store.peek(name)
+            for (namespace, _), document in ({} if table is None else table.content("")).items():
+                self._replace(namespace, document, document)
+        self._store.listeners.append(self._noticed)
+        return self._index
+
+    def _noticed(self, one: Happening) -> None:
+        if one.table not in _TABLES:
+            return
+        self._decided.clear()
+        if one.table in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
+            now = None if one.change == "DELETED" else one.document
+            self._replace(one.namespace, one.previous or one.document, now)
+
+    def _replace(self, namespace: str, old: Document, new: Document | None) -> None:
+        assert self._index is not None
+        name = old["metadata"]["name"]
+        scope = self._index.get(namespace, {})
+        for document in (old, DEFAULT_BINDINGS.get(name) if not namespace else None):
+            for subject, _ in _subjects(document or {}, namespace):
+                if scope.get(subject, {}).pop(name, None) and not scope[subject]:
+                    del scope[subject]
+        if new is not None:
+            self._add(namespace, new)
+        elif self.defaults and not namespace and name in DEFAULT_BINDINGS:
+            self._add("", DEFAULT_BINDINGS[name])
+
+    def _add(self, namespace: str, document: Document) -> None:
+        assert self._index is not None
+        name, role = document["metadata"]["name"], document["roleRef"]
+        kind = f'RoleBinding "{name}/{namespace}"' if namespace else f'ClusterRoleBinding "{name}"'
+        scope = self._index.setdefault(namespace, {})
+        for subject, called in _subjects(document, namespace):
+            source = f'{kind} of {role["kind"]} "{role["name"]}" to {called}'
+            scope.setdefault(subject, {})[name] = Grant(name, role["kind"], role["name"], source)
+
+
+def _subjects(document: Mapping[str, object], namespace: str) -> Iterator[tuple[str, str]]:
+    """Who is bound: the index's key and the words of a review."""
+    subjects: list[Document] = document.get("subjects") or []  # type: ignore[assignment]
+    for one in subjects:
+        kind, name = one["kind"], one["name"]
+        if kind == "ServiceAccount":
+            space = one.get("namespace") or namespace
+            yield f"u:system:serviceaccount:{space}:{name}", f'{kind} "{name}/{space}"'
+        else:
+            yield f"{kind[0].lower()}:{name}", f'{kind} "{name}"'

@@ -1,0 +1,450 @@
+"""Who may do what: roles, bindings, impersonation, reviews and issued tokens."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
+from kapy.apiserver.impersonation import impersonated, wish_of
+from kapy.apiserver.rbac.rules import allows, missing, shown
+from kapy.apiserver.server import Server
+from kapy.apiserver.tokens import KEY_FILE, BadToken
+from kapy.kube import Document
+from kapy.kube.errors import BadRequest, Forbidden, Unauthorized
+from kapy.kube.http import ANONYMOUS, User
+from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running
+
+ALICE = authenticated("alice", ("team",))
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ROLES, BINDINGS = f"{RBAC}/namespaces/default/roles", f"{RBAC}/namespaces/default/rolebindings"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+
+
+def rule(verbs: str, resources: str, **more: Any) -> Document:
+    return {"apiGroups": [""], "resources": resources.split(), "verbs": verbs.split(), **more}
+
+
+def role(name: str, *rules: Document, kind: str = "Role", **more: Any) -> Document:
+    meta = {"name": name, "labels": more.pop("labels", {})}
+    api = "rbac.authorization.k8s.io/v1"
+    return {"apiVersion": api, "kind": kind, "metadata": meta, "rules": list(rules), **more}
+
+
+def binding(name: str, subject: str, to: str, kind: str = "Role", at: str = "Role") -> Document:
+    what, _, who = subject.partition(":")
+    one: Document = {"kind": what, "name": who}
+    if what == "ServiceAccount":
+        one["namespace"] = "default"
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": f"{at}Binding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": to},
+        "subjects": [one],
+    }
+
+
+def wanted(verb: str, resource: str = "", path: str = "", **more: Any) -> Attributes:
+    return Attributes(ALICE, verb, resource=resource, path=path, **more)
+
+
+@pytest.mark.parametrize(
+    ("one", "asked", "answer"),
+    [
+        (rule("get", "pods"), wanted("get", "pods"), True),
+        (rule("get", "pods"), wanted("list", "pods"), False),
+        (rule("*", "*"), wanted("frob", "pods", subresource="log"), True),
+        (rule("get", "pods"), wanted("get", "pods", group="apps"), False),
+        (rule("get", "pods"), wanted("get", "pods", subresource="log"), False),
+        (rule("get", "pods/log"), wanted("get", "pods", subresource="log"), True),
+        (rule("get", "pods/log"), wanted("get", "pods"), False),
+        (rule("get", "*/scale"), wanted("get", "things", subresource="scale"), True),
+        (rule("get", "*/scale"), wanted("get", "things", subresource="status"), False),
+        (rule("get", "pods", resourceNames=["a"]), wanted("get", "pods", name="a"), True),
+        (rule("get", "pods", resourceNames=["a"]), wanted("get", "pods", name="b"), False),
+        (rule("get", "pods", resourceNames=["a"]), wanted("get", "pods"), False),
+        ({"nonResourceURLs": ["/x/*"], "verbs": ["get"]}, wanted("get", path="/x/y"), True),
+        ({"nonResourceURLs": ["/x/*"], "verbs": ["get"]}, wanted("get", path="/xy"), False),
+        ({"nonResourceURLs": ["/x"], "verbs": ["get"]}, wanted("get", path="/x/y"), False),
+        ({"nonResourceURLs": ["*"], "verbs": ["*"]}, wanted("get", "pods"), False),
+    ],
+)
+def test_what_a_rule_allows(one: Document, asked: Attributes, answer: bool) -> None:
+    assert allows(one, asked) is answer
+
+
+@pytest.mark.parametrize(
+    ("owned", "asked", "lacking"),
+    [
+        ([rule("get", "pods")], [rule("get", "pods")], []),
+        ([rule("get list", "*")], [rule("get", "pods secrets")], []),
+        (
+            [rule("get", "pods")],
+            [rule("get list watch", "pods")],
+            ['{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}'],
+        ),
+        (
+            [rule("get", "pods", resourceNames=["a"])],
+            [rule("get", "pods", resourceNames=["a", "b"])],
+            ['{APIGroups:[""], Resources:["pods"], ResourceNames:["b"], Verbs:["get"]}'],
+        ),
+        (
+            [rule("get", "pods", resourceNames=["a"])],
+            [rule("get", "pods")],
+            ['{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'],
+        ),
+        (
+            [{"nonResourceURLs": ["/a/*"], "verbs": ["get"]}],
+            [{"nonResourceURLs": ["/a/b", "/c"], "verbs": ["get"]}],
+            ['{NonResourceURLs:["/c"], Verbs:["get"]}'],
+        ),
+        ([rule("*", "*/scale")], [rule("get", "things/scale")], []),
+    ],
+)
+def test_what_rules_lack(owned: list[Document], asked: list[Document], lacking: list[str]) -> None:
+    assert [shown(one) for one in missing(owned, asked)] == lacking
+
+
+async def test_rights_come_and_go_with_roles_and_bindings() -> None:
+    async with running() as admin:
+        alice = Asking(admin.server, ALICE)
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 403
+        await admin.create(BINDINGS, binding("b", "Group:team", "reader"))
+        status, refused = await alice.ask("GET", CONFIG_MAPS)
+        assert status == 403
+        assert refused["message"].endswith(
+            'RBAC: role.rbac.authorization.k8s.io "reader" not found'
+        )
+        await admin.create(ROLES, role("reader", rule("list", "configmaps")))
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 200
+        assert (await alice.ask("GET", "/api/v1/configmaps"))[0] == 403
+        await admin.merge(f"{ROLES}/reader", {"rules": [rule("get", "configmaps")]})
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 403
+        await admin.merge(f"{ROLES}/reader", {"rules": [rule("*", "*")]})
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 200
+        await admin.merge(f"{BINDINGS}/b", {"subjects": [{"kind": "User", "name": "bob"}]})
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 403
+        await admin.merge(f"{BINDINGS}/b", {"subjects": [{"kind": "User", "name": "alice"}]})
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 200
+        await admin.delete(f"{BINDINGS}/b")
+        assert (await alice.ask("GET", CONFIG_MAPS))[0] == 403
+
+
+async def test_a_list_of_one_name_needs_only_the_right_to_that_name() -> None:
+    async with running() as admin:
+        alice = Asking(admin.server, ALICE)
+        await admin.create(CONFIG_MAPS, config_map("one"))
+        named = rule("list", "configmaps", resourceNames=["one"])
+        await admin.create(ROLES, role("r", named))
+        await admin.create(BINDINGS, binding("b", "User:alice", "r"))
+        assert await alice.names(CONFIG_MAPS, fieldSelector="metadata.name=one") == ["one"]
+        for selector in ("metadata.name!=one", "metadata.name=two", ""):
+            assert (await alice.ask("GET", CONFIG_MAPS, fieldSelector=selector))[0] == 403
+
+
+async def test_default_roles_are_stored_by_a_server_that_runs_and_count_in_one_that_does_not() -> (
+    None
+):
+    light = Server.open(None, clock=loop_clock())
+    admins = authenticated("root", ("admins",))
+    assert (await Asking(light, admins).ask("GET", "/api/v1/nodes"))[0] == 403
+    bound = binding("b", "Group:admins", "cluster-admin", "ClusterRole", "ClusterRole")
+    await Asking(light).create(f"{RBAC}/clusterrolebindings", bound)
+    assert (await Asking(light, admins).ask("GET", "/api/v1/nodes"))[0] == 200
+    assert (await Asking(light, ALICE).ask("GET", "/apis"))[0] == 200
+    assert await Asking(light).names(f"{RBAC}/clusterroles") == []
+    light.close()
+    async with running() as admin:
+        assert "cluster-admin" in await admin.names(f"{RBAC}/clusterroles")
+        assert (await Asking(admin.server, ALICE).ask("GET", "/apis"))[0] == 200
+        await admin.delete(f"{RBAC}/clusterrolebindings/system:discovery")
+        assert (await Asking(admin.server, ALICE).ask("GET", "/apis"))[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/healthz", 200),
+        ("/livez", 200),
+        ("/readyz", 200),
+        ("/version", 200),
+        ("/apis", 403),
+        ("/openapi/v3", 403),
+        ("/metrics", 403),
+        ("/api/v1/nodes", 403),
+        ("/apis/nothing.dev/v1/things", 403),
+        ("/openid/v1/jwks", 403),
+    ],
+)
+async def test_nobody_in_particular_sees_health_and_version(path: str, status: int) -> None:
+    async with running() as admin:
+        assert (await Asking(admin.server, ANONYMOUS).ask("GET", path))[0] == status
+
+
+async def test_aggregated_roles_have_the_rules_of_those_that_they_choose() -> None:
+    async with running() as admin:
+        roles = f"{RBAC}/clusterroles"
+        selector = {"clusterRoleSelectors": [{"matchLabels": {"to": "sum"}}]}
+        await admin.create(roles, role("sum", kind="ClusterRole", aggregationRule=selector))
+        one, two = rule("get", "pods"), rule("get", "nodes")
+        part = role("part", one, two, kind="ClusterRole", labels={"to": "sum"})
+        await admin.create(roles, part)
+        assert (await admin.get(f"{roles}/sum"))["rules"] == [one, two]
+        await admin.merge(f"{roles}/part", {"rules": [two]})
+        assert (await admin.get(f"{roles}/sum"))["rules"] == [two]
+        edit = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+        mine = {"apiGroups": ["example.dev"], "resources": ["gizmos"], "verbs": ["get"]}
+        await admin.create(roles, role("gizmos", mine, kind="ClusterRole", labels=edit))
+        for name in ("view", "edit", "admin"):
+            assert mine in (await admin.get(f"{roles}/{name}"))["rules"], name
+
+
+async def test_nobody_grants_what_he_lacks() -> None:
+    async with running() as admin:
+        alice = Asking(admin.server, ALICE)
+        manage = {
+            "apiGroups": ["rbac.authorization.k8s.io"],
+            "resources": ["roles", "rolebindings"],
+            "verbs": ["create", "update", "patch", "get"],
+        }
+        await admin.create(ROLES, role("manager", manage, rule("get", "pods")))
+        await admin.create(BINDINGS, binding("manager", "User:alice", "manager"))
+        big, small = role("big", rule("get", "secrets")), role("small", rule("get", "pods"))
+        status, refused = await alice.ask("POST", ROLES, big)
+        assert (status, refused["details"]["name"]) == (403, "big")
+        await alice.create(ROLES, small)
+        await admin.create(ROLES, big)
+        for to, kind in (("big", "Role"), ("cluster-admin", "ClusterRole")):
+            asked = binding("mine", "User:alice", to, kind)
+            assert (await alice.ask("POST", BINDINGS, asked))[0] == 403
+            assert (await alice.ask("POST", BINDINGS, asked, dryRun="All"))[0] == 403
+        assert (await alice.ask("POST", BINDINGS, binding("x", "User:alice", "none")))[0] == 404
+        await alice.merge(f"{ROLES}/big", {"metadata": {"finalizers": ["example.dev/x"]}})
+        assert (
+            await alice.ask(
+                "PATCH",
+                f"{ROLES}/small",
+                {"rules": big["rules"]},
+                "application/merge-patch+json",
+            )
+        )[0] == 403
+        bind = {**manage, "resources": ["roles"], "verbs": ["bind"], "resourceNames": ["big"]}
+        escalate = {**manage, "resources": ["roles"], "verbs": ["escalate"]}
+        await admin.create(ROLES, role("more", bind))
+        await admin.create(BINDINGS, binding("more", "User:alice", "more"))
+        await alice.create(BINDINGS, binding("allowed", "User:alice", "big"))
+        await admin.merge(f"{ROLES}/more", {"rules": [escalate]})
+        await alice.merge(f"{ROLES}/small", {"rules": [rule("*", "*")]})
+
+
+def _wish(*headers: tuple[str, str]) -> Any:
+    return wish_of([(f"impersonate-{name}".encode(), value.encode()) for name, value in headers])
+
+
+def test_no_header_wishes_nothing_and_a_wish_needs_a_user() -> None:
+    assert wish_of([(b"accept", b"*/*")]) is None
+    with pytest.raises(BadRequest, match="without impersonating a user name"):
+        _wish(("extra-Some%2Fkey", "v"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "user"),
+    [
+        ([("user", "bob")], User("bob", ("system:authenticated",))),
+        (
+            [("user", "bob"), ("group", "a"), ("group", "b,c"), ("uid", "7")],
+            User("bob", ("a", "b,c", "system:authenticated"), "7"),
+        ),
+        (
+            [("user", "bob"), ("extra-some%2fkey", "v"), ("extra-some%2fkey", "w")],
+            User("bob", ("system:authenticated",), "", {"some/key": ("v", "w")}),
+        ),
+        ([("user", "system:anonymous")], User("system:anonymous", ("system:unauthenticated",))),
+    ],
+)
+def test_whom_headers_make(headers: list[tuple[str, str]], user: User) -> None:
+    assert impersonated(_wish(*headers), wanted("get", "pods"), lambda _: "") == user
+
+
+@pytest.mark.parametrize(
+    ("rights", "allowed"),
+    [
+        ([("impersonate", "users"), ("impersonate", "groups")], True),
+        ([("impersonate", "users")], False),
+        (
+            [
+                ("impersonate-on:user-info:get", "pods"),
+                ("impersonate:user-info", "users"),
+                ("impersonate:user-info", "groups"),
+            ],
+            True,
+        ),
+        ([("impersonate-on:user-info:get", "pods"), ("impersonate:user-info", "users")], False),
+        ([("impersonate:user-info", "users"), ("impersonate:user-info", "groups")], False),
+    ],
+)
+def test_impersonation_needs_all_rights(
+    rights: list[tuple[str, str]],
+    allowed: bool,
+) -> None:
+    def authorize(asked: Attributes) -> str:
+        if (asked.verb, asked.resource) not in rights:
+            raise asked.refusal()
+        return ""
+
+    wish = _wish(("user", "bob"), ("group", "g"))
+    if allowed:
+        assert impersonated(wish, wanted("get", "pods"), authorize).name == "bob"
+    else:
+        with pytest.raises(Forbidden):
+            impersonated(wish, wanted("get", "pods"), authorize)
+
+
+async def _token(admin: Asking, name: str = "robot", **spec: Any) -> str:
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    made = await admin.create(f"{ACCOUNTS}/{name}/token", body)
+    token: str = made["status"]["token"]
+    return token
+
+
+def account(name: str) -> Document:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
+
+
+async def test_a_token_is_its_service_account_until_either_is_gone() -> None:
+    async with running() as admin:
+        made = await admin.create(ACCOUNTS, account("robot"))
+        authentication = Authentication()
+        admin.server.access.authenticate_by(authentication)
+        token = await _token(admin)
+        user = authentication.user(f"Bearer {token}", None)
+        assert user.name == "system:serviceaccount:default:robot"
+        assert user.uid == made["metadata"]["uid"]
+        assert set(user.groups) == {
+            "system:serviceaccounts",
+            "system:serviceaccounts:default",
+            "system:authenticated",
+        }
+        await admin.create(ROLES, role("r", rule("list", "configmaps")))
+        await admin.create(BINDINGS, binding("b", "ServiceAccount:robot", "r"))
+        assert (await Asking(admin.server, user).ask("GET", CONFIG_MAPS))[0] == 200
+        await admin.delete(f"{ACCOUNTS}/robot")
+        await admin.create(ACCOUNTS, account("robot"))
+        with pytest.raises(Unauthorized):
+            authentication.user(f"Bearer {token}", None)
+
+
+async def test_what_makes_a_token_bad() -> None:
+    now = loop_clock()
+    later = timedelta()
+    server = Server.open(None, clock=lambda: now() + later)
+    admin, other = Asking(server), Asking(Server.open(None, clock=now))
+    for one in (admin, other):
+        ensure_system_namespaces(one.server.plane)
+        await one.create(ACCOUNTS, account("robot"))
+    await admin.create(CONFIG_MAPS.replace("configmaps", "secrets"), _secret())
+    tokens = server.access.tokens
+    good = await _token(admin)
+    foreign = await _token(other)
+    elsewhere = await _token(admin, audiences=["vault"])
+    secret = {"apiVersion": "v1", "kind": "Secret", "name": "s"}
+    bound = await _token(admin, boundObjectRef=secret)
+    head, claims, signature = good.split(".")
+    said = json.loads(base64.urlsafe_b64decode(claims + "=="))
+    said["sub"] = "system:serviceaccount:kube-system:root"
+    forged = base64.urlsafe_b64encode(json.dumps(said).encode()).rstrip(b"=").decode()
+    none = base64.urlsafe_b64encode(b'{"alg":"none"}').decode()
+    for bad in (
+        *("", "a.b.c", good + "A", foreign, elsewhere),
+        *(f"{head}.{forged}.{signature}", f"{none}.{claims}.", f"{head}.{claims}."),
+    ):
+        with pytest.raises(BadToken):
+            tokens.user(bad)
+    assert tokens.user(elsewhere, ("vault",)).name == tokens.user(good).name
+    assert tokens.user(bound).name == tokens.user(good).name
+    await admin.delete(CONFIG_MAPS.replace("configmaps", "secrets") + "/s")
+    with pytest.raises(BadToken):
+        tokens.user(bound)
+    later = timedelta(seconds=3601)
+    with pytest.raises(BadToken):
+        tokens.user(good)
+    server.close()
+    other.server.close()
+
+
+def _secret() -> Document:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "status"),
+    [
+        ("robot", {"expirationSeconds": 599}, 422),
+        ("robot", {"expirationSeconds": 1 << 33}, 422),
+        ("nobody", {}, 404),
+        ("robot", {"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "x"}}, 404),
+        ("robot", {"boundObjectRef": {"apiVersion": "v1", "kind": "Node2", "name": "x"}}, 400),
+    ],
+)
+async def test_token_requests_that_are_refused(name: str, spec: Document, status: int) -> None:
+    async with running() as admin:
+        await admin.create(ACCOUNTS, account("robot"))
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        assert (await admin.ask("POST", f"{ACCOUNTS}/{name}/token", body))[0] == status
+
+
+async def test_the_key_stays_with_the_data_and_is_private(tmp_path: Path) -> None:
+    server = Server.open(tmp_path, clock=loop_clock())
+    ensure_system_namespaces(server.plane)
+    await Asking(server).create(ACCOUNTS, account("robot"))
+    token = await _token(Asking(server))
+    server.close()
+    assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
+    again = Server.open(tmp_path, clock=loop_clock())
+    assert again.access.tokens.user(token).name.endswith(":robot")
+    (key,) = (await Asking(again).get("/openid/v1/jwks"))["keys"]
+    assert "d" not in key
+    again.close()
+
+
+async def test_reviews() -> None:
+    async with running() as admin:
+        alice = Asking(admin.server, ALICE)
+        await admin.create(ROLES, role("r", rule("get", "configmaps")))
+        await admin.create(BINDINGS, binding("b", "User:alice", "r"))
+        asked = {"namespace": "default", "verb": "get", "resource": "configmaps"}
+
+        async def review(by: Asking, kind: str, spec: Document, space: str = "") -> Any:
+            group = "authentication" if kind == "TokenReview" else "authorization"
+            api = f"{group}.k8s.io/v1"
+            path = f"/apis/{api}{space}/{kind.lower()}s"
+            body = {"apiVersion": api, "kind": kind, "spec": spec}
+            return (await by.create(path, body))["status"]
+
+        own = await review(alice, "SelfSubjectAccessReview", {"resourceAttributes": asked})
+        why = 'RBAC: allowed by RoleBinding "b/default" of Role "r" to User "alice"'
+        assert own == {"allowed": True, "reason": why}
+        spec = {"user": "bob", "groups": ["team"], "resourceAttributes": asked}
+        assert await review(admin, "SubjectAccessReview", spec) == {"allowed": False}
+        spec["user"] = "alice"
+        here = "/namespaces/default"
+        assert (await review(admin, "LocalSubjectAccessReview", spec, here))["allowed"]
+        listed = await review(alice, "SelfSubjectRulesReview", {"namespace": "default"})
+        assert {"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]} in listed[
+            "resourceRules"
+        ]
+        await admin.create(ACCOUNTS, account("robot"))
+        told = await review(admin, "TokenReview", {"token": await _token(admin)})
+        assert told["authenticated"]
+        assert told["user"]["username"] == "system:serviceaccount:default:robot"
+        assert "authenticated" not in await review(admin, "TokenReview", {"token": "x.y.z"})
