@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kapy.apiserver.metadata import well_named
+from kapy.apiserver.rbac.validation import binding_errors, role_errors
 from kapy.apiserver.resources.builtin.definition_errors import definition_errors
 from kapy.apiserver.resources.builtin.events import EventStrategy
 from kapy.apiserver.resources.builtin.keyed_data import ConfigMapStrategy, SecretStrategy
@@ -119,13 +120,24 @@ class NodeStrategy(BuiltIn):
 
 
 class RoleStrategy(BuiltIn):
-    """Roles and their bindings: any name that can be part of a path (`system:node`)."""
+    """Roles: any name that can be part of a path (`system:node`)."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         del prefix
         if name in (".", ".."):
             return [f"may not be '{name}'"]
         return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        del old
+        return role_errors(document)
+
+
+class BindingStrategy(RoleStrategy):
+    """Bindings of roles."""
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        return binding_errors(document, old)
 
 
 class WebhooksStrategy(BuiltIn):
@@ -153,9 +165,9 @@ _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("", "secrets"): SecretStrategy,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStrategy,
     ("", "services"): ServiceStrategy,
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): RoleStrategy,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): BindingStrategy,
     ("rbac.authorization.k8s.io", "clusterroles"): RoleStrategy,
-    ("rbac.authorization.k8s.io", "rolebindings"): RoleStrategy,
+    ("rbac.authorization.k8s.io", "rolebindings"): BindingStrategy,
     ("rbac.authorization.k8s.io", "roles"): RoleStrategy,
 }
 
