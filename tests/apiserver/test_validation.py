@@ -1,0 +1,166 @@
+"""What is refused of definitions and of Kubernetes' own kinds, and how pods end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.resources.builtin.definition_versions import part_errors, shown_versions
+from kapy.apiserver.resources.builtin.node_errors import node_errors
+from kapy.apiserver.resources.builtin.service_errors import service_errors
+from kapy.apiserver.resources.builtin.workload_errors import workload_errors
+from kapy.kube import Document
+from kapy.kube.field_errors import invalid
+from tests.apiserver.asking import CRDS, GIZMO, running
+
+PODS = "/api/v1/namespaces/default/pods"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+
+@pytest.mark.parametrize(
+    ("versions", "fields"),
+    [
+        ([{"subresources": {"scale": {}}}], ["specReplicasPath", "statusReplicasPath"]),
+        ([{"selectableFields": [{"jsonPath": ".metadata.name"}]}], ["jsonPath"]),
+        ([{"additionalPrinterColumns": [{"name": "a", "type": "string"}]}], ["JSONPath"]),
+        ([{"deprecated": True, "deprecationWarning": "old"}], []),
+        ([{"deprecationWarning": "x" * 257}], ["deprecationWarning", "deprecationWarning"]),
+    ],
+)
+def test_parts_of_versions(versions: list[Document], fields: list[str]) -> None:
+    assert [one.field.rpartition(".")[2] for one in part_errors(versions)] == fields
+
+
+def test_what_versions_share_is_named_beside_them() -> None:
+    column = {"additionalPrinterColumns": [{"name": "", "type": "string", "jsonPath": ".a"}]}
+    (shared,) = part_errors([column, column])
+    assert shared.field == "spec.additionalPrinterColumns[0].name"
+    (own,) = part_errors([{}, column])
+    assert own.field == "spec.versions[1].additionalPrinterColumns[0].name"
+    shown = invalid("spec.versions", shown_versions([{"name": "v1"}]), "bad").body()
+    assert shown.startswith('Invalid value: [{"Name":"v1","Served":false,"Storage":false,')
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"type": "ExternalName", "externalName": "x.dev"}, []),
+        ({"type": "ExternalName"}, ["spec.externalName"]),
+        ({"type": "ClusterIP"}, ["spec.ports"]),
+        ({"type": "ClusterIP", "clusterIP": "None"}, []),
+        (
+            {"type": "ClusterIP", "ports": [{"name": "a", "port": 1, "targetPort": "a--b"}]},
+            ["spec.ports[0].targetPort"],
+        ),
+        (
+            {"type": "ClusterIP", "ports": [{"name": n, "port": 1, "targetPort": 1} for n in "ab"]},
+            ["spec.ports[1]"],
+        ),
+    ],
+)
+def test_services(spec: Document, fields: list[str]) -> None:
+    found = service_errors({"sessionAffinity": "None", **spec})
+    assert [one.field for one in found] == fields
+
+
+def test_nodes_keep_their_machine_and_their_network() -> None:
+    old = {"spec": {"providerID": "x://1", "podCIDRs": ["10.1.0.0/24"]}}
+    assert not list(node_errors(old, {"spec": {}}))
+    assert [one.field for one in node_errors({"spec": {}}, old)] == [
+        "spec.podCIDRs",
+        "spec.providerID",
+    ]
+
+
+def test_a_selector_stays_and_selects_its_template() -> None:
+    def workload(label: str) -> Document:
+        template = {
+            "metadata": {"labels": {"a": label}},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        return {"spec": {"selector": {"matchLabels": {"a": label}}, "template": template}}
+
+    assert not list(workload_errors(workload("b"), None, "deployment", counted=True))
+    (error,) = workload_errors(workload("c"), workload("b"), "deployment", counted=True)
+    assert (error.field, error.detail) == ("spec.selector", "field is immutable")
+
+
+def _pod(**spec: Any) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {"containers": [{"name": "web", "image": "web"}], **spec},
+    }
+
+
+async def test_a_pod_on_a_node_ends_when_its_kubelet_says_so() -> None:
+    async with running() as me:
+        await me.create(PODS, _pod(nodeName="n"))
+        told = (await me.delete(f"{PODS}/web"))["metadata"]
+        assert told["deletionGracePeriodSeconds"] == 30
+        again = (await me.delete(f"{PODS}/web", gracePeriodSeconds=60))["metadata"]
+        assert again["resourceVersion"] == told["resourceVersion"]
+        shorter = (await me.delete(f"{PODS}/web", gracePeriodSeconds=5))["metadata"]
+        assert shorter["deletionGracePeriodSeconds"] == 5
+        assert shorter["deletionTimestamp"] < told["deletionTimestamp"]
+        await me.merge(f"{PODS}/web/status", {"status": {"phase": "Running"}})
+        assert not await me.gone(f"{PODS}/web")
+        await me.delete(f"{PODS}/web", gracePeriodSeconds=0)
+        assert await me.gone(f"{PODS}/web")
+
+
+@pytest.mark.parametrize("spec", [{}, {"nodeName": "n", "terminationGracePeriodSeconds": 0}])
+async def test_a_pod_that_nobody_has_to_end_is_gone_at_once(spec: Document) -> None:
+    async with running() as me:
+        await me.create(PODS, _pod(**spec))
+        await me.delete(f"{PODS}/web")
+        assert await me.gone(f"{PODS}/web")
+
+
+async def test_events_say_when_and_by_whom() -> None:
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "e"},
+        "regarding": {"namespace": "default"},
+        "type": "Odd",
+    }
+    async with running() as me:
+        status, body = await me.ask("POST", EVENTS, event)
+        assert (status, [one["field"] for one in body["details"]["causes"]]) == (
+            422,
+            ["eventTime", "type"],
+        )
+
+
+@pytest.mark.parametrize(
+    ("moment", "rest"),
+    [
+        ("2020-01-01T00:00:00.5Z", 'cannot parse ".5Z" as ".000000"'),
+        ("2020-01-01T00:00:00Z", 'cannot parse "Z" as ".000000"'),
+        ("2020-01-01T00:00:00.1234567Z", 'cannot parse "7Z" as "Z07:00"'),
+    ],
+)
+async def test_a_lease_counts_microseconds(moment: str, rest: str) -> None:
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "l"},
+        "spec": {"renewTime": moment},
+    }
+    async with running() as me:
+        status, body = await me.ask("POST", LEASES, lease)
+        assert status == 400
+        assert body["message"].endswith(rest)
+
+
+async def test_a_version_may_be_struck_off_the_stored_ones() -> None:
+    async with running() as me:
+        path = f"{CRDS}/{GIZMO['metadata']['name']}/status"
+        told = await me.merge(path, {"status": {"storedVersions": ["v0", "v1"]}})
+        assert told["status"]["storedVersions"] == ["v0", "v1"]
+        told = await me.merge(path, {"status": {"storedVersions": []}})
+        assert told["status"]["storedVersions"] == ["v1"]
