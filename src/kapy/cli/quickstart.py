@@ -148,6 +148,7 @@ async def _detached(options: Options, wish: Wish) -> None:
 async def _wait_for(
     client: Client, wish: Wish, where: Where, console: Console, began: float
 ) -> None:
+    console.step("applying the objects")
     applied = await apply_manifests(client, wish.objects)
     console.done(f"applied {len(applied)} objects")
     clusters = [Key.of(one) for one in applied if one["kind"] == "Cluster"]
