@@ -24,6 +24,9 @@ SUBTOPICS: Final = (
     "cel",
     "webhooks",
     "auth",
+    "crds",
+    "core",
+    "discovery",
 )
 """What of `apiserver` must hold so far."""
 
