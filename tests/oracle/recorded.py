@@ -27,6 +27,8 @@ SUBTOPICS: Final = (
     "crds",
     "core",
     "discovery",
+    "gc",
+    "namespaces",
 )
 """What of `apiserver` must hold so far."""
 
