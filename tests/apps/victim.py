@@ -95,6 +95,7 @@ async def scaled(client: Client) -> bool:
     return (
         status.observed_generation == workers.metadata.generation
         and status.available_replicas == SETTLED
+        and len(machines) == 1 + SETTLED
         and all(one.status.node_ref is not None and not one.deleting for one in machines)
     )
 
