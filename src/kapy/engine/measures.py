@@ -6,8 +6,9 @@ families.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final, Literal
+
+from kapy.kube.prometheus import Histogram
 
 Outcome = Literal["success", "error", "requeue", "requeue_after"]
 
@@ -17,22 +18,6 @@ RECONCILE_BUCKETS: Final = (
     *(15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
 )
 QUEUE_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
-
-
-class Histogram:
-    """Counts of observed seconds by upper bound."""
-
-    __slots__ = ("bounds", "counts", "sum")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """Count one duration."""
-        self.counts[bisect_left(self.bounds, seconds)] += 1
-        self.sum += seconds
 
 
 class Measures:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 from kapy.client.intercept import NO_ANSWER, Counted
 from kapy.engine.controller import Controller
-from kapy.engine.measures import Histogram
+from kapy.kube.prometheus import Collector, Rows, counter, gauge, histogram
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -21,17 +20,6 @@ if TYPE_CHECKING:
 
 _BY_CONTROLLER = ["controller"]
 _BY_QUEUE = ["controller", "name"]
-
-
-class Collector(Protocol):
-    """Something that tells families of metrics when asked."""
-
-    def collect(self) -> Iterable[Metric]:
-        """The families with their samples."""
-        ...
-
-
-Rows: TypeAlias = Iterable[tuple[list[str], float]]
 
 
 class Metrics:
@@ -187,41 +175,6 @@ class Metrics:
             _BY_QUEUE,
             (([one.name, one.name], one.measures.worked) for one in controllers),
         )
-
-
-def counter(name: str, help_: str, labels: list[str], rows: Rows) -> Metric:
-    """A counter family from label values and numbers."""
-    from prometheus_client.core import CounterMetricFamily
-
-    return _filled(CounterMetricFamily(name, help_, labels=labels), rows)
-
-
-def gauge(name: str, help_: str, labels: list[str], rows: Rows) -> Metric:
-    """A gauge family from label values and numbers."""
-    from prometheus_client.core import GaugeMetricFamily
-
-    return _filled(GaugeMetricFamily(name, help_, labels=labels), rows)
-
-
-def histogram(
-    name: str, help_: str, labels: list[str], rows: Iterable[tuple[list[str], Histogram]]
-) -> Metric:
-    """A histogram family from label values and histograms."""
-    from prometheus_client.core import HistogramMetricFamily
-
-    family = HistogramMetricFamily(name, help_, labels=labels)
-    for values, found in rows:
-        bounds = [*map(str, found.bounds), "+Inf"]
-        buckets = list(zip(bounds, map(float, accumulate(found.counts)), strict=True))
-        family.add_metric(values, buckets=buckets, sum_value=found.sum)
-    return family
-
-
-def _filled(family: Any, rows: Rows) -> Metric:
-    for values, number in rows:
-        family.add_metric(values, number)
-    found: Metric = family
-    return found
 
 
 def _requests(counted: Iterable[Counted]) -> Rows:

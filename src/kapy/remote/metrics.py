@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kapy.engine.metrics import counter, gauge
+from kapy.kube.prometheus import counter, gauge
 from kapy.remote.link import Link
 
 if TYPE_CHECKING:

@@ -1,0 +1,80 @@
+"""Plain numbers that become Prometheus' families when somebody scrapes.
+
+Counting must cost next to nothing, so programs count in their own integers and `Histogram`s;
+`counter`, `gauge` and `histogram` print them. prometheus-client is imported at the first scrape.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+Rows: TypeAlias = Iterable[tuple[Sequence[str], float]]
+"""Label values, and the number that belongs to them."""
+
+
+class Collector(Protocol):
+    """Something that tells families of metrics when asked."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The families with their samples."""
+        ...
+
+
+class Histogram:
+    """Counts of observed values (seconds, bytes) by upper bound."""
+
+    __slots__ = ("bounds", "counts", "sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count one value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+
+def counter(name: str, help_: str, labels: Sequence[str], rows: Rows) -> Metric:
+    """A counter family from label values and numbers."""
+    from prometheus_client.core import CounterMetricFamily
+
+    return _filled(CounterMetricFamily(name, help_, labels=labels), rows)
+
+
+def gauge(name: str, help_: str, labels: Sequence[str], rows: Rows) -> Metric:
+    """A gauge family from label values and numbers."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    return _filled(GaugeMetricFamily(name, help_, labels=labels), rows)
+
+
+def histogram(
+    name: str,
+    help_: str,
+    labels: Sequence[str],
+    rows: Iterable[tuple[Sequence[str], Histogram]],
+) -> Metric:
+    """A histogram family from label values and histograms."""
+    from prometheus_client.core import HistogramMetricFamily
+
+    family = HistogramMetricFamily(name, help_, labels=labels)
+    for values, found in rows:
+        bounds = [*map(str, found.bounds), "+Inf"]
+        buckets = list(zip(bounds, map(float, accumulate(found.counts)), strict=True))
+        family.add_metric(values, buckets=buckets, sum_value=found.sum)
+    return family
+
+
+def _filled(family: Any, rows: Rows) -> Metric:
+    for values, number in rows:
+        family.add_metric(values, number)
+    found: Metric = family
+    return found
