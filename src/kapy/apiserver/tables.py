@@ -13,7 +13,8 @@ import msgspec
 from kapy._aio.clock import Clock
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.jsonpath import found
-from kapy.apiserver.resources.builtin.printers import PRINTERS, Printer
+from kapy.apiserver.resources.builtin.printer import Lasting, Printer, Since
+from kapy.apiserver.resources.builtin.printers import PRINTERS
 from kapy.apiserver.resources.kind import Column, Kind
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
@@ -50,7 +51,7 @@ def columns_of(kind: Kind) -> tuple[Column, ...]:
     printer = PRINTERS.get(kind.table)
     if printer is None:
         return (name, Column("Created At", "date", description=words["created"]))
-    return (name, *_printed(kind, printer, words))
+    return (*((name,) if printer.named else ()), *_printed(kind, printer, words))
 
 
 def _printed(kind: Kind, printer: Printer, words: Document) -> Iterable[Column]:
@@ -118,11 +119,24 @@ def cells(kind: Kind, columns: Sequence[Column], document: Document, now: dateti
     created = document["metadata"].get("creationTimestamp")
     if printer is None:
         return [name, created]
-    row = list(printer.cells(document))
+    row = [_timed(one, now) for one in printer.cells(document)]
     ages = [at for at, column in enumerate(printer.columns) if column[0] == "Age"]
     for at in ages:
         row.insert(at, age(created, now))
-    return [name, *row]
+    return [name, *row] if printer.named else row
+
+
+def _timed(cell: Any, now: datetime) -> Any:
+    """A cell of a printer, ages and durations as kubectl says them."""
+    match cell:
+        case Since(moment):
+            return age(moment, now)
+        case Lasting(None, _):
+            return ""
+        case Lasting(start, end):
+            return age(start, datetime.fromisoformat(end) if end else now)
+        case _:
+            return cell
 
 
 def _cell(document: Document, column: Column, now: datetime) -> Any:

@@ -1,67 +1,26 @@
-"""The columns that `kubectl get` shows for Kubernetes' own kinds, and how their cells are made.
-
-`Age` is filled in by kapy.apiserver.tables; the cells here are those of the other columns.
-"""
+"""The columns that `kubectl get` shows for Kubernetes' own kinds, and how their cells are made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
+from kapy.apiserver.resources.builtin.event_printer import EVENTS
+from kapy.apiserver.resources.builtin.network_printers import NETWORK
+from kapy.apiserver.resources.builtin.printer import (
+    AGE,
+    NONE,
+    Printer,
+    spec_of,
+    status_of,
+    titles,
+)
+from kapy.apiserver.resources.builtin.workload_printers import WORKLOADS
 from kapy.kube import Document
-from kapy.kube.selectors import InvalidSelector, selector_of
-
-Title = tuple[str, str, int, str]
-"""Name, type, priority, description."""
-
-_NONE = "<none>"
-_AGE: Title = ("Age", "string", 0, "")
-
-
-class Printer(NamedTuple):
-    """The columns of a kind after the name, and the cells of all but the age."""
-
-    columns: tuple[Title, ...]
-    cells: Callable[[Document], Iterable[Any]]
-
-
-def _titles(*names: str) -> tuple[Title, ...]:
-    """Columns of strings; a name with a trailing `+` is shown in wide output only."""
-    return tuple(
-        _AGE if name == "Age" else (name.rstrip("+"), "string", int(name.endswith("+")), "")
-        for name in names
-    )
-
-
-def _spec(document: Document) -> Document:
-    return document.get("spec") or {}
-
-
-def _status(document: Document) -> Document:
-    return document.get("status") or {}
-
-
-def _selector(selector: Any) -> str:
-    if not selector:
-        return _NONE
-    try:
-        return str(selector_of(selector)) or _NONE
-    except (InvalidSelector, AttributeError):
-        return "<invalid>"
-
-
-def _labels(labels: Any) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or _NONE
-
-
-def _containers(template: Document) -> tuple[str, str]:
-    found = (template.get("spec") or {}).get("containers") or []
-    names = ",".join(one.get("name", "") for one in found)
-    return names, ",".join(one.get("image", "") for one in found)
 
 
 def _namespace(document: Document) -> Iterable[Any]:
-    return [_status(document).get("phase", "")]
+    return [status_of(document).get("phase", "")]
 
 
 def _config_map(document: Document) -> Iterable[Any]:
@@ -77,108 +36,11 @@ def _service_account(document: Document) -> Iterable[Any]:
 
 
 def _lease(document: Document) -> Iterable[Any]:
-    return [_spec(document).get("holderIdentity", "")]
-
-
-def _service(document: Document) -> Iterable[Any]:
-    spec = _spec(document)
-    ports = ",".join(_port(one) for one in spec.get("ports") or []) or _NONE
-    ingress = (_status(document).get("loadBalancer") or {}).get("ingress") or []
-    outer = [*(one.get("ip") or one.get("hostname", "") for one in ingress)]
-    outer += spec.get("externalIPs") or []
-    external = ",".join(outer)
-    if not external:
-        external = "<pending>" if spec.get("type") == "LoadBalancer" else _NONE
-    if spec.get("type") == "ExternalName":
-        external = spec.get("externalName", _NONE)
-    kind = spec.get("type", "ClusterIP")
-    return [kind, spec.get("clusterIP") or _NONE, external, ports, _labels(spec.get("selector"))]
-
-
-def _port(port: Document) -> str:
-    protocol = port.get("protocol", "TCP")
-    if port.get("nodePort"):
-        return f"{port.get('port')}:{port['nodePort']}/{protocol}"
-    return f"{port.get('port')}/{protocol}"
-
-
-def _deployment(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
-    return [
-        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 1)}",
-        status.get("updatedReplicas", 0),
-        status.get("availableReplicas", 0),
-        *_containers(spec.get("template") or {}),
-        _selector(spec.get("selector")),
-    ]
-
-
-def _replica_set(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
-    return [
-        spec.get("replicas", 1),
-        status.get("replicas", 0),
-        status.get("readyReplicas", 0),
-        *_containers(spec.get("template") or {}),
-        _selector(spec.get("selector")),
-    ]
-
-
-def _daemon_set(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
-    template = spec.get("template") or {}
-    return [
-        status.get("desiredNumberScheduled", 0),
-        status.get("currentNumberScheduled", 0),
-        status.get("numberReady", 0),
-        status.get("updatedNumberScheduled", 0),
-        status.get("numberAvailable", 0),
-        _labels((template.get("spec") or {}).get("nodeSelector")),
-        *_containers(template),
-        _selector(spec.get("selector")),
-    ]
-
-
-def _stateful_set(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
-    ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 1)}"
-    return [ready, *_containers(spec.get("template") or {})]
-
-
-def _pod(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
-    states = status.get("containerStatuses") or []
-    ready = sum(1 for one in states if one.get("ready"))
-    restarts = sum(one.get("restartCount", 0) for one in states)
-    gates = [one.get("conditionType", "") for one in spec.get("readinessGates") or []]
-    conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or []}
-    met = sum(1 for gate in gates if conditions.get(gate) == "True")
-    return [
-        f"{ready}/{len(spec.get('containers') or [])}",
-        _pod_phase(document, states),
-        str(restarts),
-        status.get("podIP") or _NONE,
-        spec.get("nodeName") or _NONE,
-        status.get("nominatedNodeName") or _NONE,
-        f"{met}/{len(gates)}" if gates else _NONE,
-    ]
-
-
-def _pod_phase(document: Document, states: list[Document]) -> str:
-    status = _status(document)
-    if document["metadata"].get("deletionTimestamp"):
-        return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
-    for state in reversed(states):
-        now = state.get("state") or {}
-        for part in ("waiting", "terminated"):
-            reason = (now.get(part) or {}).get("reason")
-            if reason:
-                return str(reason)
-    return str(status.get("reason") or status.get("phase", ""))
+    return [spec_of(document).get("holderIdentity", "")]
 
 
 def _node(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
+    spec, status = spec_of(document), status_of(document)
     conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or []}
     words = {"True": "Ready", "False": "NotReady"}
     state = words.get(conditions.get("Ready", ""), "Unknown")
@@ -190,8 +52,8 @@ def _node(document: Document) -> Iterable[Any]:
         state,
         _roles(document["metadata"].get("labels") or {}),
         info.get("kubeletVersion", ""),
-        addresses.get("InternalIP", _NONE),
-        addresses.get("ExternalIP", _NONE),
+        addresses.get("InternalIP", NONE),
+        addresses.get("ExternalIP", NONE),
         info.get("osImage") or "<unknown>",
         info.get("kernelVersion") or "<unknown>",
         info.get("containerRuntimeVersion") or "<unknown>",
@@ -203,27 +65,7 @@ def _roles(labels: dict[str, str]) -> str:
     roles = {key.removeprefix(prefix) for key in labels if key.startswith(prefix)}
     if other := labels.get("kubernetes.io/role"):
         roles.add(other)
-    return ",".join(sorted(role for role in roles if role)) or _NONE
-
-
-def _event(document: Document) -> Iterable[Any]:
-    about = document.get("involvedObject") or {}
-    kind = str(about.get("kind", "")).lower()
-    source = document.get("source") or {}
-    reporter = document.get("reportingComponent") or source.get("component") or ""
-    last = document.get("lastTimestamp") or document.get("eventTime")
-    return [
-        last or "<unknown>",
-        document.get("type", ""),
-        document.get("reason", ""),
-        f"{kind}/{about['name']}" if about.get("name") else kind,
-        about.get("fieldPath", ""),
-        reporter,
-        str(document.get("message", "")).strip(),
-        document.get("firstTimestamp") or last or "<unknown>",
-        document.get("count", 1),
-        document["metadata"]["name"],
-    ]
+    return ",".join(sorted(role for role in roles if role)) or NONE
 
 
 def _role_binding(document: Document) -> Iterable[Any]:
@@ -243,7 +85,7 @@ def _role_binding(document: Document) -> Iterable[Any]:
 
 
 def _volume(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
+    spec, status = spec_of(document), status_of(document)
     claim = spec.get("claimRef") or {}
     return [
         (spec.get("capacity") or {}).get("storage", ""),
@@ -258,7 +100,7 @@ def _volume(document: Document) -> Iterable[Any]:
 
 
 def _claim(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
+    spec, status = spec_of(document), status_of(document)
     return [
         status.get("phase", ""),
         spec.get("volumeName", ""),
@@ -291,23 +133,9 @@ def _storage_class(document: Document) -> Iterable[Any]:
 
 
 def _budget(document: Document) -> Iterable[Any]:
-    spec, status = _spec(document), _status(document)
+    spec, status = spec_of(document), status_of(document)
     least, most = spec.get("minAvailable", "N/A"), spec.get("maxUnavailable", "N/A")
     return [str(least), str(most), status.get("disruptionsAllowed", 0)]
-
-
-def _endpoints(document: Document) -> Iterable[Any]:
-    found = []
-    for subset in document.get("subsets") or []:
-        for address in subset.get("addresses") or []:
-            ports = subset.get("ports") or [{}]
-            found += [
-                f"{address.get('ip', '')}:{port['port']}" if port.get("port") else address.get("ip")
-                for port in ports
-            ]
-    if len(found) > 3:
-        return [f"{','.join(found[:3])} + {len(found) - 3} more..."]
-    return [",".join(found) or _NONE]
 
 
 def _hooks(document: Document) -> Iterable[Any]:
@@ -324,30 +152,13 @@ def _priority(document: Document) -> Iterable[Any]:
 
 PRINTERS: dict[str, Printer] = {
     "namespaces": Printer(
-        (("Status", "string", 0, "The status of the namespace"), _AGE), _namespace
+        (("Status", "string", 0, "The status of the namespace"), AGE), _namespace
     ),
-    "configmaps": Printer(_titles("Data", "Age"), _config_map),
-    "secrets": Printer(_titles("Type", "Data", "Age"), _secret),
-    "serviceaccounts": Printer(_titles("Secrets", "Age"), _service_account),
-    "services": Printer(
-        _titles("Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector+"), _service
-    ),
-    "endpoints": Printer(_titles("Endpoints", "Age"), _endpoints),
-    "pods": Printer(
-        _titles(
-            "Ready",
-            "Status",
-            "Restarts",
-            "Age",
-            "IP+",
-            "Node+",
-            "Nominated Node+",
-            "Readiness Gates+",
-        ),
-        _pod,
-    ),
+    "configmaps": Printer(titles("Data", "Age"), _config_map),
+    "secrets": Printer(titles("Type", "Data", "Age"), _secret),
+    "serviceaccounts": Printer(titles("Secrets", "Age"), _service_account),
     "nodes": Printer(
-        _titles(
+        titles(
             "Status",
             "Roles",
             "Age",
@@ -360,23 +171,8 @@ PRINTERS: dict[str, Printer] = {
         ),
         _node,
     ),
-    "events": Printer(
-        _titles(
-            "Last Seen",
-            "Type",
-            "Reason",
-            "Object",
-            "Subobject+",
-            "Source+",
-            "Message",
-            "First Seen+",
-            "Count+",
-            "Name+",
-        ),
-        _event,
-    ),
     "persistentvolumes": Printer(
-        _titles(
+        titles(
             "Capacity",
             "Access Modes",
             "Reclaim Policy",
@@ -390,59 +186,35 @@ PRINTERS: dict[str, Printer] = {
         _volume,
     ),
     "persistentvolumeclaims": Printer(
-        _titles(
+        titles(
             "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "Age", "VolumeMode+"
         ),
         _claim,
     ),
-    "deployments.apps": Printer(
-        (
-            *_titles("Ready", "Up-to-date", "Available", "Age"),
-            *_titles("Containers+", "Images+", "Selector+"),
-        ),
-        _deployment,
-    ),
-    "replicasets.apps": Printer(
-        _titles("Desired", "Current", "Ready", "Age", "Containers+", "Images+", "Selector+"),
-        _replica_set,
-    ),
-    "daemonsets.apps": Printer(
-        _titles(
-            "Desired",
-            "Current",
-            "Ready",
-            "Up-to-date",
-            "Available",
-            "Node Selector",
-            "Age",
-            "Containers+",
-            "Images+",
-            "Selector+",
-        ),
-        _daemon_set,
-    ),
-    "statefulsets.apps": Printer(_titles("Ready", "Age", "Containers+", "Images+"), _stateful_set),
-    "leases.coordination.k8s.io": Printer(_titles("Holder", "Age"), _lease),
+    "leases.coordination.k8s.io": Printer(titles("Holder", "Age"), _lease),
     "rolebindings.rbac.authorization.k8s.io": Printer(
-        _titles("Role", "Age", "Users+", "Groups+", "ServiceAccounts+"), _role_binding
+        titles("Role", "Age", "Users+", "Groups+", "ServiceAccounts+"), _role_binding
     ),
     "clusterrolebindings.rbac.authorization.k8s.io": Printer(
-        _titles("Role", "Age", "Users+", "Groups+", "ServiceAccounts+"), _role_binding
+        titles("Role", "Age", "Users+", "Groups+", "ServiceAccounts+"), _role_binding
     ),
     "storageclasses.storage.k8s.io": Printer(
-        _titles("Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age"),
+        titles("Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age"),
         _storage_class,
     ),
     "poddisruptionbudgets.policy": Printer(
-        _titles("Min Available", "Max Unavailable", "Allowed Disruptions", "Age"), _budget
+        titles("Min Available", "Max Unavailable", "Allowed Disruptions", "Age"), _budget
     ),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": Printer(
-        _titles("Webhooks", "Age"), _hooks
+        titles("Webhooks", "Age"), _hooks
     ),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": Printer(
-        _titles("Webhooks", "Age"), _hooks
+        titles("Webhooks", "Age"), _hooks
     ),
     "priorityclasses.scheduling.k8s.io": Printer(
-        _titles("Value", "Global-Default", "Age", "PreemptionPolicy"), _priority
+        titles("Value", "Global-Default", "Age", "PreemptionPolicy"), _priority
     ),
+    **WORKLOADS,
+    **NETWORK,
+    "events": EVENTS,
 }

@@ -1,0 +1,82 @@
+"""How a kind is printed: its columns, and the cells of an object.
+
+`Age` is filled in by kapy.apiserver.tables; the cells here are those of the other columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from kapy.kube import Document
+from kapy.kube.selectors import InvalidSelector, selector_of
+
+Title = tuple[str, str, int, str]
+"""Name, type, priority, description."""
+
+NONE = "<none>"
+AGE: Title = ("Age", "string", 0, "")
+
+
+class Since(NamedTuple):
+    """A cell: how long ago a moment was."""
+
+    moment: str | None
+
+
+class Lasting(NamedTuple):
+    """A cell: the time between two moments, or since the first one."""
+
+    start: str | None
+    end: str | None
+
+
+class Printer(NamedTuple):
+    """The columns of a kind after the name, and the cells of all but the age.
+
+    named: whether the name comes first; those that show it elsewhere make its cell.
+    """
+
+    columns: tuple[Title, ...]
+    cells: Callable[[Document], Iterable[Any]]
+    named: bool = True
+
+
+def titles(*names: str) -> tuple[Title, ...]:
+    """Columns of strings; a name with a trailing `+` is shown in wide output only."""
+    return tuple(
+        AGE if name == "Age" else (name.rstrip("+"), "string", int(name.endswith("+")), "")
+        for name in names
+    )
+
+
+def spec_of(document: Document) -> Document:
+    """The spec, or an empty one."""
+    return document.get("spec") or {}
+
+
+def status_of(document: Document) -> Document:
+    """The status, or an empty one."""
+    return document.get("status") or {}
+
+
+def selector(wanted: Any) -> str:
+    """A label selector, or `<none>`."""
+    if not wanted:
+        return NONE
+    try:
+        return str(selector_of(wanted)) or NONE
+    except (InvalidSelector, AttributeError):
+        return "<invalid>"
+
+
+def labels(wanted: Any) -> str:
+    """A map of labels, or `<none>`."""
+    return ",".join(f"{key}={value}" for key, value in sorted((wanted or {}).items())) or NONE
+
+
+def containers(template: Document) -> tuple[str, str]:
+    """The names and the images of a pod template's containers."""
+    found = (template.get("spec") or {}).get("containers") or []
+    names = ",".join(one.get("name", "") for one in found)
+    return names, ",".join(one.get("image", "") for one in found)
