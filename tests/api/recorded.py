@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.api.crds import KINDS
 from kapy.api.defaults import CannotDefault, default
 from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.kinds import KINDS
 from kapy.api.validation import validate
 from kapy.kube import Document
 from kapy.kube.model import Model
 from tests.oracle.topic import Check, Record, compared
 
-KIND_OF: Final = {kind.RESOURCE.kind: kind for kind in KINDS}
+KIND_OF: Final = {kind.name: kind.type_of() for kind in KINDS}
 
 GATES: Final[tuple[FeatureGates, ...]] = (
     DEFAULT_GATES,

@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 from tests.oracle.apiserver import CannotReplay
-from tests.oracle.registry import PURE, known, play
+from tests.oracle.registry import NESTED, PURE, known, play
 from tests.oracle.topic import Result
 
 
 def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if not known(given.topic):
-        topics = ", ".join([*PURE, "apiserver", "apiserver/crud …"])
+        topics = ", ".join([*PURE, *NESTED, "apiserver", "apiserver/crud …"])
         return _refuse(f"there is no topic {given.topic}; the topics are {topics}")
     if not given.folder.is_dir():
         return _refuse(f"{given.folder} is not a folder")

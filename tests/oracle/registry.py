@@ -19,16 +19,22 @@ PURE: Final[Mapping[str, str]] = {
 }
 """Topics of pure functions: the module of each has FILES."""
 
+NESTED: Final[Mapping[str, str]] = {"conversion": "tests.oracle.conversion"}
+"""Topics of pure functions whose files are spread over folders: the module of each has `play`."""
+
 
 def known(topic: str) -> bool:
     """Whether a topic (`crdnames`, `apiserver`, `apiserver/crud` …) can be replayed."""
-    return topic in PURE or topic.partition("/")[0] == "apiserver"
+    return topic in PURE or topic in NESTED or topic.partition("/")[0] == "apiserver"
 
 
 def play(topic: str, folder: Path) -> Iterator[tuple[str, list[Result]]]:
     """The results of a topic by sub-topic (a pure topic has one, itself)."""
     if topic in PURE:
         yield topic, list(replayed(import_module(PURE[topic]).FILES, folder))
+        return
+    if topic in NESTED:
+        yield topic, list(import_module(NESTED[topic]).play(folder))
         return
     from tests.oracle import apiserver
 

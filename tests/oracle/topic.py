@@ -54,7 +54,12 @@ def replayed(files: Mapping[str, Check], folder: Path) -> Iterator[Result]:
             yield Result(stem, (f"nothing here can replay {path.name}",))
             continue
         for number, record in enumerate(records(path)):
-            yield Result(f"{stem}[{number}]", _differences(check, record))
+            yield result_of(f"{stem}[{number}]", check, record)
+
+
+def result_of(case: str, check: Check, record: Record) -> Result:
+    """How one record went."""
+    return Result(case, _differences(check, record))
 
 
 def _differences(check: Check, record: Record) -> tuple[str, ...]:

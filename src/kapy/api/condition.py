@@ -1,6 +1,6 @@
 """Conditions as every kind reports them (`metav1.Condition`), and their v1beta1 form."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from kapy.api.patterns import QUALIFIED_NAME, REASON
 from kapy.kube.model import Model, rules
@@ -8,6 +8,8 @@ from kapy.kube.model import Model, rules
 
 class V1Beta1Condition(Model):
     """A condition as v1beta1 wrote it."""
+
+    ZEROS: ClassVar[bool] = True
 
     type: Annotated[str, rules("Which aspect this is about.", min_length=1, max_length=256)]
     status: Annotated[str, rules("True, False or Unknown.")]
@@ -28,6 +30,8 @@ class V1Beta1Condition(Model):
 
 class Condition(Model, gc=False):
     """What can be said about one aspect of an object, and since when."""
+
+    ZEROS: ClassVar[bool] = True
 
     message: Annotated[
         str, rules("The reason in a sentence, for people; may be empty.", max_length=32768)

@@ -18,6 +18,8 @@ class NodeSwapStatus(Model):
 class NodeSystemInfo(Model):
     """What a Node says about its system."""
 
+    ZEROS: ClassVar[bool] = True
+
     architecture: Annotated[str, rules("The processor architecture.")]
     boot_id: Annotated[str, rules("Another one for each boot.")] = field(name="bootID")
     container_runtime_version: Annotated[str, rules("The container runtime and its version.")]

@@ -1,61 +1,31 @@
 """CustomResourceDefinitions of our kinds, printed from their Structs.
 
-Everything but the words is the released CRD; what this server does not serve yet (v1beta1 and the
-conversion to it) is not in there.
+Everything but the words is the released CRD, and who converts: that is for the server to know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any, Final
 
 import msgspec
 
-from kapy.api.cluster import Cluster
-from kapy.api.columns import COLUMNS
-from kapy.api.dev_cluster import DevCluster, DevClusterTemplate
-from kapy.api.dev_machine import DevMachine, DevMachineTemplate
-from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigTemplate
-from kapy.api.kubeadm_control_plane import KubeadmControlPlane, KubeadmControlPlaneTemplate
-from kapy.api.machine import Machine
-from kapy.api.machine_deployment import MachineDeployment
-from kapy.api.machine_set import MachineSet
+from kapy.api.kinds import KINDS, STORED, Kind
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.api.schema import structural_schemas
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.names import CRDS
 
-KINDS: Final[tuple[type[Object], ...]] = (
-    Cluster,
-    Machine,
-    MachineSet,
-    MachineDeployment,
-    KubeadmConfig,
-    KubeadmConfigTemplate,
-    KubeadmControlPlane,
-    KubeadmControlPlaneTemplate,
-    DevCluster,
-    DevClusterTemplate,
-    DevMachine,
-    DevMachineTemplate,
-)
-"""Every kind that is defined here."""
-
-_SHORT_NAMES: Final[Mapping[str, str]] = {
-    "Cluster": "cl",
-    "Machine": "ma",
-    "MachineSet": "ms",
-    "MachineDeployment": "md",
-    "KubeadmControlPlane": "kcp",
-}
 _PROVIDERS: Final[Mapping[str, str]] = {
     "cluster.x-k8s.io": "cluster-api",
     "bootstrap.cluster.x-k8s.io": "bootstrap-kubeadm",
     "controlplane.cluster.x-k8s.io": "control-plane-kubeadm",
     "infrastructure.cluster.x-k8s.io": "infrastructure-docker",
 }
+_CONTRACTS: Final = frozenset(_PROVIDERS) - {CLUSTER_GROUP}
 _OBJECT: Final[Document] = {
     "apiVersion": {
         "type": "string",
@@ -69,47 +39,55 @@ _OBJECT: Final[Document] = {
 @cache
 def crds() -> list[Document]:
     """The CRDs of all our kinds, in the order of KINDS. Shared: do not change."""
-    return [
-        _crd(kind, schema) for kind, schema in zip(KINDS, structural_schemas(KINDS), strict=True)
-    ]
+    types = [(kind, version, kind.type_of(version)) for kind in KINDS for version in kind.versions]
+    schemas = structural_schemas([one for _, _, one in types])
+    served: dict[Kind, list[Document]] = {kind: [] for kind in KINDS}
+    for (kind, version, one), schema in zip(types, schemas, strict=True):
+        served[kind].append(_version(kind, version, one, schema))
+    return [_crd(kind, versions) for kind, versions in served.items()]
 
 
-def _crd(kind: type[Object], schema: Document) -> Document:
-    resource = kind.RESOURCE
+def _crd(kind: Kind, versions: list[Document]) -> Document:
+    resource = kind.type_of().RESOURCE
     names: Document = {
-        "kind": resource.kind,
-        "listKind": f"{resource.kind}List",
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
         "plural": resource.plural,
-        "singular": resource.kind.lower(),
+        "singular": kind.name.lower(),
         "categories": ["cluster-api"],
     }
-    if short := _SHORT_NAMES.get(resource.kind):
-        names["shortNames"] = [short]
-    labels = {Label.PROVIDER: _PROVIDERS[resource.group]}
-    if resource.group != CLUSTER_GROUP:
-        # Which contract the objects of this version keep to: core reads them by it.
-        labels[f"{CLUSTER_GROUP}/{resource.version}"] = resource.version
+    if kind.short_names:
+        names["shortNames"] = list(kind.short_names)
+    labels = {Label.PROVIDER: _PROVIDERS[kind.group]}
+    if kind.group in _CONTRACTS:
+        # Which contract the objects of each version keep to: core reads them by it.
+        labels |= {f"{CLUSTER_GROUP}/{one}": one for one in ("v1beta1", "v1beta2")}
     return {
         "apiVersion": CRDS.api_version,
         "kind": CRDS.kind,
         "metadata": {"name": resource.group_resource, "labels": labels},
         "spec": {
-            "group": resource.group,
+            "group": kind.group,
             "names": names,
             "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "versions": [_version(kind, schema)],
+            "versions": versions,
         },
     }
 
 
-def _version(kind: type[Object], schema: Document) -> Document:
+def _version(kind: Kind, version: str, type_: type[Object], schema: Document) -> Document:
+    columns = import_module(
+        "kapy.api.columns" if version == STORED else f"kapy.api.{version}.columns"
+    )
+    shown = columns.COLUMNS.get(kind.name)
     return {
-        "name": kind.RESOURCE.version,
+        "name": version,
         "served": True,
-        "storage": True,
-        "additionalPrinterColumns": [one.document() for one in COLUMNS[kind.RESOURCE.kind]],
+        "storage": version == STORED,
+        **({"deprecated": True} if version in kind.deprecated else {}),
+        **({"additionalPrinterColumns": [one.document() for one in shown]} if shown else {}),
         "schema": {"openAPIV3Schema": schema | {"properties": schema["properties"] | _OBJECT}},
-        "subresources": _subresources(kind),
+        "subresources": _subresources(type_),
     }
 
 

@@ -49,6 +49,7 @@ def _schema(of: inspect.Type) -> Document:
     match of:
         case inspect.Metadata(type=inner, extra_json_schema=more):
             extra = dict(more or {})
+            extra.pop("zero", None)  # how it is encoded, which no schema says
             mandatory = {_MANDATORY: True} if extra.pop("required", None) is True else {}
             return _schema(inner) | extra | mandatory
         case inspect.UnionType():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kapy.api.crds import KINDS
 from kapy.api.defaults import CannotDefault, default
+from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP
 from kapy.api.validation import validate
@@ -17,7 +17,7 @@ from kapy.kube.errors import Forbidden, Invalid
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 
-_RESOURCES: Final = frozenset(kind.RESOURCE for kind in KINDS)
+_RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 
 
 class Rules:

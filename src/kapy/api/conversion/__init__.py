@@ -1,0 +1,158 @@
+"""Objects of our kinds in another version of the API (upstream's conversion webhooks).
+
+One version is stored, the hub; each older one is converted to it and from it, never two older ones
+directly. What an older version cannot say travels along in an annotation, so that nothing is lost
+on the way there and back.
+
+Each module holds a kind: `SPOKES`, by kind and version, says only what differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kapy.api.conversion.spoke import CannotConvert, ConversionError, ReferenceVersion, Spoke
+from kapy.api.conversion.wire import wired
+from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
+from kapy.kube import Document
+from kapy.kube.names import GroupKind, split_api_version
+
+__all__ = ["ConversionError", "ReferenceVersion", "convert"]
+
+DATA: Final = "cluster.x-k8s.io/conversion-data"
+"""The annotation that keeps the hub's form of an object that was converted from it."""
+
+_ESCAPES: Final = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+"""What Go's encoder escapes beyond JSON's needs."""
+
+
+def convert(
+    document: Document, api_version: str, *, reference_version: ReferenceVersion | None = None
+) -> Document:
+    """The object in another version of its API.
+
+    reference_version: a look-up for references that name no version, which older versions need;
+    without it, such a reference is an error. Raises ConversionError. The result shares parts of
+    its metadata with `document`, which stays as it is.
+    """
+    if document.get("apiVersion") == api_version:
+        return document
+    kind, source = _kind(document)
+    group, target = split_api_version(api_version)
+    if group != kind.group or target not in kind.versions:
+        raise ConversionError(
+            f"{_name(document)} cannot be converted to {api_version}: {_served(kind)}"
+        )
+    try:
+        if source != STORED:
+            document = _to_hub(document, kind, source)
+        if target != STORED:
+            document = _from_hub(document, kind, target, reference_version or _no_version)
+    except (CannotConvert, msgspec.ValidationError) as error:
+        why = _field(error) if isinstance(error, msgspec.ValidationError) else str(error)
+        raise ConversionError(
+            f"{_name(document)} cannot be converted to {api_version}: {why}"
+        ) from None
+    return document
+
+
+def _kind(document: Document) -> tuple[Kind, str]:
+    group, version = split_api_version(str(document.get("apiVersion", "")))
+    kind = BY_GROUP_KIND.get(GroupKind(group, str(document.get("kind", ""))))
+    if kind is None:
+        raise ConversionError(f"{_name(document)} is not of a kind that is converted here")
+    if version not in kind.versions:
+        raise ConversionError(f"{_name(document)} has no such version: {_served(kind)}")
+    return kind, version
+
+
+def _served(kind: Kind) -> str:
+    return f"versions of {kind.name} are {', '.join(f'{kind.group}/{v}' for v in kind.versions)}"
+
+
+def _name(document: Document) -> str:
+    meta: Any = document.get("metadata")
+    meta = meta if isinstance(meta, dict) else {}
+    name = "/".join(str(meta[key]) for key in ("namespace", "name") if meta.get(key))
+    shown = f"{document.get('apiVersion', '(no apiVersion)')} {document.get('kind', '(no kind)')}"
+    return f"{shown} {name}".rstrip()
+
+
+def _field(error: msgspec.ValidationError) -> str:
+    why, _, path = str(error).partition(" - at `$.")
+    return f"{path.rstrip('`')}: {why}" if path else why
+
+
+def _to_hub(document: Document, kind: Kind, version: str) -> Document:
+    spoke = _spoke(kind, version)
+    metadata, data = _without_data(document.get("metadata") or {})
+    body = wired(document, kind.type_of(version))
+    hub = kind.type_of()
+    body["metadata"] = metadata
+    spoke.to_hub(body, _remembered(data, hub))
+    return _object(kind, STORED, metadata, wired(body, hub))
+
+
+def _from_hub(
+    document: Document, kind: Kind, version: str, reference_version: ReferenceVersion
+) -> Document:
+    spoke = _spoke(kind, version)
+    body = wired(document, kind.type_of())
+    metadata = document.get("metadata") or {}
+    if spoke.remembers:
+        data = msgspec.json.encode(
+            {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **body}
+        )
+        annotations = metadata.get("annotations") or {}
+        annotations = {**annotations, DATA: _escaped(data.decode())}
+        metadata = {**metadata, "annotations": annotations}
+    body["metadata"] = metadata
+    spoke.from_hub(body, reference_version)
+    return _object(kind, version, metadata, wired(body, kind.type_of(version)))
+
+
+def _escaped(data: str) -> str:
+    for character, escape in _ESCAPES.items():
+        data = data.replace(character, escape)  # far quicker than str.translate
+    return data
+
+
+def _object(kind: Kind, version: str, metadata: Document, body: Document) -> Document:
+    api_version = f"{kind.group}/{version}"
+    return {"kind": kind.name, "apiVersion": api_version, "metadata": metadata, **body}
+
+
+def _spoke(kind: Kind, version: str) -> Spoke:
+    found: Spoke = kind.conversion().SPOKES[kind.name, version]
+    return found
+
+
+def _without_data(metadata: Document) -> tuple[Document, str | None]:
+    """The metadata without the annotation, and what that was."""
+    annotations = metadata.get("annotations") or {}
+    if DATA not in annotations:
+        return metadata, None
+    others = {key: value for key, value in annotations.items() if key != DATA}
+    metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+    return metadata | ({"annotations": others} if others else {}), annotations[DATA]
+
+
+def _remembered(data: str | None, hub: type[Any]) -> Document | None:
+    if data is None:
+        return None
+    try:
+        return wired(msgspec.json.decode(data, type=dict), hub)
+    except msgspec.DecodeError as error:
+        raise CannotConvert(f"metadata.annotations[{DATA}]", str(error)) from None
+
+
+def _no_version(kind: GroupKind) -> str:
+    raise LookupError(f"which version of {kind} it means is not known")

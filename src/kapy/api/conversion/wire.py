@@ -1,0 +1,116 @@
+"""Documents in the very form in which upstream's programs write a kind.
+
+Go decodes what it knows of an object and writes it again with its own rules about what is left
+out: absent and zero are the same for most fields, and a field without `omitempty` is written even
+when it is zero. Converted objects must agree with that, so both ends of a conversion pass through
+`wired`.
+
+The rules follow from the Structs. A field with a default is left out while it has that default;
+`X | None` is a pointer, and keeps a zero. In a Struct with `ZEROS = True` (the older versions, and
+Kubernetes' own types) required fields and parts are always written. `rules(zero="written")` and
+`rules(zero="omitted")` say otherwise for one field.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import NODEFAULT
+
+from kapy.kube import Document
+from kapy.kube.model import Model, encode
+
+_ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
+
+
+def wired(document: Document, kind: type[Model]) -> Document:
+    """A private copy of what `kind` knows of `document`, `metadata` aside, in upstream's form.
+
+    Raises msgspec.ValidationError for a value of another type.
+    """
+    shape = shape_of(kind)
+    try:
+        return encode(msgspec.convert(document, shape))
+    except msgspec.ValidationError:
+        # Go takes null for absent. Rare, and dear to look for: only when something is wrong.
+        return encode(msgspec.convert(without_nulls(document), shape))
+
+
+def without_nulls(node: Any) -> Any:
+    """The document without its null members."""
+    if isinstance(node, dict):
+        return {key: without_nulls(value) for key, value in node.items() if value is not None}
+    return [without_nulls(one) for one in node] if isinstance(node, list) else node
+
+
+@cache
+def shape_of(kind: type[Model]) -> type[Model]:
+    """A Struct with the fields of `kind`, all of which may be absent."""
+    hints = get_type_hints(kind, include_extras=True)
+    fields = []
+    for one in msgspec.structs.fields(kind):
+        if one.name == "metadata" and hasattr(kind, "RESOURCE"):
+            continue  # carried over as it is
+        rules = _rules(hints[one.name])
+        # A time that is absent is written as null where it is written at all.
+        time = rules.get("format") == "date-time"
+        hint = str | None if time else _shaped(hints[one.name])
+        fields.append((one.name, hint, _field(kind, one, rules, hint)))
+    shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), kw_only=True)
+    assert issubclass(shape, Model)
+    return shape
+
+
+def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
+    zero, make = _zero(one, shaped)
+    needed = one.required or rules.get("required") or (make and issubclass(make, Model))
+    usual = "written" if needed and getattr(kind, "ZEROS", False) else "omitted"
+    if rules.get("zero", usual) == "written":
+        # msgspec leaves out no field whose default is made by a function.
+        return msgspec.field(
+            default_factory=lambda: zero if make is None else make(), name=one.encode_name
+        )
+    if make is not None:
+        return msgspec.field(default_factory=make, name=one.encode_name)
+    return msgspec.field(default=zero, name=one.encode_name)
+
+
+def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
+    """The zero of a field: a value, or what makes one."""
+    if shaped == str | None:
+        return None, None
+    if one.default is not NODEFAULT:
+        return one.default, None
+    bare = get_args(shaped)[0] if get_origin(shaped) is Annotated else shaped
+    if bare in _ZEROS:
+        return _ZEROS[bare], None
+    made = get_origin(bare) or bare
+    if made in (list, dict) or (isinstance(made, type) and issubclass(made, Model)):
+        return None, made
+    return None, None
+
+
+def _rules(hint: Any) -> Document:
+    """What `rules(…)` says of a field."""
+    said: Document = {}
+    for one in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+        if isinstance(one, msgspec.Meta):
+            said |= one.extra_json_schema or {}
+    return said
+
+
+def _shaped(hint: Any) -> Any:
+    """A type hint with every Struct in it exchanged for its shape."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _shaped(get_args(hint)[0])
+    if origin in (Union, UnionType):
+        return Union[tuple(_shaped(one) for one in get_args(hint))]  # noqa: UP007
+    if origin in (list, dict):
+        return origin[tuple(_shaped(one) for one in get_args(hint))]
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return shape_of(hint)
+    return hint

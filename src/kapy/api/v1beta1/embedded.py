@@ -1,0 +1,58 @@
+"""Small Structs that several kinds embed, as v1beta1 had them."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import field
+
+from kapy.api import embedded
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.v1beta1.model import OldModel
+from kapy.kube import Document
+from kapy.kube.model import rules
+
+
+class ObjectReference(OldModel):
+    """Names an object of any kind (core/v1)."""
+
+    SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
+
+    kind: Annotated[str, rules("The object's kind.")] = ""
+    namespace: Annotated[str, rules("The object's namespace.")] = ""
+    name: Annotated[str, rules("The object's name.")] = ""
+    uid: Annotated[str, rules("The object's unique identifier.")] = ""
+    api_version: Annotated[str, rules("The API group and version of the object's kind.")] = ""
+    resource_version: Annotated[str, rules("The version of the object that is meant.")] = ""
+    field_path: Annotated[str, rules("The part of the object that is meant.")] = ""
+
+
+class MachineReadinessGate(embedded.MachineReadinessGate):
+    """One more condition of a Machine that Ready takes into account."""
+
+    ZEROS: ClassVar[bool] = True
+
+
+class MachineAddress(embedded.MachineAddress):
+    """One address of a machine."""
+
+    ZEROS: ClassVar[bool] = True
+
+
+class ConditionsStatus(OldModel):
+    """The conditions of the version after this one."""
+
+    conditions: Annotated[
+        list[Condition],
+        rules(
+            "What can be said about the object's state, one condition for each aspect.",
+            max_items=32,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["type"],
+        ),
+    ] = field(default_factory=list)
+
+
+OldConditions = Annotated[
+    list[V1Beta1Condition],
+    rules("What can be said about the object's state, one condition for each aspect."),
+]
+"""The conditions of this version."""

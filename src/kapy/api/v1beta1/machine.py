@@ -1,0 +1,160 @@
+"""Machine as v1beta1 served it."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import field
+
+from kapy.api.core_v1 import NodeSystemInfo
+from kapy.api.embedded import MachineTaint
+from kapy.api.machine import MachineDeletionStatus
+from kapy.api.v1beta1.embedded import (
+    ConditionsStatus,
+    MachineAddress,
+    MachineReadinessGate,
+    ObjectReference,
+    OldConditions,
+)
+from kapy.api.v1beta1.model import OldModel, OldObject
+from kapy.kube.model import rules
+from kapy.kube.names import Resource
+
+
+class Bootstrap(OldModel):
+    """What turns a machine into a Node: a configuration to be made into data, or the data."""
+
+    config_ref: Annotated[
+        ObjectReference | None, rules("The provider's object that makes the boot data.")
+    ] = None
+    data_secret_name: Annotated[
+        str | None, rules("The Secret that holds the boot data.", min_length=0, max_length=253)
+    ] = None
+
+
+class MachineSpec(OldModel):
+    """What a machine should be."""
+
+    cluster_name: Annotated[
+        str, rules("The Cluster that the machine belongs to.", min_length=1, max_length=63)
+    ]
+    bootstrap: Annotated[Bootstrap, rules("What turns the machine into a Node.")]
+    infrastructure_ref: Annotated[
+        ObjectReference, rules("The provider's object that makes the machine.")
+    ]
+    version: Annotated[
+        str | None, rules("The Kubernetes version of the machine.", min_length=1, max_length=256)
+    ] = None
+    provider_id: Annotated[
+        str | None,
+        rules(
+            "What the infrastructure calls the machine; its Node has the same.",
+            min_length=1,
+            max_length=512,
+        ),
+    ] = field(default=None, name="providerID")
+    failure_domain: Annotated[
+        str | None, rules("The failure domain to put the machine in.", min_length=1, max_length=256)
+    ] = None
+    readiness_gates: Annotated[
+        list[MachineReadinessGate],
+        rules(
+            "Conditions that must hold too before a Machine counts as Ready.",
+            max_items=32,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["conditionType"],
+        ),
+    ] = field(default_factory=list)
+    node_drain_timeout: Annotated[
+        str | None, rules("How long draining a Node may take; 0 or nothing is without a limit.")
+    ] = None
+    node_volume_detach_timeout: Annotated[
+        str | None,
+        rules("How long to wait for volumes to be detached; 0 or nothing is without a limit."),
+    ] = None
+    node_deletion_timeout: Annotated[
+        str | None,
+        rules("How long to try to delete a Node whose machine is gone; 0 is without a limit."),
+    ] = None
+    taints: Annotated[
+        list[MachineTaint],
+        rules(
+            "Taints that the Nodes of the machines get.",
+            min_items=1,
+            max_items=64,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["key", "effect"],
+        ),
+    ] = field(default_factory=list)
+
+
+class MachineStatus(OldModel):
+    """What was seen of a machine."""
+
+    node_ref: Annotated[ObjectReference | None, rules("The Node that the machine became.")] = None
+    node_info: Annotated[NodeSystemInfo | None, rules("What the Node says about its system.")] = (
+        None
+    )
+    last_updated: Annotated[
+        str | None, rules("When the phase changed last.", format="date-time")
+    ] = None
+    failure_reason: Annotated[
+        str | None, rules("In one word, why the machine failed for good.")
+    ] = None
+    failure_message: Annotated[
+        str | None,
+        rules("In a sentence, why the machine failed for good.", min_length=1, max_length=10240),
+    ] = None
+    addresses: Annotated[list[MachineAddress], rules("Where the machine is reached.")] = field(
+        default_factory=list
+    )
+    phase: Annotated[
+        str,
+        rules(
+            "In one word, where the machine is in its life.",
+            enum=[
+                "Pending",
+                "Provisioning",
+                "Provisioned",
+                "Running",
+                "Deleting",
+                "Deleted",
+                "Failed",
+                "Unknown",
+            ],
+        ),
+    ] = ""
+    certificates_expiry_date: Annotated[
+        str | None,
+        rules("When the certificates of a control plane machine run out.", format="date-time"),
+    ] = None
+    bootstrap_ready: Annotated[bool, rules("Whether the boot data is there.", zero="written")] = (
+        False
+    )
+    infrastructure_ready: Annotated[
+        bool, rules("Whether the infrastructure is there.", zero="written")
+    ] = False
+    observed_generation: Annotated[
+        int,
+        rules("The generation of the object that the status was computed from.", format="int64"),
+    ] = 0
+    conditions: OldConditions = field(default_factory=list)
+    deletion: Annotated[
+        MachineDeletionStatus | None, rules("When the steps of the deletion began.")
+    ] = None
+    v1beta2: Annotated[
+        ConditionsStatus | None, rules("What the version after this one reports.")
+    ] = None
+
+
+class Machine(OldObject, kw_only=True):
+    """One machine that is to become a Node of a workload cluster."""
+
+    RESOURCE: ClassVar[Resource] = Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine")
+
+    spec: Annotated[MachineSpec, rules("The machine as it is wanted.")] = field(
+        default_factory=lambda: MachineSpec(
+            cluster_name="", bootstrap=Bootstrap(), infrastructure_ref=ObjectReference()
+        )
+    )
+    status: Annotated[MachineStatus, rules("The machine as it was seen last.")] = field(
+        default_factory=MachineStatus
+    )
