@@ -30,13 +30,34 @@ ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
 
 
 @dataclass(slots=True)
+class Arrival:
+    """How a request came to its server, and what was found out on the way to its answer.
+
+    audit_id: names the request in logs. uri: path and query as sent. peer: the client's address
+    ("" in process). user: who really asks, None when that could not be found out. received: the
+    event loop's time. decision, reason: what authorization said (`allow` or `forbid`), and why.
+    failed: the answer says that something went wrong which nobody foresaw.
+    """
+
+    audit_id: str
+    uri: str
+    peer: str = ""
+    user: User | None = None
+    received: float = 0.0
+    decision: str = ""
+    reason: str = ""
+    failed: bool = False
+
+
+@dataclass(slots=True)
 class Request:
     """One request.
 
     path: percent-decoded, without query. query: first value of each parameter. headers: names in
     lower case. body: bytes from the network, or (in process) a document, or a list for a JSON
     patch; the server neither changes nor keeps it. user: None until authentication ran; in
-    process the transport's owner says who.
+    process the transport's owner says who. arrival: of what comes over the network, and of what
+    is audited.
     """
 
     method: str
@@ -45,6 +66,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | Document | list[Document] | None = None
     user: User | None = None
+    arrival: Arrival | None = None
 
 
 @dataclass(slots=True)
