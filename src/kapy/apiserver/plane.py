@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission import Admission
+from kapy.apiserver.equivalent import Equivalent
 from kapy.apiserver.refusals import StorageFailure
 from kapy.apiserver.resources.builtin.event_forms import as_core, as_new
 from kapy.apiserver.resources.kind import Kind
@@ -21,11 +22,20 @@ from kapy.kube.names import Resource, split_api_version
 if TYPE_CHECKING:
     from kapy.apiserver.webhooks.following import Following
 
-Convert = Callable[[Sequence[Document], str], Awaitable[list[Document] | None]]
-"""Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind."""
+Convert = Callable[
+    [Sequence[Document], str, Callable[[str], Document | None]], Awaitable[list[Document] | None]
+]
+"""Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind. The last
+argument looks definitions up by their names."""
+
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 _RANDOM = random.Random()
+
+
+class ConversionFailed(StorageFailure):
+    """An object cannot be had in another version of its kind (500)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,10 +68,15 @@ class Plane:
         key = (kind.resource, subresource)
         found = self.handled.get(key)
         if found is None:
-            found = self.handled[key] = tuple(
-                one for one in self.admission if one.handles(kind.resource, subresource)
-            )
+            found = self.handled[key] = tuple(self._plugins(kind, subresource))
         return found
+
+    def _plugins(self, kind: Kind, subresource: str) -> Iterator[Admission]:
+        for one in self.admission:
+            if one.handles(kind.resource, subresource):
+                yield one
+            elif kind.storage != kind.resource and one.handles(kind.storage, subresource):
+                yield Equivalent(one, kind.storage, self.converted)
 
     async def in_version(
         self, documents: Sequence[Document], target: Resource
@@ -87,26 +102,30 @@ class Plane:
         if source == target or not documents:
             return documents
         kind = self.registry.find(target.group, target.version, target.plural)
-        hook = None if source.group != target.group else self._conversion(source)
-        if hook is None:
-            return [_read(kind, _renamed(one, target)) for one in documents]
         found = None
-        if self.convert is not None:
-            found = await self.convert(documents, target.api_version)
-        if found is None and self.following is not None:
+        if self.convert is not None and source.group == target.group:
+            found = await self.convert(documents, target.api_version, self.definition)
+        hook = None if source.group != target.group else self._conversion(source)
+        if found is None and hook is None:
+            return [_read(kind, _renamed(one, target)) for one in documents]
+        if found is None and hook is not None and self.following is not None:
             found = await self.following.convert(hook, documents, target.api_version)
         if found is None:
-            raise StorageFailure(
+            raise ConversionFailed(
                 f"conversion of {source.group_resource} to {target.api_version} failed: "
                 "this server has no conversion for it"
             )
         return [_read(kind, one) for one in found]
 
+    def definition(self, name: str) -> Document | None:
+        """A CustomResourceDefinition by its name. Shared: do not change."""
+        table = self.store.peek(DEFINITIONS)
+        return None if table is None else table.get("", name)
+
     def _conversion(self, resource: Resource) -> Document | None:
         """`spec.conversion` of a resource's definition if more than the version changes."""
-        table = self.store.peek("customresourcedefinitions.apiextensions.k8s.io")
-        definition = None if table is None else table.get("", resource.group_resource)
-        found: Document = (definition or {}).get("spec", {}).get("conversion") or {}
+        definition = self.definition(resource.group_resource) or {}
+        found: Document = definition.get("spec", {}).get("conversion") or {}
         return found if found.get("strategy") == "Webhook" else None
 
 

@@ -24,6 +24,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.admission import Rules
 from kapy.apps.controllers import add_controllers
+from kapy.apps.conversion import converted
 from kapy.apps.credentials import Credentials, credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.garbage import rarely_collected
@@ -74,7 +75,7 @@ async def management_plane(
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
     UnusableCredentials and CannotListen, each a sentence for people.
     """
-    server = Server.open(settings.data, clock=clock, admission=(Rules(),))
+    server = Server.open(settings.data, clock=clock, admission=(Rules(),), convert=converted)
     try:
         async with AsyncExitStack() as stack:
             if settings.serving is not None:  # then the plane is what the process is there for

@@ -1,0 +1,49 @@
+"""Our kinds in other versions, where a real server asks a conversion webhook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kapy.api.conversion import ConversionError, convert
+from kapy.api.kinds import BY_GROUP_KIND
+from kapy.apiserver.plane import ConversionFailed
+from kapy.contract.crd_names import crd_name
+from kapy.contract.errors import NoContract
+from kapy.contract.resolve import resolved
+from kapy.kube import Document
+from kapy.kube.names import GroupKind, split_api_version
+
+
+async def converted(
+    documents: Sequence[Document],
+    api_version: str,
+    definition: Callable[[str], Document | None],
+) -> list[Document] | None:
+    """The objects in another version, None when their kind is none of ours.
+
+    definition: a look-up of CRDs by name, by which references get the version of their kind.
+    Raises ConversionFailed.
+    """
+    first = documents[0]
+    group, _ = split_api_version(first["apiVersion"])
+    if GroupKind(group, first["kind"]) not in BY_GROUP_KIND:
+        return None
+
+    def version(kind: GroupKind) -> str:
+        return _version(kind, definition)
+
+    try:
+        return [convert(one, api_version, reference_version=version) for one in documents]
+    except ConversionError as error:
+        raise ConversionFailed(str(error)) from None
+
+
+def _version(kind: GroupKind, definition: Callable[[str], Document | None]) -> str:
+    """The apiVersion that the CRD of a kind says. Raises LookupError."""
+    crd = definition(crd_name(*kind))
+    if crd is None:
+        raise LookupError(f"there is no CustomResourceDefinition {crd_name(*kind)}")
+    try:
+        return resolved(kind, crd).resource.api_version
+    except NoContract as error:
+        raise LookupError(str(error)) from None
