@@ -28,14 +28,22 @@ class V1Beta1Condition(Model):
     ] = ""
 
 
-class Condition(Model, gc=False):
+class Condition(Model, gc=False, kw_only=True):
     """What can be said about one aspect of an object, and since when."""
 
     ZEROS: ClassVar[bool] = True
 
-    message: Annotated[
-        str, rules("The reason in a sentence, for people; may be empty.", max_length=32768)
+    type: Annotated[
+        str, rules("Which aspect this is about.", max_length=316, pattern=QUALIFIED_NAME)
     ]
+    status: Annotated[str, rules("True, False or Unknown.", enum=["True", "False", "Unknown"])]
+    observed_generation: Annotated[
+        int | None,
+        rules("The generation of the object that this was said about.", format="int64", minimum=0),
+    ] = None
+    last_transition_time: Annotated[
+        str, rules("When the status changed last.", format="date-time", required=True)
+    ] = ""
     reason: Annotated[
         str,
         rules(
@@ -45,14 +53,6 @@ class Condition(Model, gc=False):
             pattern=REASON,
         ),
     ]
-    status: Annotated[str, rules("True, False or Unknown.", enum=["True", "False", "Unknown"])]
-    type: Annotated[
-        str, rules("Which aspect this is about.", max_length=316, pattern=QUALIFIED_NAME)
+    message: Annotated[
+        str, rules("The reason in a sentence, for people; may be empty.", max_length=32768)
     ]
-    last_transition_time: Annotated[
-        str, rules("When the status changed last.", format="date-time", required=True)
-    ] = ""
-    observed_generation: Annotated[
-        int | None,
-        rules("The generation of the object that this was said about.", format="int64", minimum=0),
-    ] = None

@@ -20,28 +20,28 @@ class NodeSystemInfo(Model):
 
     ZEROS: ClassVar[bool] = True
 
-    architecture: Annotated[str, rules("The processor architecture.")]
+    machine_id: Annotated[str, rules("The system's own identifier.")] = field(name="machineID")
+    system_uuid: Annotated[str, rules("The hardware's identifier.")] = field(name="systemUUID")
     boot_id: Annotated[str, rules("Another one for each boot.")] = field(name="bootID")
-    container_runtime_version: Annotated[str, rules("The container runtime and its version.")]
     kernel_version: Annotated[str, rules("The kernel's version.")]
+    os_image: Annotated[str, rules("The operating system's name and release.")]
+    container_runtime_version: Annotated[str, rules("The container runtime and its version.")]
+    kubelet_version: Annotated[str, rules("The kubelet's version.")]
     kube_proxy_version: Annotated[
         str, rules("The version of kube-proxy; Kubernetes does not keep it up any more.")
     ]
-    kubelet_version: Annotated[str, rules("The kubelet's version.")]
-    machine_id: Annotated[str, rules("The system's own identifier.")] = field(name="machineID")
     operating_system: Annotated[str, rules("The kind of operating system.")]
-    os_image: Annotated[str, rules("The operating system's name and release.")]
-    system_uuid: Annotated[str, rules("The hardware's identifier.")] = field(name="systemUUID")
+    architecture: Annotated[str, rules("The processor architecture.")]
     swap: Annotated[NodeSwapStatus | None, rules("What there is of swap.")] = None
 
 
-class ConfigMapKeySelector(Model):
+class ConfigMapKeySelector(Model, kw_only=True):
     """Names one key of a ConfigMap."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    key: Annotated[str, rules("The key.")]
     name: Annotated[str, rules("The ConfigMap's name.", default="")] = ""
+    key: Annotated[str, rules("The key.")]
     optional: Annotated[bool | None, rules("Whether the ConfigMap or its key may be missing.")] = (
         None
     )
@@ -52,59 +52,59 @@ class FileKeySelector(Model):
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    key: Annotated[str, rules("The key.")]
-    path: Annotated[str, rules("The file's path within the volume.")]
     volume_name: Annotated[str, rules("The volume's name.")]
+    path: Annotated[str, rules("The file's path within the volume.")]
+    key: Annotated[str, rules("The key.")]
     optional: Annotated[
         bool | None, rules("Whether the file or its key may be missing.", default=False)
     ] = None
 
 
-class ObjectFieldSelector(Model):
+class ObjectFieldSelector(Model, kw_only=True):
     """Names a field of the Pod."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    field_path: Annotated[str, rules("The field's path.")]
     api_version: Annotated[
         str, rules("The API version that the path belongs to; v1 unless said.")
     ] = ""
+    field_path: Annotated[str, rules("The field's path.")]
 
 
-class ResourceFieldSelector(Model):
+class ResourceFieldSelector(Model, kw_only=True):
     """Names a resource of a container."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    resource: Annotated[str, rules("The resource, as in limits.cpu.")]
     container_name: Annotated[str, rules("The container's name.")] = ""
+    resource: Annotated[str, rules("The resource, as in limits.cpu.")]
     divisor: Annotated[
         int | str | None, rules("The unit to count in; 1 unless said.", pattern=QUANTITY)
     ] = None
 
 
-class SecretKeySelector(Model):
+class SecretKeySelector(Model, kw_only=True):
     """Names one key of a Secret."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    key: Annotated[str, rules("The key.")]
     name: Annotated[str, rules("The Secret's name.", default="")] = ""
+    key: Annotated[str, rules("The key.")]
     optional: Annotated[bool | None, rules("Whether the Secret or its key may be missing.")] = None
 
 
 class EnvVarSource(Model):
     """Where the value of an environment variable comes from; one of these."""
 
-    config_map_key_ref: Annotated[ConfigMapKeySelector | None, rules("A key of a ConfigMap.")] = (
-        None
-    )
     field_ref: Annotated[ObjectFieldSelector | None, rules("A field of the Pod.")] = None
-    file_key_ref: Annotated[FileKeySelector | None, rules("A key in a file of a volume.")] = None
     resource_field_ref: Annotated[
         ResourceFieldSelector | None, rules("A resource of a container.")
     ] = None
+    config_map_key_ref: Annotated[ConfigMapKeySelector | None, rules("A key of a ConfigMap.")] = (
+        None
+    )
     secret_key_ref: Annotated[SecretKeySelector | None, rules("A key of a Secret.")] = None
+    file_key_ref: Annotated[FileKeySelector | None, rules("A key in a file of a volume.")] = None
 
 
 class EnvVar(Model):
@@ -117,13 +117,13 @@ class EnvVar(Model):
     )
 
 
-class Taint(Model):
+class Taint(Model, kw_only=True):
     """A taint of a Node."""
 
-    effect: Annotated[str, rules("What it does to Pods that do not tolerate it.")]
     key: Annotated[str, rules("The taint's key.")]
-    time_added: Annotated[str | None, rules("When it was put there.", format="date-time")] = None
     value: Annotated[str, rules("The taint's value.")] = ""
+    effect: Annotated[str, rules("What it does to Pods that do not tolerate it.")]
+    time_added: Annotated[str | None, rules("When it was put there.", format="date-time")] = None
 
 
 class LocalObjectReference(Model):

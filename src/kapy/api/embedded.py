@@ -122,10 +122,13 @@ class MachineReadinessGate(Model):
     ] = ""
 
 
-class MachineTaint(Model):
+class MachineTaint(Model, kw_only=True):
     """A taint that a Node gets from its Machine."""
 
     key: Annotated[str, rules("The taint's key.", min_length=1, max_length=317, pattern=TAINT_KEY)]
+    value: Annotated[
+        str, rules("The taint's value.", min_length=1, max_length=63, pattern=LABEL_VALUE)
+    ] = ""
     effect: Annotated[
         str,
         rules(
@@ -140,9 +143,6 @@ class MachineTaint(Model):
             enum=["Always", "OnInitialization"],
         ),
     ]
-    value: Annotated[
-        str, rules("The taint's value.", min_length=1, max_length=63, pattern=LABEL_VALUE)
-    ] = ""
 
 
 class TemplateMeta(Model):
@@ -205,10 +205,10 @@ class LabelSelector(Model):
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
+    match_labels: Annotated[dict[str, str], rules("Values that labels must have.")] = field(
+        default_factory=dict
+    )
     match_expressions: Annotated[
         list[LabelSelectorRequirement],
         rules("Requirements that are more than a value.", x_kubernetes_list_type="atomic"),
     ] = field(default_factory=list)
-    match_labels: Annotated[dict[str, str], rules("Values that labels must have.")] = field(
-        default_factory=dict
-    )

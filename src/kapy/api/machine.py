@@ -273,13 +273,13 @@ class MachineNamingSpec(Model):
     ] = ""
 
 
-class MachineTemplateSpec(Model):
+class MachineTemplateSpec(Model, kw_only=True):
     """What new Machines look like."""
 
-    spec: Annotated[MachineSpec, rules("What the Machines should be.")]
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
         default_factory=TemplateMeta
     )
+    spec: Annotated[MachineSpec, rules("What the Machines should be.")]
 
 
 class Machine(Object, kw_only=True):

@@ -90,22 +90,22 @@ class MachineDeploymentRolloutSpec(Model):
     ] = None
 
 
-class MachineDeploymentSpec(Model):
+class MachineDeploymentSpec(Model, kw_only=True):
     """What a MachineDeployment should be."""
 
     cluster_name: Annotated[
         str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
     ]
-    selector: Annotated[
-        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
-    ]
-    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
     replicas: Annotated[
         int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
     ] = None
     rollout: Annotated[
         MachineDeploymentRolloutSpec, rules("When and how Machines are replaced.")
     ] = field(default_factory=MachineDeploymentRolloutSpec)
+    selector: Annotated[
+        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+    ]
+    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
     machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
         default_factory=MachineNamingSpec
     )

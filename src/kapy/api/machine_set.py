@@ -27,19 +27,19 @@ class MachineSetDeletionSpec(Model):
     ] = ""
 
 
-class MachineSetSpec(Model):
+class MachineSetSpec(Model, kw_only=True):
     """What a MachineSet should be."""
 
     cluster_name: Annotated[
         str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
     ]
+    replicas: Annotated[
+        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+    ] = None
     selector: Annotated[
         LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
     ]
     template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
-    replicas: Annotated[
-        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
-    ] = None
     machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
         default_factory=MachineNamingSpec
     )
