@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 from tests.oracle.apiserver import CannotReplay
-from tests.oracle.registry import NESTED, PURE, known, play
+from tests.oracle.registry import OWN, PURE, known, play
 from tests.oracle.topic import Result
 
 
 def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if not known(given.topic):
-        topics = ", ".join([*PURE, *NESTED, "apiserver", "apiserver/crud …"])
+        topics = ", ".join([*PURE, *OWN, "apiserver", "apiserver/crud …"])
         return _refuse(f"there is no topic {given.topic}; the topics are {topics}")
     if not given.folder.is_dir():
         return _refuse(f"{given.folder} is not a folder")
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         results = dict(play(given.topic, given.folder))
     except CannotReplay as error:
         return _refuse(str(error))
-    everything = [one for some in results.values() for one in some]
+    everything = [one for some in results.values() for one in some if given.only in one.case]
     failed = [one for one in everything if not one.passed]
     for one in failed[: given.show]:
         _say(f"FAIL {one.case}")
@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=__doc__)
     parser.add_argument("topic", help="a topic, or apiserver/SUBTOPIC")
     parser.add_argument("folder", type=Path, help="a folder of recorded cases")
+    parser.add_argument("--only", default="", help="the cases whose name has this in it")
     parser.add_argument("--show", type=int, default=20, help="failed cases to print")
     parser.add_argument("--lines", type=int, default=12, help="differences of each to print")
     return parser

@@ -19,13 +19,16 @@ PURE: Final[Mapping[str, str]] = {
 }
 """Topics of pure functions: the module of each has FILES."""
 
-NESTED: Final[Mapping[str, str]] = {"conversion": "tests.oracle.conversion"}
-"""Topics of pure functions whose files are spread over folders: the module of each has `play`."""
+OWN: Final[Mapping[str, str]] = {
+    "admission": "tests.oracle.admission",
+    "conversion": "tests.oracle.conversion",
+}
+"""Topics that are replayed in a way of their own: the module of each has `play`."""
 
 
 def known(topic: str) -> bool:
     """Whether a topic (`crdnames`, `apiserver`, `apiserver/crud` …) can be replayed."""
-    return topic in PURE or topic in NESTED or topic.partition("/")[0] == "apiserver"
+    return topic in PURE or topic in OWN or topic.partition("/")[0] == "apiserver"
 
 
 def play(topic: str, folder: Path) -> Iterator[tuple[str, list[Result]]]:
@@ -33,8 +36,8 @@ def play(topic: str, folder: Path) -> Iterator[tuple[str, list[Result]]]:
     if topic in PURE:
         yield topic, list(replayed(import_module(PURE[topic]).FILES, folder))
         return
-    if topic in NESTED:
-        yield topic, list(import_module(NESTED[topic]).play(folder))
+    if topic in OWN:
+        yield topic, list(import_module(OWN[topic]).play(folder))
         return
     from tests.oracle import apiserver
 

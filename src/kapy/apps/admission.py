@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kapy.api.defaults import CannotDefault, default
+from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP
@@ -22,6 +23,9 @@ _RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 
 class Rules:
     """Defaults and validation of our kinds by themselves."""
+
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._gates = gates
 
     def handles(self, resource: Resource, subresource: str) -> bool:
         """Our kinds, not their status, which only their controllers write; and the scale of control
@@ -46,7 +50,7 @@ class Rules:
         if review.subresource:
             if problem := scale_problem(read(review.new, KubeadmControlPlane)):
                 raise Forbidden(_denied("validation-scale", resource, problem))
-        elif errors := validate(review.new, review.old, dry_run=review.dry_run):
+        elif errors := validate(review.new, review.old, gates=self._gates, dry_run=review.dry_run):
             # Upstream's webhooks of control planes tell the core group, and clients may read it.
             core = resource.group == CONTROL_PLANE_GROUP
             group = CLUSTER_GROUP if core else resource.group
