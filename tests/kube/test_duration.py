@@ -32,6 +32,25 @@ def test_a_duration_is_read_and_printed_as_go_does(text: str, seconds: float, pr
     assert duration.text(found) == printed
 
 
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("5m", "5m0s"),
+        ("0m5s", "5s"),
+        ("10m59s", "10m59s"),
+        ("60s", "1m0s"),
+        ("0h5m0s", "5m0s"),
+        ("1h0m0s", "1h0m0s"),
+        ("12ns", "12ns"),
+        ("1500ns", "1.5µs"),
+        ("-84733h26m7.914528341s", "-84733h26m7.914528341s"),
+        ("1000ms", "1s"),
+    ],
+)
+def test_a_duration_has_one_form(text: str, printed: str) -> None:
+    assert duration.canonical(text) == printed
+
+
 @given(st.timedeltas(timedelta(days=-400), timedelta(days=400)))
 def test_what_is_printed_is_read_again(length: timedelta) -> None:
     assert duration.parse(duration.text(length)) == length
@@ -41,3 +60,10 @@ def test_what_is_printed_is_read_again(length: timedelta) -> None:
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f'time: invalid duration "{text}"'):
         duration.parse(text)
+    with pytest.raises(ValueError, match=f'time: invalid duration "{text}"'):
+        duration.canonical(text)
+
+
+def test_a_duration_that_go_cannot_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match="invalid duration"):
+        duration.canonical("3000000h")

@@ -49,7 +49,8 @@ def _schema(of: inspect.Type) -> Document:
     match of:
         case inspect.Metadata(type=inner, extra_json_schema=more):
             extra = dict(more or {})
-            extra.pop("zero", None)  # how it is encoded, which no schema says
+            for encoding in ("zero", "form"):  # how it is encoded, which no schema says
+                extra.pop(encoding, None)
             mandatory = {_MANDATORY: True} if extra.pop("required", None) is True else {}
             return _schema(inner) | extra | mandatory
         case inspect.UnionType():

@@ -7,46 +7,65 @@ from datetime import timedelta
 from fractions import Fraction
 
 _UNITS = {
-    "ns": Fraction(1, 1000),
-    "us": Fraction(1),
-    "µs": Fraction(1),
-    "μs": Fraction(1),
-    "ms": Fraction(1000),
-    "s": Fraction(1_000_000),
-    "m": Fraction(60_000_000),
-    "h": Fraction(3_600_000_000),
+    "ns": Fraction(1),
+    "us": Fraction(1000),
+    "µs": Fraction(1000),
+    "μs": Fraction(1000),
+    "ms": Fraction(1_000_000),
+    "s": Fraction(1_000_000_000),
+    "m": Fraction(60_000_000_000),
+    "h": Fraction(3_600_000_000_000),
 }
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _WHOLE = re.compile(rf"[+-]?(?:{_PART.pattern})+", re.ASCII)
+_CANONICAL = re.compile(r"(?:[1-9][0-9]{0,5}h[1-5]?[0-9]m|[1-5]?[1-9]m|[1-5]0m)?[1-5]?[0-9]s")
+_LONGEST = 2**63
 
 
 def parse(text: str) -> timedelta:
     """The duration that `text` says, to the microsecond. Raises ValueError with Go's sentence."""
+    nanos = _nanoseconds(text)
+    return timedelta(microseconds=abs(nanos) // 1000 * (-1 if nanos < 0 else 1))
+
+
+def text(duration: timedelta) -> str:
+    """The duration as Go prints it: `1h0m0s`, `1.5s`, `250ms`, `0s`."""
+    return _text(duration // timedelta(microseconds=1) * 1000)
+
+
+def canonical(text: str) -> str:
+    """The duration as Go prints it, to the nanosecond. Raises ValueError with Go's sentence."""
+    if _CANONICAL.fullmatch(text):
+        return text  # as most are
+    nanos = _nanoseconds(text)
+    if not -_LONGEST <= nanos < _LONGEST:
+        raise ValueError(f'time: invalid duration "{text}"')
+    return _text(nanos)
+
+
+def _nanoseconds(text: str) -> int:
     if text in ("0", "+0", "-0"):
-        return timedelta(0)
+        return 0
     if not _WHOLE.fullmatch(text):
         raise ValueError(f'time: invalid duration "{text}"')
     total = sum(
         (Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text)),
         Fraction(0),
     )
-    return timedelta(microseconds=int(-total if text[0] == "-" else total))
+    return int(-total if text[0] == "-" else total)
 
 
-def text(duration: timedelta) -> str:
-    """The duration as Go prints it: `1h0m0s`, `1.5s`, `250ms`, `0s`."""
-    micros = duration // timedelta(microseconds=1)
-    sign, micros = ("-", -micros) if micros < 0 else ("", micros)
-    if micros == 0:
+def _text(nanos: int) -> str:
+    sign, nanos = ("-", -nanos) if nanos < 0 else ("", nanos)
+    if nanos == 0:
         return "0s"
-    if micros < 1000:
-        return f"{sign}{micros}µs"
-    if micros < 1_000_000:
-        return f"{sign}{_decimal(micros, 1000)}ms"
-    minutes, rest = divmod(micros, 60_000_000)
+    for largest, unit, name in ((1000, 1, "ns"), (10**6, 1000, "µs"), (10**9, 10**6, "ms")):
+        if nanos < largest:
+            return f"{sign}{_decimal(nanos, unit)}{name}"
+    minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
     head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{sign}{head}{_decimal(rest, 1_000_000)}s"
+    return f"{sign}{head}{_decimal(rest, 10**9)}s"
 
 
 def _decimal(amount: int, unit: int) -> str:

@@ -8,11 +8,13 @@ when it is zero. Converted objects must agree with that, so both ends of a conve
 The rules follow from the Structs. A field with a default is left out while it has that default;
 `X | None` is a pointer, and keeps a zero. In a Struct with `ZEROS = True` (the older versions, and
 Kubernetes' own types) required fields and parts are always written. `rules(zero="written")` and
-`rules(zero="omitted")` say otherwise for one field.
+`rules(zero="omitted")` say otherwise for one field. `rules(form=…)` names values that Go's types
+bring into one form: "duration", or "quantity" for a map of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
@@ -21,9 +23,21 @@ import msgspec
 from msgspec import NODEFAULT
 
 from kapy.kube import Document
+from kapy.kube.duration import canonical as duration
 from kapy.kube.model import Model, encode
+from kapy.kube.quantity import canonical as quantity
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
+
+
+def _quantities(amounts: dict[str, int | str]) -> dict[str, str]:
+    return {name: quantity(amount) for name, amount in amounts.items()}
+
+
+_FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "duration": duration,
+    "quantity": _quantities,
+}
 
 
 def wired(document: Document, kind: type[Model]) -> Document:
@@ -51,6 +65,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
     """A Struct with the fields of `kind`, all of which may be absent."""
     hints = get_type_hints(kind, include_extras=True)
     fields = []
+    forms = {}
     for one in msgspec.structs.fields(kind):
         if one.name == "metadata" and hasattr(kind, "RESOURCE"):
             continue  # carried over as it is
@@ -59,9 +74,23 @@ def shape_of(kind: type[Model]) -> type[Model]:
         time = rules.get("format") == "date-time"
         hint = str | None if time else _shaped(hints[one.name])
         fields.append((one.name, hint, _field(kind, one, rules, hint)))
-    shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), kw_only=True)
+        if "form" in rules:
+            forms[one.name] = _FORMS[rules["form"]]
+    more = {"__post_init__": _forming(forms)} if forms else {}
+    shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), namespace=more, kw_only=True)
     assert issubclass(shape, Model)
     return shape
+
+
+def _forming(forms: Mapping[str, Callable[[Any], Any]]) -> Callable[[Model], None]:
+    """What brings fields into their form as soon as they are read; a ValueError gets a path."""
+
+    def formed(model: Model) -> None:
+        for name, form in forms.items():
+            if value := getattr(model, name):
+                setattr(model, name, form(value))
+
+    return formed
 
 
 def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:

@@ -37,6 +37,28 @@ class MachineAddress(embedded.MachineAddress):
     ZEROS: ClassVar[bool] = True
 
 
+class TemplateMeta(OldModel):
+    """Metadata that objects made of a template get."""
+
+    labels: Annotated[dict[str, str], rules("Labels for the objects.")] = field(
+        default_factory=dict
+    )
+    annotations: Annotated[dict[str, str], rules("Annotations for the objects.")] = field(
+        default_factory=dict
+    )
+
+
+class FailureDomain(OldModel):
+    """A part of the infrastructure that fails as a whole; its name is its key."""
+
+    control_plane: Annotated[bool, rules("Whether control plane machines may be put there.")] = (
+        False
+    )
+    attributes: Annotated[dict[str, str], rules("Whatever else the provider says about it.")] = (
+        field(default_factory=dict)
+    )
+
+
 class ConditionsStatus(OldModel):
     """The conditions of the version after this one."""
 
