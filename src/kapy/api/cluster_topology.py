@@ -4,17 +4,11 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.cluster_topology_workers import WorkersTopology
-from kapy.api.embedded import (
-    ClusterVariable,
-    MachineHealthCheckRemediationTemplateReference,
-    MachineReadinessGate,
-    MachineTaint,
-    TemplateMeta,
-    UnhealthyMachineCondition,
-    UnhealthyNodeCondition,
-)
-from kapy.api.patterns import DNS_LABEL, DNS_SUBDOMAIN, REPLICA_RANGE
+from kapy.api.cluster_topology_workers import VariableOverrides, WorkersTopology
+from kapy.api.embedded import ClusterVariable, MachineReadinessGate, MachineTaint, TemplateMeta
+from kapy.api.health_check import ControlPlaneTopologyHealthCheck
+from kapy.api.machine import MachineDeletionSpec
+from kapy.api.patterns import DNS_LABEL, DNS_SUBDOMAIN
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
@@ -36,121 +30,6 @@ class ClusterClassRef(Model):
     ] = ""
 
 
-class ControlPlaneTopologyHealthCheckChecks(Model):
-    """What makes a control plane Machine unhealthy."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    node_startup_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long a Machine may take until it has a Node; 0 is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    unhealthy_node_conditions: Annotated[
-        list[UnhealthyNodeCondition],
-        rules(
-            "Conditions of the Node that make a Machine unhealthy, any of them.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
-    unhealthy_machine_conditions: Annotated[
-        list[UnhealthyMachineCondition],
-        rules(
-            "Conditions of the Machine that make it unhealthy, any of them.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
-
-
-class ControlPlaneTopologyHealthCheckRemediationTriggerIf(Model):
-    """When remediation of control plane Machines is allowed."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    unhealthy_less_than_or_equal_to: Annotated[
-        int | str | None,
-        rules("As long as no more Machines than this (number or percentage) are unhealthy."),
-    ] = None
-    unhealthy_in_range: Annotated[
-        str,
-        rules(
-            "As long as the number of unhealthy Machines is in this range, as in [3-5].",
-            min_length=1,
-            max_length=32,
-            pattern=REPLICA_RANGE,
-        ),
-    ] = ""
-
-
-class ControlPlaneTopologyHealthCheckRemediation(Model):
-    """What happens to unhealthy control plane Machines."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    trigger_if: Annotated[
-        ControlPlaneTopologyHealthCheckRemediationTriggerIf, rules("When remediation is allowed.")
-    ] = field(default_factory=ControlPlaneTopologyHealthCheckRemediationTriggerIf)
-    template_ref: Annotated[
-        MachineHealthCheckRemediationTemplateReference | None,
-        rules("A template of the objects that ask somebody else to remediate."),
-    ] = None
-
-
-class ControlPlaneTopologyHealthCheck(Model):
-    """How unhealthy control plane Machines are treated."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    enabled: Annotated[
-        bool | None,
-        rules("Whether there is a MachineHealthCheck; the ClusterClass decides unless said."),
-    ] = None
-    checks: Annotated[
-        ControlPlaneTopologyHealthCheckChecks, rules("What makes a Machine unhealthy.")
-    ] = field(default_factory=ControlPlaneTopologyHealthCheckChecks)
-    remediation: Annotated[
-        ControlPlaneTopologyHealthCheckRemediation, rules("What happens to an unhealthy Machine.")
-    ] = field(default_factory=ControlPlaneTopologyHealthCheckRemediation)
-
-
-class ControlPlaneTopologyMachineDeletionSpec(Model):
-    """How control plane Machines are deleted."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    node_drain_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long draining a Node may take; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_volume_detach_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_deletion_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-
-
 class ControlPlaneTopologyRolloutSpec(Model):
     """When control plane Machines are replaced."""
 
@@ -163,23 +42,6 @@ class ControlPlaneTopologyRolloutSpec(Model):
             format="date-time",
         ),
     ] = None
-
-
-class ControlPlaneVariables(Model):
-    """Variables of the control plane."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    overrides: Annotated[
-        list[ClusterVariable],
-        rules(
-            "Values in the place of the cluster's own.",
-            min_items=1,
-            max_items=1000,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name"],
-        ),
-    ] = field(default_factory=list)
 
 
 class ControlPlaneTopology(Model):
@@ -200,9 +62,9 @@ class ControlPlaneTopology(Model):
         ControlPlaneTopologyHealthCheck,
         rules("How unhealthy control plane Machines are found and replaced."),
     ] = field(default_factory=ControlPlaneTopologyHealthCheck)
-    deletion: Annotated[
-        ControlPlaneTopologyMachineDeletionSpec, rules("How Machines are deleted.")
-    ] = field(default_factory=ControlPlaneTopologyMachineDeletionSpec)
+    deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
+        default_factory=MachineDeletionSpec
+    )
     taints: Annotated[
         list[MachineTaint],
         rules(
@@ -224,8 +86,8 @@ class ControlPlaneTopology(Model):
         ),
     ] = field(default_factory=list)
     variables: Annotated[
-        ControlPlaneVariables, rules("Values of variables that count for the control plane only.")
-    ] = field(default_factory=ControlPlaneVariables)
+        VariableOverrides, rules("Values of variables that count for the control plane only.")
+    ] = field(default_factory=VariableOverrides)
 
 
 class Topology(Model):

@@ -32,35 +32,40 @@ class Bootstrap(Model):
     ] = None
 
 
+NodeDrainTimeout = Annotated[
+    int | None,
+    rules(
+        "How long draining a Node may take; 0 or nothing is without a limit.",
+        format="int32",
+        minimum=0,
+    ),
+]
+NodeVolumeDetachTimeout = Annotated[
+    int | None,
+    rules(
+        "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
+        format="int32",
+        minimum=0,
+    ),
+]
+NodeDeletionTimeout = Annotated[
+    int | None,
+    rules(
+        "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
+        format="int32",
+        minimum=0,
+    ),
+]
+
+
 class MachineDeletionSpec(Model):
     """How long the steps of a machine's deletion may take."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    node_drain_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long draining a Node may take; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_volume_detach_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_deletion_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
+    node_drain_timeout_seconds: NodeDrainTimeout = None
+    node_volume_detach_timeout_seconds: NodeVolumeDetachTimeout = None
+    node_deletion_timeout_seconds: NodeDeletionTimeout = None
 
 
 class MachineSpec(Model):

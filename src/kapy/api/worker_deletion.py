@@ -1,0 +1,24 @@
+"""How Machines of a MachineDeployment are deleted, as Cluster and ClusterClass say it."""
+
+from typing import Annotated, ClassVar
+
+from kapy.api.machine import NodeDeletionTimeout, NodeDrainTimeout, NodeVolumeDetachTimeout
+from kapy.kube import Document
+from kapy.kube.model import Model, rules
+
+
+class WorkerDeletionSpec(Model):
+    """Which Machines are deleted first, and how long the steps of a deletion may take."""
+
+    SCHEMA: ClassVar[Document] = {"minProperties": 1}
+
+    order: Annotated[
+        str,
+        rules(
+            "Which Machines go first when there are too many: Random, Newest or Oldest.",
+            enum=["Random", "Newest", "Oldest"],
+        ),
+    ] = ""
+    node_drain_timeout_seconds: NodeDrainTimeout = None
+    node_volume_detach_timeout_seconds: NodeVolumeDetachTimeout = None
+    node_deletion_timeout_seconds: NodeDeletionTimeout = None
