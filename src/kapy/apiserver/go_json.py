@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
+_SHOWN = 40
 _KEY = "looking for beginning of object key string"
 _VALUE = "looking for beginning of value"
 _CONTEXTS = {
@@ -18,11 +20,33 @@ _CONTEXTS = {
 }
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+
+def encodable(value: Any) -> Any:
+    """JSON data as Go reads it: half of a surrogate pair is no character, 10e400 no number.
+
+    Raises ValueError for numbers that no 64 bits hold. Whole numbers beyond that become floats.
+    """
+    if isinstance(value, str):
+        return _SURROGATE.sub(_REPLACEMENT, value)
+    if isinstance(value, dict):
+        return {encodable(key): encodable(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [encodable(one) for one in value]
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        value = float(value) if value.bit_length() <= 1024 else math.inf
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number is out of range")
+    return value
+
+
 def syntax_error(raw: bytes, encoding: str = "utf-8") -> str:
     """The sentence about the first wrong character."""
     text = raw.decode(encoding, "replace")
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant, parse_int=_finite, parse_float=_finite)
     except RecursionError:
         return "exceeded max depth"
     except json.JSONDecodeError as error:
@@ -35,7 +59,22 @@ def syntax_error(raw: bytes, encoding: str = "utf-8") -> str:
         return (_literal(text, position) if where == _VALUE else "") or (
             f"invalid character {_quoted(text[position])} {where}"
         )
+    except OverflowError as error:
+        return str(error)
     return "unexpected end of JSON input"
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise OverflowError(f"cannot unmarshal number {shown} into Go value of type float64")
+    return number
+
+
+def _no_constant(text: str) -> float:
+    shown = text.removeprefix("-")
+    raise OverflowError(f"invalid character {_quoted(shown[0])} looking for beginning of value")
 
 
 def _skipped(text: str, position: int) -> int:

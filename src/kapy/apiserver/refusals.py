@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapy.apiserver.go_json import go_quoted
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import (
@@ -35,6 +36,13 @@ class StorageFailure(ApiError):
 
     code = 500
     reason = "InternalError"
+
+
+class StorageUnavailable(ApiError):
+    """The store takes no writes for now (503); reads go on."""
+
+    code = 503
+    reason = "ServiceUnavailable"
 
 
 def resource_version_set() -> ApiError:
@@ -121,9 +129,9 @@ def bad_dry_run(values: list[str], options: str) -> ApiError:
     return invalid_options(options, [error])
 
 
-def bad_integer(text: str) -> ApiError:
+def bad_integer(text: str, why: str = "invalid syntax") -> ApiError:
     """A number in the query that is none."""
-    return BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return BadRequest(f"strconv.ParseInt: parsing {go_quoted(text)}: {why}")
 
 
 def bad_resource_version(text: str) -> str:

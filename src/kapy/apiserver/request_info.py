@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.parameters import flag
 from kapy.kube.http import Request, User
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch"}
@@ -45,4 +46,4 @@ def _verb(request: Request, name: str, *, watch: bool) -> str:
     verb = _VERBS.get(request.method, "")
     if verb != "get" or name:
         return "watch" if watch and verb == "get" else verb
-    return "watch" if watch or request.query.get("watch") in ("true", "1", "True") else "list"
+    return "watch" if watch or flag(request.query, "watch") else "list"

@@ -16,6 +16,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.access import Access
@@ -28,10 +29,13 @@ from kapy.apiserver.controllers.namespaces import (
     ensure_system_namespaces,
 )
 from kapy.apiserver.definitions import Definitions
+from kapy.apiserver.health import Health
 from kapy.apiserver.pages import page
+from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.refusals import (
     PageNotFound,
+    StorageUnavailable,
     method_not_allowed,
     method_unknown,
     name_missing,
@@ -43,6 +47,9 @@ from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
 from kapy.apiserver.store.store import Store
+from kapy.apiserver.traffic.counts import ON_WEBHOOKS
+from kapy.apiserver.traffic.families import Families
+from kapy.apiserver.traffic.inflight import InFlight, Limits
 from kapy.apiserver.verbs import (
     creation,
     deletion,
@@ -55,10 +62,14 @@ from kapy.apiserver.verbs import (
     token_request,
     watching,
 )
+from kapy.apiserver.verbs.watching import WatchStream
 from kapy.apiserver.webhooks.clients import Services
 from kapy.apiserver.webhooks.following import Following
-from kapy.kube.errors import ApiError, ServerError
+from kapy.kube.errors import ApiError, BadRequest, KapyError, ServerError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
+
+if TYPE_CHECKING:
+    from kapy.apiserver.audit.auditor import Auditor
 
 __all__ = [
     "Admission",
@@ -104,17 +115,26 @@ _OF_METHOD = {
 class Server:
     """One API server.
 
-    metrics: what `/metrics` shows, in Prometheus' text format; None: there is no such page.
+    metrics: what `/metrics` shows, in Prometheus' text format; first `families` alone.
+    audit: who writes down what is asked, None where nobody does.
     """
 
-    __slots__ = ("access", "metrics", "plane")
+    __slots__ = ("access", "audit", "families", "health", "inflight", "metrics", "plane")
 
     def __init__(
-        self, plane: Plane, authorize: Authorizer | None = None, directory: Path | None = None
+        self,
+        plane: Plane,
+        authorize: Authorizer | None = None,
+        directory: Path | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.plane = plane
         self.access = Access(plane, authorize, directory)
-        self.metrics: Callable[[], bytes] | None = None
+        self.health = Health(plane.store.check)
+        self.inflight = InFlight(limits or Limits())
+        self.families = Families(plane.traffic, plane.store, self.inflight)
+        self.metrics: Callable[[], bytes] = self.families.text
+        self.audit: Auditor | None = None
 
     @classmethod
     def open(
@@ -127,18 +147,21 @@ class Server:
         authorize: Authorizer | None = None,
         synchronous: Synchronous = "NORMAL",
         services: Services | None = None,
+        limits: Limits | None = None,
     ) -> Server:
         """Open (or create) the store and load it; raises StoreError with a sentence for people.
 
         path: a data directory, None for a store in memory. synchronous: FULL survives a loss of
         power, NORMAL the end of the process. authorize: decides what users may who are no
         superusers; without it the roles and bindings in the store do (RBAC).
-        services: where webhooks' services are: base URLs by (namespace, name, port).
+        services: where webhooks' services are: base URLs by (namespace, name, port). limits: how
+        many requests over the network may be under way.
         """
         plane = Plane(Store.open(path, synchronous=synchronous), clock, tuple(admission), convert)
         Definitions(plane)
         Following(plane, services)
-        return cls(plane, authorize, path)
+        plane.store.listeners.append(plane.traffic.changed)
+        return cls(plane, authorize, path, limits)
 
     @property
     def store(self) -> Store:
@@ -147,39 +170,74 @@ class Server:
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
+        time = asyncio.get_running_loop().time
+        began = time()
+        plane = self.plane
+        if plane.webhooks:
+            ON_WEBHOOKS.set(0.0)
+        reply, route, verb = await self._answer(request)
+        tally = plane.traffic.tally(request, route, verb)
+        stream = reply.body
+        if verb == "watch" and isinstance(stream, WatchStream):
+            tally.open += 1
+            stream.ended = lambda: tally.watched(time() - began)
+            return reply
+        tally.answered(
+            reply.status, time() - began, ON_WEBHOOKS.get() if plane.webhooks else 0.0
+        )
+        if request.arrival is not None and verb in ("get", "list"):
+            reply.sent = tally.sizes.observe
+        return reply
+
+    async def _answer(self, request: Request) -> tuple[Reply, Route | None, str]:
+        """The answer, and what was asked for as far as it is known."""
+        route, verb = None, ""
         try:
             user = request.user or ANONYMOUS
             try:
                 route = resolve(self.plane.registry, request.path)
             except ApiError:
-                self.access.refuse(request, user)
+                self._allow(request, attributes_of(request, user))
                 raise
             if route is None:
-                return self._page(request, user)
-            return await self._resource(request, user, route)
+                return self._page(request, user), None, verb
+            verb = _verb(request, route)
+            return await self._resource(request, user, route, verb), route, verb
         except Exception as error:
-            return _failure(error)
+            if request.arrival is not None:
+                request.arrival.failed = not isinstance(error, KapyError)
+            return _failure(error), route, verb
+
+    def _allow(self, request: Request, asked: Attributes) -> None:
+        """Check that the user may, and write down why. Raises Forbidden."""
+        if SUPERUSERS in asked.user.groups:
+            return
+        told = request.arrival
+        if told is None:
+            self.access.authorize(asked)
+            return
+        told.decision = "forbid"
+        told.reason = self.access.authorize(asked)
+        told.decision = "allow"
 
     def _page(self, request: Request, user: User) -> Reply:
         """Answer a request for something that is no resource."""
-        verb = request.method.lower()
         if SUPERUSERS not in user.groups:
-            self.access.authorize(attributes_of(request, user))
-        if request.path == "/metrics" and self.metrics is not None and verb == "get":
+            self._allow(request, attributes_of(request, user))
+        if request.path == "/metrics" and request.method == "GET":
             return Reply(200, self.metrics(), METRICS_TYPE)
-        found = page(self.plane.registry, request) or self.access.page(request)
+        found = page(self.plane.registry, self.health, request) or self.access.page(request)
         if found is None:
             if request.path.startswith("/api/"):
                 raise no_such_resource()
             raise PageNotFound
         return found
 
-    async def _resource(self, request: Request, user: User, route: Route) -> Reply:
+    async def _resource(self, request: Request, user: User, route: Route, verb: str) -> Reply:
         """Answer a request for a resource; warnings come with failures, too."""
-        verb = _verb(request, route)
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
         if SUPERUSERS not in user.groups:
-            self.access.authorize(Attributes.of_resource(user, verb, route, request.query))
+            self._allow(request, Attributes.of_resource(user, verb, route, request.query))
             self.access.equip(ask)
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
@@ -211,7 +269,9 @@ class Server:
         async def ask(request: Request) -> Reply:
             if request.user is None:
                 request.user = user
-            return await self(request)
+            if self.audit is None:
+                return await self(request)
+            return await self.audit.audited(request, self)
 
         return ask
 
@@ -223,6 +283,9 @@ class Server:
             group.create_task(Collector(self.plane).run())
             group.create_task(NamespaceController(self.plane).run())
             group.create_task(self._bookmarks())
+            group.create_task(self.plane.store.compacting())
+            if self.audit is not None:
+                group.create_task(self.audit.run())
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[None]:
@@ -271,8 +334,10 @@ def _failure(error: Exception) -> Reply:
             after = error.retry_after
             headers = {} if after is None else {"retry-after": str(int(after))}
             return Reply(error.code, error.status(), headers)
+        case RecursionError():
+            return Reply(400, BadRequest("the request is nested too deeply").status())
         case StoreError():
-            return Reply(500, ServerError(str(error)).status())
+            return Reply(503, StorageUnavailable(str(error)).status())
         case _:
             _log.exception("a request failed", exc_info=error)
             return Reply(500, ServerError("Internal error occurred").status())
@@ -293,7 +358,7 @@ def _verb(request: Request, route: Route) -> str:
     verb = verbs[bool(route.name)]
     if route.watch and verb in ("list", "get"):
         return "watch"
-    if verb == "list" and request.query.get("watch") in ("true", "1", "True"):
+    if verb == "list" and request.query and flag(request.query, "watch"):
         return "watch"
     return verb
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from msgspec import Raw
+
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, plain_failure
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import NotAcceptable
@@ -76,8 +77,7 @@ def _formed(
 
         return table(ask, documents, accept.version, metadata, plane.clock)
     if accept.form == "PartialObjectMetadataList":
-        message = "content is not a list"
-        raise StorageFailure(message, status=plain_failure(message))
+        raise NotAcceptable("you requested PartialObjectMetadataList, but the object is no list")
     return partial_metadata(documents[0], accept.version)
 
 
@@ -103,7 +103,7 @@ def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Docu
         metadata.setdefault("continue", "")
         return {
             "apiVersion": kind.resource.api_version,
-            "items": documents,
+            "items": _items(plane, ask, documents),
             "kind": kind.list_kind,
             "metadata": metadata,
         }
@@ -113,6 +113,15 @@ def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Docu
         "metadata": metadata,
         "items": [_untyped(one) for one in documents],
     }
+
+
+def _items(plane: Plane, ask: Ask, documents: Sequence[Document]) -> Sequence[Document | Raw]:
+    """The items of a list; what goes over the network as JSON is not encoded once more."""
+    request = ask.request
+    if not isinstance(request.body, bytes) or "yaml" in request.headers.get("accept", ""):
+        return documents
+    encoded = plane.table(ask.kind).encoded
+    return [Raw(found) if (found := encoded(one)) else one for one in documents]
 
 
 def _go_list(kind: Kind) -> str:

@@ -11,6 +11,9 @@ from decimal import ROUND_UP, Context, Decimal
 from typing import Final
 
 _EXACT: Final = Context(prec=60)
+_MOST: Final = Decimal((1 << 63) - 1)
+"""What larger amounts are cut to, as Kubernetes does."""
+
 _NANO: Final = Decimal("1e-9")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _DECIMAL_E: Final = {**_DECIMAL, "E": 18}
@@ -57,7 +60,8 @@ def _split(text: str) -> tuple[Decimal, str]:
     elif suffix in _DECIMAL_E:
         value = number.scaleb(_DECIMAL_E[suffix], _EXACT)
     else:
-        value = number.scaleb(max(-60, min(60, int(suffix[1:]))), _EXACT)
+        value = number.scaleb(max(-60, min(60, int(suffix[1:6]))), _EXACT)
+    value = max(-_MOST, min(_MOST, value))
     return value.quantize(_NANO, rounding=ROUND_UP, context=_EXACT), suffix
 
 

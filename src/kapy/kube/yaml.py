@@ -32,9 +32,19 @@ class _Loader(yaml.CSafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
     duplicates: list[str] | None = None
+    _merged = 0
+
+    def _flatten(self, node: yaml.MappingNode) -> None:
+        """Write merge keys (`<<`) out, but not those that double each other on and on."""
+        before = len(node.value)
+        self.flatten_mapping(node)
+        self._merged += max(0, len(node.value) - before)
+        if self._merged > _MOST_NODES:
+            problem = "merge keys make the document too large"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002, ARG002
-        self.flatten_mapping(node)
+        self._flatten(node)
         mapping: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:
             key = _key(self.construct_object(key_node, deep=True), key_node)
@@ -103,6 +113,9 @@ _Loader.add_constructor("tag:yaml.org,2002:seq", _sequence)
 _Loader.add_constructor("tag:yaml.org,2002:binary", _string_value)
 _Loader.add_constructor("tag:yaml.org,2002:merge", _string_value)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _string_value)
+_Loader.add_constructor("tag:yaml.org,2002:set", _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:omap", _sequence)
+_Loader.add_constructor("tag:yaml.org,2002:pairs", _sequence)
 
 
 def load(text: str | bytes, source: str = "", duplicates: list[str] | None = None) -> Any:
@@ -124,6 +137,7 @@ def load_all(text: str | bytes, source: str = "") -> list[Any]:
 
 
 def _values(text: str | bytes, source: str, duplicates: list[str] | None) -> Iterator[Any]:
+    _check_depth(text, source)
     try:
         loader = _Loader(text)
         try:
@@ -140,10 +154,38 @@ def _values(text: str | bytes, source: str, duplicates: list[str] | None) -> Ite
         line = f"line {mark.line + 1}: " if mark else ""
         what = error.problem or error.context or "cannot be read"
         raise YamlError(f"{_where(source)}{line}{what}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise YamlError(f"{_where(source)}exceeded max depth") from error
+    except (yaml.YAMLError, ValueError) as error:
         raise YamlError(f"{_where(source)}{error}") from error
 
 
+def _check_depth(text: str | bytes, source: str) -> None:
+    """Refuse nesting that PyYAML's composer, which recurses in C, would not survive.
+
+    A block is at most twice as deep as its widest beginning of a line, a flow as it has brackets;
+    only texts that could be too deep by this measure are parsed to find out.
+    """
+    content = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    flow = content.count("[") + content.count("{")
+    block = max((len(one) for one in _BEGINNING.findall(content)), default=0)
+    if flow + 2 * block <= _MOST_LEVELS:
+        return
+    depth = 0
+    try:
+        for event in yaml.parse(content, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _MOST_LEVELS:
+                raise YamlError(f"{_where(source)}exceeded max depth")
+    except yaml.YAMLError:
+        return  # composing it will say so, before it gets deeper
+
+
+_BEGINNING = re.compile(r"^[ \t?:-]{256,}", re.MULTILINE)
+_MOST_LEVELS = 1000
 _MOST_NODES = 1_000_000
 
 

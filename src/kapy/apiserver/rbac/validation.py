@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from kapy.apiserver.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
 
@@ -20,6 +21,8 @@ def role_errors(document: Document) -> list[FieldError]:
     if summed is not None and not summed.get("clusterRoleSelectors"):
         text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         found.append(required("aggregationRule.clusterRoleSelectors", text))
+    for index, selector in enumerate((summed or {}).get("clusterRoleSelectors") or ()):
+        found += selector_errors(selector, f"aggregationRule.clusterRoleSelectors[{index}]")
     return found
 
 

@@ -42,7 +42,7 @@ def typed(
         document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
     except Misfit as error:
         if live is not None:
-            raise _bad_patch(ask, document, str(error)) from None
+            raise bad_patch(document, str(error), in_order=ask.kind.custom) from None
         kind, version = ask.kind.resource.kind, ask.kind.resource.version
         raise BadRequest(
             f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
@@ -55,11 +55,12 @@ def typed(
     return document
 
 
-def _bad_patch(ask: Ask, document: Document, why: str) -> Invalid:
-    """A patch whose result is no object of the kind; the result is shown as JSON."""
-    text = json.dumps(
-        document, ensure_ascii=False, separators=(",", ":"), sort_keys=ask.kind.custom
-    )
+def bad_patch(document: Document, why: str, *, in_order: bool = False) -> Invalid:
+    """A patch whose result is no object of the kind; the result is shown as JSON.
+
+    in_order: by the names of fields, as what has no struct is printed.
+    """
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=in_order)
     error = invalid("patch", text, why)
     return Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
 

@@ -11,6 +11,7 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.definitions import CLEANUP
 from kapy.apiserver.definitions import TABLE as DEFINITIONS
 from kapy.apiserver.metadata import stamp
+from kapy.apiserver.parameters import flag, whole
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_options, not_found
 from kapy.apiserver.resources.kind import Kind
@@ -47,26 +48,20 @@ def options_of(ask: Ask) -> Options:
     if content is None:
         content = {
             "propagationPolicy": query.get("propagationPolicy"),
-            "gracePeriodSeconds": _whole(query.get("gracePeriodSeconds")),
-            "orphanDependents": _boolean(query.get("orphanDependents")),
+            "gracePeriodSeconds": whole(query, "gracePeriodSeconds"),
+            "orphanDependents": (
+                flag(query, "orphanDependents") if "orphanDependents" in query else None
+            ),
             "dryRun": [query["dryRun"]] if query.get("dryRun") else [],
         }
     elif not isinstance(content, dict):
         raise BadRequest("the body is no DeleteOptions")
-    elif content.get("kind", "DeleteOptions") != "DeleteOptions":
+    elif content.get("kind") not in (None, "DeleteOptions"):
         raise BadRequest(
             f"converting ({content.get('apiVersion', 'v1')}.{content['kind']}) to "
             "(v1.DeleteOptions): unknown conversion"
         )
-    return _options(content)
-
-
-def _whole(text: str | None) -> int | None:
-    return None if not text else int(text)
-
-
-def _boolean(text: str | None) -> bool | None:
-    return None if text is None else text in ("true", "1", "")
+    return _options(body.fitted(content, "meta.v1.DeleteOptions"))
 
 
 _POLICIES = ("Background", "Foreground", "Orphan")

@@ -8,10 +8,11 @@ from typing import Any
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, invalid_options, not_found
 from kapy.apiserver.resources.structs import facts
-from kapy.apiserver.verbs.checks import typed, write_of
+from kapy.apiserver.verbs.checks import bad_patch, typed, write_of
 from kapy.apiserver.verbs.creation import check_namespace_of, insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, check_manager, field_validation
 from kapy.apiserver.verbs.revision import check_name, revise
@@ -60,8 +61,7 @@ def _check_identity(ask: Ask, document: Document) -> None:
     kind, version = document.get("kind"), document.get("apiVersion")
     if kind is None:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        error = invalid("patch", text, f"Object 'Kind' is missing in '{text}'")
-        raise Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
+        raise bad_patch(document, f"Object 'Kind' is missing in '{text}'", in_order=True)
     meta = document.get("metadata")
     check_name(ask, meta if isinstance(meta, dict) else {})
     if isinstance(meta, dict):
@@ -122,7 +122,7 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
     """Server-side apply: create the object, or merge what is applied into it."""
     applied = _read_applied(ask, checks)
-    force = ask.request.query.get("force") in ("true", "1")
+    force = flag(ask.request.query, "force")
     tracker, write = ask.kind.schema.tracker, write_of(plane, ask)
 
     def change(live: Document) -> Document:

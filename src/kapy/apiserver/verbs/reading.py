@@ -12,8 +12,9 @@ import msgspec
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.go_json import syntax_error
+from kapy.apiserver.parameters import whole
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import bad_integer, bad_resource_version, invalid_options, not_found
+from kapy.apiserver.refusals import bad_resource_version, invalid_options, not_found
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.store.feed import Matcher
@@ -116,7 +117,7 @@ async def list_(plane: Plane, ask: Ask) -> Reply:
     """All objects that a request selects, by namespace and name, perhaps a page of them."""
     query = ask.request.query
     chosen = selection(ask.kind, query)
-    limit = _integer(query.get("limit", "0"))
+    limit = whole(query, "limit") or 0
     version = check_list_options(query)
     token = decode_token(query["continue"]) if query.get("continue") else None
     table = plane.table(ask.kind)
@@ -202,15 +203,6 @@ def _exact_expired(plane: Plane, revision: int) -> ApiError:
         if plane is None
         else "The resourceVersion for the provided list is too old."
     )
-
-
-def _integer(text: str) -> int:
-    if not text:
-        return 0
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_integer(text) from None
 
 
 def check_list_options(query: object) -> str:

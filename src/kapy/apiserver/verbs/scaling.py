@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found
+from kapy.apiserver.refusals import invalid_object, not_found
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.structs import Misfit, decoder
+from kapy.apiserver.verbs.checks import bad_patch
 from kapy.apiserver.verbs.options import field_validation
 from kapy.apiserver.verbs.patching import read_patch
 from kapy.apiserver.verbs.revision import revise
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, Invalid
+from kapy.kube.errors import BadRequest
 from kapy.kube.field_errors import invalid
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Reply
 from kapy.kube.patch import json_patch, merge_patch
 from kapy.kube.selectors import selector_of
 
+_STRUCT = "autoscaling.v1.Scale"
 _BUILT_IN: Document = {
     "specReplicasPath": ".spec.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -45,9 +47,7 @@ def scale_seen(kind: Kind, document: Document) -> Document:
     replicas = _at(document, paths["specReplicasPath"])
     if replicas is None:
         why = f'the spec replicas field "{paths["specReplicasPath"]}" does not exist'
-        raise StorageFailure(
-            f"Internal error occurred: {why}", details={"causes": [{"message": why}]}
-        )
+        raise BadRequest(f"the object cannot be scaled: {why}")
     status: Document = {"replicas": _at(document, paths["statusReplicasPath"]) or 0}
     selector = _selector(kind, document)
     if selector:
@@ -96,9 +96,10 @@ async def get(plane: Plane, ask: Ask) -> Reply:
 async def update(plane: Plane, ask: Ask) -> Reply:
     """Set the number of replicas."""
     dry_run = ask.dry_run("UpdateOptions")
-    scale = body.read(ask)
+    scale = body.read_document(ask)
     if not isinstance(scale, dict):
         raise BadRequest("the body is no Scale")
+    scale = body.fitted(scale, _STRUCT)
     return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
 
 
@@ -112,13 +113,18 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
     content = read_patch(ask, field_validation(ask, "PatchOptions"))
 
     def change(live: Document) -> Document:
+        scale: Any
         if media == JSON_PATCH:
             scale = json_patch.apply(live, content)
         else:
             scale = merge_patch.apply(live, content)
         if not isinstance(scale, dict):
             raise BadRequest("the patch does not give an object")
-        return scale
+        try:
+            decoded: Document = decoder(_STRUCT)(scale, None, [])
+        except Misfit as error:
+            raise bad_patch(scale, str(error)) from None
+        return decoded
 
     return await _revise(plane, ask, change, dry_run=dry_run)
 
@@ -131,7 +137,7 @@ async def _revise(
     def scaled(live: Document) -> Document:
         scale = change(_lenient_scale(ask, live))
         replicas = (scale.get("spec") or {}).get("replicas") or 0
-        _check(ask, live, scale, replicas)
+        _check(ask, live, replicas)
         wanted = _with(live, paths["specReplicasPath"], replicas)
         version = (scale.get("metadata") or {}).get("resourceVersion")
         meta = {**wanted["metadata"]}
@@ -151,13 +157,7 @@ def _lenient_scale(ask: Ask, live: Document) -> Document:
     return scale_of(ask, live)
 
 
-def _check(ask: Ask, live: Document, scale: Document, replicas: Any) -> None:
-    if type(replicas) is not int:
-        where = "Go struct field ScaleSpec.spec.replicas of type int32"
-        why = f"json: cannot unmarshal {body.go_type(replicas)} into {where}"
-        text = json.dumps(scale, ensure_ascii=False, separators=(",", ":"))
-        error = invalid("patch", text, why)
-        raise Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
+def _check(ask: Ask, live: Document, replicas: int) -> None:
     if replicas < 0:
         path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
         errors = [invalid(path, replicas, "should be a non-negative integer")]

@@ -11,7 +11,6 @@ from kapy.apiserver.metadata import new_uid, stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import not_found
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.resources.structs import decoder
 from kapy.apiserver.tokens import ISSUER, ServiceTokens
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Invalid
@@ -32,7 +31,7 @@ async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
     if account is None:
         raise not_found(ask.kind, ask.name)
     document = body.read_object(replace(ask, kind=_kind(ask.kind)))
-    document = decoder("authentication.v1.TokenRequest")(document, None, [])
+    document = body.fitted(document, "authentication.v1.TokenRequest")
     spec = document.get("spec") or {}
     seconds = spec.get("expirationSeconds")
     seconds = _HOUR if seconds is None else seconds

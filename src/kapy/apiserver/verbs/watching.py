@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.parameters import flag, whole
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import (
     StorageFailure,
@@ -36,6 +37,7 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
     """A stream of events about what the request selects."""
     query = ask.request.query
     version, initial = _options(query)
+    seconds = whole(query, "timeoutSeconds") or 0
     chosen = selection(ask.kind, query)
     name = ask.name or chosen.name
     accept = accepted(ask.request.headers)
@@ -50,7 +52,7 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
         chosen.match,
         max(since, plane.store.revision) if initial else since,
     )
-    bookmarks = _true(query.get("allowWatchBookmarks", ""))
+    bookmarks = flag(query, "allowWatchBookmarks")
     if initial or (version in ("", "0") and initial is None):
         for document in list(table.scan(ask.namespace)):
             metadata = document["metadata"]
@@ -59,20 +61,15 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
         if initial and bookmarks:
             feed.push(bookmark(ask, plane.store.revision, INITIAL_END))
     stream = WatchStream(plane, ask, table, feed, accept, bookmarks=bookmarks)
-    seconds = float(query.get("timeoutSeconds") or 0)
     if seconds > 0:
         stream.end_after(seconds)
     return Reply(200, stream)
 
 
-def _true(text: str) -> bool:
-    return text in ("true", "1", "True", "t")
-
-
 def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
     """The resourceVersion, and whether initial events are wanted. Raises Invalid."""
     version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
-    initial = _true(query["sendInitialEvents"]) if "sendInitialEvents" in query else None
+    initial = flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
     errors: list[FieldError] = []
     if initial is not None and match != "NotOlderThan":
         errors.append(
@@ -213,8 +210,15 @@ class WatchStream:
         happening = notice.happening if plain else None
         if happening is not None and notice.document["apiVersion"] != self._version:
             happening = None
-        if happening is not None and happening.line:
-            return happening.line
+        if happening is not None:
+            if happening.line:
+                return happening.line
+            if happening.after.encoded:
+                return _event(notice.type, happening.after.encoded)
+        elif plain and notice.type == "ADDED" and notice.document["apiVersion"] == self._version:
+            encoded = self._table.encoded(notice.document)
+            if encoded:
+                return _event("ADDED", encoded)
         line = _encode({"type": notice.type, "object": await self._shown(notice)}) + b"\n"
         if happening is not None:
             happening.line = line
@@ -248,6 +252,10 @@ class WatchStream:
         if self._timer is not None:
             self._timer.cancel()
         self._plane.store.leave(self._table, self._feed)
+
+
+def _event(change: str, encoded: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (change.encode(), encoded)
 
 
 def events_of(value: Any) -> AsyncIterator[Document]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kapy.apiserver.metadata import label_errors
+from kapy.apiserver.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
@@ -22,7 +22,6 @@ from kapy.kube.field_errors import (
 )
 from kapy.kube.qualified_names import (
     dns_subdomain_errors,
-    label_value_errors,
     qualified_name_errors,
 )
 
@@ -99,7 +98,7 @@ def _hook_errors(hook: Document, path: str) -> Iterator[FieldError]:
         why = "the timeout value must be between 1 and 30 seconds"
         yield invalid(f"{path}.timeoutSeconds", seconds, why)
     for field in ("namespaceSelector", "objectSelector"):
-        yield from _selector_errors(hook.get(field) or {}, f"{path}.{field}")
+        yield from selector_errors(hook.get(field) or {}, f"{path}.{field}")
     yield from client_errors(hook.get("clientConfig") or {}, f"{path}.clientConfig")
 
 
@@ -168,29 +167,6 @@ def _wildcard_errors(resources: Sequence[str], path: str) -> Iterator[FieldError
     if "*" in resources and any("/" not in one and one != "*" for one in resources):
         why = "if '*' is present, must not specify other resources without subresources"
         yield invalid(path, list(resources), why)
-
-
-def _selector_errors(selector: Document, path: str) -> Iterator[FieldError]:
-    yield from label_errors(selector.get("matchLabels") or {}, f"{path}.matchLabels")
-    for index, one in enumerate(selector.get("matchExpressions") or ()):
-        where = f"{path}.matchExpressions[{index}]"
-        operator, values = one.get("operator") or "", one.get("values") or []
-        if operator in ("In", "NotIn"):
-            if not values:
-                why = "must be specified when `operator` is 'In' or 'NotIn'"
-                yield required(f"{where}.values", why)
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                yield forbidden(f"{where}.values", why)
-        else:
-            yield invalid(f"{where}.operator", operator, "not a valid selector operator")
-        key = one.get("key") or ""
-        for text in qualified_name_errors(key):
-            yield invalid(f"{where}.key", key, text)
-        for at, value in enumerate(values):
-            for text in label_value_errors(value):
-                yield invalid(f"{where}.values[{at}]", value, text)
 
 
 def client_errors(client: Document, path: str) -> Iterator[FieldError]:

@@ -22,7 +22,7 @@ from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
 from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
 from kapy.kube.apply.misfits import misfits
-from kapy.kube.errors import BadRequest, ServerError
+from kapy.kube.errors import BadRequest
 from kapy.kube.names import split_api_version
 from kapy.kube.patch.merge_patch import same
 
@@ -99,14 +99,14 @@ class Tracker:
         object nor any ownership changed.
 
         Raises Conflict with kube-apiserver's message and causes when others own a field with
-        another value and not force; BadRequest when `applied` carries managedFields; ServerError
-        (as kube-apiserver) when it does not fit the types.
+        another value and not force; BadRequest when `applied` carries managedFields or does not
+        fit the types (kube-apiserver answers its sentence with 500, though the client erred).
         """
         _check(self._types[write.api_version], applied)
         try:
             result = self._applied_over(live, applied, write, force=force)
         except _Unconvertible as error:
-            raise _failure(str(error)) from None
+            raise BadRequest(str(error)) from None
         except Conflicts as conflicts:
             raise conflicts.error() from None
         return last_applied.refreshed(result, applied) if _by_kubectl(write) else result
@@ -377,10 +377,4 @@ def _check(types: Types, applied: Document) -> None:
         group, version = split_api_version(applied["apiVersion"])
         name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
-        raise _failure(f"failed to create typed patch object ({name}; {kind}): {text}")
-
-
-def _failure(message: str) -> ServerError:
-    """A 500 without a reason, as kube-apiserver answers what it did not expect."""
-    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return ServerError(message, status={**status, "message": message, "code": 500})
+        raise BadRequest(f"failed to create typed patch object ({name}; {kind}): {text}")

@@ -10,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.json import Encoder
+
 from kapy.kube.errors import BadRequest, Invalid, TooLarge
 
 LIMIT: Final = 10_000
 """How many operations one patch may have."""
 
+COPY_LIMIT: Final = 3 * 1024 * 1024
+"""Bytes that all copies of one patch may add."""
+
+_encode = Encoder().encode
 _Change = Callable[[Any, str], Any]
 
 
@@ -31,8 +37,14 @@ def apply(document: Any, operations: Any) -> Any:
             "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{LIMIT}, got {len(operations)}"
         )
+    strange = next((one for one in operations if not isinstance(one, dict)), None)
+    if strange is not None or None in operations:
+        raise BadRequest(_not_decodable(strange, "handlers.jsonPatchOp"))
+    copied = 0
     try:
         for operation in operations:
+            if operation.get("op") == "copy":
+                copied += _copied(document, operation, copied)
             document = _applied(document, operation)
     except _Inapplicable as error:
         raise Invalid(
@@ -45,13 +57,24 @@ class _Inapplicable(Exception):
     """One operation does not apply."""
 
 
-def _not_decodable(operations: Any) -> str:
-    names: dict[type, str] = {dict: "object", str: "string", bool: "bool"}
-    kind = names.get(type(operations), "number")
-    return (
-        f"error decoding patch: json: cannot unmarshal {kind} into Go value of type "
-        "[]handlers.jsonPatchOp"
-    )
+def _not_decodable(found: Any, wanted: str = "[]handlers.jsonPatchOp") -> str:
+    names: dict[type, str] = {dict: "object", list: "array", str: "string", bool: "bool"}
+    kind = "null" if found is None else names.get(type(found), "number")
+    return f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {wanted}"
+
+
+def _copied(document: Any, operation: dict[str, Any], before: int) -> int:
+    """The bytes that a copy adds: few operations could double a document again and again.
+
+    Raises TooLarge when all copies of a patch add more than a body may have.
+    """
+    size = before + len(_encode(_found(document, _path(operation, "from"))))
+    if size > COPY_LIMIT:
+        raise TooLarge(
+            "Request entity too large: Unable to copy, the accumulated size increase of copy is "
+            f"{size}, exceeding the limit {COPY_LIMIT}"
+        )
+    return size - before
 
 
 def _applied(document: Any, operation: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, ServerError
+from kapy.kube.errors import BadRequest
 from kapy.kube.patch.merge_patch import same, without_nulls
 
 _PATCH: Final = "$patch"
@@ -35,8 +35,8 @@ class _Strategy(NamedTuple):
 def apply(live: Document, patch: Any, structs: Mapping[str, Document], struct: str) -> Document:
     """`live` (a kind whose struct is `struct`) with the patch; parts that stay are shared.
 
-    Raises BadRequest when the patch is no object, ServerError (as kube-apiserver does) when a
-    directive or a merge key is wrong.
+    Raises BadRequest when the patch is no object, or a directive or a merge key is wrong (which
+    kube-apiserver answers with 500, though the client erred).
     """
     if not isinstance(patch, dict):
         names: dict[type, str] = {list: "array", str: "string", bool: "bool"}
@@ -100,7 +100,7 @@ class _Merge:
             merged = _without_repeats([*old, *patch])
             return _in_order(merged, patch, old, "")
         if not how.key:
-            raise _failure(f"cannot merge lists without merge key for {how.kind}")
+            raise BadRequest(f"cannot merge lists without merge key for {how.kind}")
         before, items = _special(old, patch, how.key)
         merged = list(before)
         kind = how.kind.removeprefix("[]")
@@ -131,7 +131,7 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
     for item in patch:
         directed = isinstance(item, dict) and _PATCH in item
         if not directed and _position(order, item, key) < 0:
-            raise _failure(
+            raise BadRequest(
                 "The order in patch list:\n"
                 f"{_go(patch)}\n doesn't match $setElementOrder list:\n{_go(order)}\n"
             )
@@ -142,8 +142,10 @@ def _retain(result: Document, patch: Document) -> None:
     keys = patch.pop(_RETAIN, None)
     if keys is None:
         return
+    if not isinstance(keys, list):
+        raise BadRequest(f"invalid patch format of retainKeys directive: {_go(keys)}")
     if any(not key.startswith("$") and key not in keys for key in patch):
-        raise _failure(f"invalid patch format of retainKeys directive: {_go(keys)}")
+        raise BadRequest(f"invalid patch format of retainKeys directive: {_go(keys)}")
     for name in [name for name in result if name not in keys]:
         del result[name]
 
@@ -154,7 +156,7 @@ def _directed(patch: Document) -> Document:
         return {key: value for key, value in patch.items() if key != _PATCH}
     if directive == "delete":
         return {}
-    raise _failure(f"unknown patch type: {directive} in map: {_go(patch)}")
+    raise BadRequest(f"unknown patch type: {directive} in map: {_go(patch)}")
 
 
 def _special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -173,17 +175,12 @@ def _special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], lis
         elif directive == "replace":
             replaces = True
         else:
-            raise _failure(f"unknown patch type: {directive} in map: {_go(item)}")
+            raise BadRequest(f"unknown patch type: {directive} in map: {_go(item)}")
     return ([], items) if replaces else (old, items)
 
 
-def _no_key(item: Document, key: str) -> ServerError:
-    return _failure(f"map: {_go(item)} does not contain declared merge key: {key}")
-
-
-def _failure(message: str) -> ServerError:
-    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return ServerError(message, status={**status, "message": message, "code": 500})
+def _no_key(item: Document, key: str) -> BadRequest:
+    return BadRequest(f"map: {_go(item)} does not contain declared merge key: {key}")
 
 
 def _in_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kapy.apiserver.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, duplicate, invalid, required
 from kapy.kube.qualified_names import dns_label_errors
@@ -29,6 +30,8 @@ def workload_errors(
         yield required("spec.selector")
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
+    else:
+        yield from selector_errors(selector, "spec.selector")
     if old is not None and selector != (old.get("spec") or {}).get("selector"):
         yield invalid("spec.selector", selector, _IMMUTABLE)
     yield from _label_errors(selector, template)

@@ -1,0 +1,34 @@
+"""What is wrong with a label selector in an object, in kube-apiserver's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kapy.apiserver.metadata import label_errors
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
+
+
+def selector_errors(selector: Document, path: str) -> Iterator[FieldError]:
+    """The errors of a `metav1.LabelSelector` at `path`."""
+    yield from label_errors(selector.get("matchLabels") or {}, f"{path}.matchLabels")
+    for index, one in enumerate(selector.get("matchExpressions") or ()):
+        where = f"{path}.matchExpressions[{index}]"
+        operator, values = one.get("operator") or "", one.get("values") or []
+        if operator in ("In", "NotIn"):
+            if not values:
+                why = "must be specified when `operator` is 'In' or 'NotIn'"
+                yield required(f"{where}.values", why)
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                yield forbidden(f"{where}.values", why)
+        else:
+            yield invalid(f"{where}.operator", operator, "not a valid selector operator")
+        key = one.get("key") or ""
+        for text in qualified_name_errors(key):
+            yield invalid(f"{where}.key", key, text)
+        for at, value in enumerate(values):
+            for text in label_value_errors(value):
+                yield invalid(f"{where}.values[{at}]", value, text)
