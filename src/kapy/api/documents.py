@@ -1,0 +1,101 @@
+"""Defaults, validation and conversion of documents in any served version: the public functions.
+
+They are pure and need no server. What an API server does beside them is its own: checking the
+schema (`schema=True` asks for that, too), and rules that read other objects.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+
+from kapy.api import defaults, validation
+from kapy.api.conversion import ReferenceVersion, convert
+from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.names import GroupKind, split_api_version
+from kapy.kube.schema import Structural
+
+
+class UnknownKind(KapyError):
+    """The object is of no kind that is defined here."""
+
+
+def default(
+    document: Document,
+    old: Document | None = None,
+    *,
+    reference_version: ReferenceVersion | None = None,
+) -> Document:
+    """The object with what the server would fill in; itself when that is nothing.
+
+    old: what is stored, on an update. reference_version: as for `convert`, needed when an object of
+    an older version changes. Raises UnknownKind, CannotDefault, ConversionError.
+    """
+    stored = _stored(document)
+    filled = defaults.default(stored, None if old is None else _stored(old))
+    if filled is stored or filled == stored:
+        return document
+    return convert(filled, document["apiVersion"], reference_version=reference_version)
+
+
+def validate(
+    new: Document,
+    old: Document | None = None,
+    *,
+    gates: FeatureGates = DEFAULT_GATES,
+    schema: bool = False,
+) -> list[FieldError]:
+    """Everything that is wrong with an object, or with the change from `old` to it; [] is well.
+
+    Paths are those of the stored version. schema: check types, bounds and CEL rules first, in the
+    version of the object, as a server does; rules on top of them run only when they hold.
+    Raises UnknownKind, ConversionError.
+    """
+    if schema and (errors := _structural(new).validate(new, _comparable(new, old), [])):
+        return errors
+    try:
+        before = None if old is None else _stored(old)
+        return validation.validate(_stored(new), before, gates=gates)
+    except msgspec.ValidationError as error:
+        why, _, path = str(error).partition(" - at `$.")
+        return [invalid(path.rstrip("`") or "(object)", None, why)]
+
+
+def _stored(document: Document) -> Document:
+    kind, _ = _known(document)
+    return convert(document, f"{kind.group}/{STORED}")
+
+
+def _known(document: Document) -> tuple[Kind, str]:
+    group, version = split_api_version(str(document.get("apiVersion", "")))
+    kind = BY_GROUP_KIND.get(GroupKind(group, str(document.get("kind", ""))))
+    if kind is None:
+        raise UnknownKind(
+            f"{document.get('apiVersion')} {document.get('kind')} is no kind of Cluster API"
+        )
+    return kind, version
+
+
+def _comparable(new: Document, old: Document | None) -> Document | None:
+    """The old object, if rules about a change can look at it: in the same version."""
+    if old is None or old.get("apiVersion") == new.get("apiVersion"):
+        return old
+    return convert(old, new["apiVersion"])
+
+
+def _structural(document: Document) -> Structural:
+    kind, version = _known(document)
+    return _compiled(kind, version if version in kind.versions else STORED)
+
+
+@cache
+def _compiled(kind: Kind, version: str) -> Structural:
+    from kapy.api.schema import structural_schema
+    from kapy.kube.cel import rule_checker
+
+    return Structural.compile(structural_schema(kind.type_of(version)), rules=rule_checker)
