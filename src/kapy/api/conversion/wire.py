@@ -7,16 +7,20 @@ when it is zero. Converted objects must agree with that, so both ends of a conve
 
 The rules follow from the Structs. A field with a default is left out while it has that default;
 `X | None` is a pointer, and keeps a zero. In a Struct with `ZEROS = True` (the older versions, and
-Kubernetes' own types) required fields and parts are always written. `rules(zero="written")` and
-`rules(zero="omitted")` say otherwise for one field. `rules(form=…)` names values that Go's types
-bring into one form: "duration", or "quantity" for a map of them.
+Kubernetes' own types) required fields and parts are always written.
+
+`rules(zero=…)` says otherwise for one field: "written" and "omitted" (also of a part that is
+`X | None`), and "kept" for a pointer to what is required: absent and zero are different.
+`rules(form=…)` names values that Go's types bring into one form, or refuse: "duration", "quantity"
+(also for a map of them), "token" for a bootstrap token.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -30,13 +34,26 @@ from kapy.kube.quantity import canonical as quantity
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 
 
-def _quantities(amounts: dict[str, int | str]) -> dict[str, str]:
-    return {name: quantity(amount) for name, amount in amounts.items()}
+_TOKEN: Final = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}")
+
+
+def _quantity(amount: Any) -> str | dict[str, str]:
+    if isinstance(amount, dict):
+        return {name: quantity(one) for name, one in amount.items()}
+    return quantity(amount)
+
+
+def _token(token: str) -> str:
+    if _TOKEN.fullmatch(token):
+        return token
+    # The token is a secret: it is not repeated here.
+    raise ValueError(f"a bootstrap token has the form {_TOKEN.pattern}, this one has not")
 
 
 _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "duration": duration,
-    "quantity": _quantities,
+    "quantity": _quantity,
+    "token": _token,
 }
 
 
@@ -70,9 +87,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
         if one.name == "metadata" and hasattr(kind, "RESOURCE"):
             continue  # carried over as it is
         rules = _rules(hints[one.name])
-        # A time that is absent is written as null where it is written at all.
-        time = rules.get("format") == "date-time"
-        hint = str | None if time else _shaped(hints[one.name])
+        hint = _wire_type(hints[one.name], rules)
         fields.append((one.name, hint, _field(kind, one, rules, hint)))
         if "form" in rules:
             forms[one.name] = _FORMS[rules["form"]]
@@ -87,15 +102,32 @@ def _forming(forms: Mapping[str, Callable[[Any], Any]]) -> Callable[[Model], Non
 
     def formed(model: Model) -> None:
         for name, form in forms.items():
-            if value := getattr(model, name):
+            if (value := getattr(model, name)) or value == 0:
                 setattr(model, name, form(value))
 
     return formed
 
 
+def _wire_type(hint: Any, rules: Document) -> Any:
+    """The type of a field of a shape: optional only where absent and zero are written apart."""
+    if rules.get("format") == "date-time":
+        return str | None  # a time that is absent is written as null where it is written at all
+    shaped = _shaped(hint)
+    if rules.get("zero") == "kept":
+        return shaped | None
+    if rules.get("zero") == "omitted":
+        present = [one for one in get_args(shaped) if one is not NoneType]
+        return present[0] if len(present) == 1 and _is_part(present[0]) else shaped
+    return shaped
+
+
+def _is_part(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Model)
+
+
 def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
     zero, make = _zero(one, shaped)
-    needed = one.required or rules.get("required") or (make and issubclass(make, Model))
+    needed = one.required or rules.get("required") or _is_part(make)
     usual = "written" if needed and getattr(kind, "ZEROS", False) else "omitted"
     if rules.get("zero", usual) == "written":
         # msgspec leaves out no field whose default is made by a function.
@@ -111,15 +143,15 @@ def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
     """The zero of a field: a value, or what makes one."""
     if shaped == str | None:
         return None, None
+    if _is_part(shaped):
+        return None, shaped
     if one.default is not NODEFAULT:
         return one.default, None
     bare = get_args(shaped)[0] if get_origin(shaped) is Annotated else shaped
     if bare in _ZEROS:
         return _ZEROS[bare], None
     made = get_origin(bare) or bare
-    if made in (list, dict) or (isinstance(made, type) and issubclass(made, Model)):
-        return None, made
-    return None, None
+    return None, made if made in (list, dict) else None
 
 
 def _rules(hint: Any) -> Document:
@@ -140,6 +172,4 @@ def _shaped(hint: Any) -> Any:
         return Union[tuple(_shaped(one) for one in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
         return origin[tuple(_shaped(one) for one in get_args(hint))]
-    if isinstance(hint, type) and issubclass(hint, Model):
-        return shape_of(hint)
-    return hint
+    return shape_of(hint) if _is_part(hint) else hint
