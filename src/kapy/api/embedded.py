@@ -78,7 +78,9 @@ class UnhealthyMachineCondition(Model):
         ),
     ]
     status: Annotated[str, rules("The condition's bad status.", enum=["True", "False", "Unknown"])]
-    timeout_seconds: Annotated[int, rules("How long it must last.", format="int32", minimum=0)]
+    timeout_seconds: Annotated[
+        int, rules("How long it must last.", format="int32", minimum=0, zero="kept")
+    ]
 
 
 class UnhealthyNodeCondition(Model):
@@ -86,7 +88,9 @@ class UnhealthyNodeCondition(Model):
 
     type: Annotated[str, rules("The condition's type.", min_length=1)]
     status: Annotated[str, rules("The condition's bad status.", min_length=1)]
-    timeout_seconds: Annotated[int, rules("How long it must last.", format="int32", minimum=0)]
+    timeout_seconds: Annotated[
+        int, rules("How long it must last.", format="int32", minimum=0, zero="kept")
+    ]
 
 
 class MachineHealthCheckRemediationTemplateReference(Model):
@@ -192,6 +196,8 @@ class MachineAddress(Model):
 
 class LabelSelectorRequirement(Model):
     """One requirement on one label."""
+
+    ZEROS: ClassVar[bool] = True
 
     key: Annotated[str, rules("The label's key.")]
     operator: Annotated[str, rules("In, NotIn, Exists or DoesNotExist.")]

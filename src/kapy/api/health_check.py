@@ -74,8 +74,8 @@ _TemplateRef = Annotated[
 ]
 
 
-class ControlPlaneRemediation(Model):
-    """What happens to unhealthy control plane Machines."""
+class Remediation(Model):
+    """What happens to unhealthy Machines."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -101,9 +101,7 @@ _Enabled = Annotated[
     rules("Whether there is a MachineHealthCheck; the ClusterClass decides unless said."),
 ]
 _Checks = Annotated[HealthChecks, rules("What makes a Machine unhealthy.")]
-_ControlPlaneRemediation = Annotated[
-    ControlPlaneRemediation, rules("What happens to an unhealthy Machine.")
-]
+_Remediation = Annotated[Remediation, rules("What happens to an unhealthy Machine.")]
 _WorkerRemediation = Annotated[WorkerRemediation, rules("What happens to an unhealthy Machine.")]
 
 
@@ -113,7 +111,7 @@ class ControlPlaneHealthCheck(Model):
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     checks: _Checks = field(default_factory=HealthChecks)
-    remediation: _ControlPlaneRemediation = field(default_factory=ControlPlaneRemediation)
+    remediation: _Remediation = field(default_factory=Remediation)
 
 
 class WorkerHealthCheck(Model):
@@ -132,7 +130,7 @@ class ControlPlaneTopologyHealthCheck(Model):
 
     enabled: _Enabled = None
     checks: _Checks = field(default_factory=HealthChecks)
-    remediation: _ControlPlaneRemediation = field(default_factory=ControlPlaneRemediation)
+    remediation: _Remediation = field(default_factory=Remediation)
 
 
 class WorkerTopologyHealthCheck(Model):

@@ -11,6 +11,9 @@ CLUSTER_GROUP: Final = "cluster.x-k8s.io"
 BOOTSTRAP_GROUP: Final = "bootstrap.cluster.x-k8s.io"
 CONTROL_PLANE_GROUP: Final = "controlplane.cluster.x-k8s.io"
 INFRASTRUCTURE_GROUP: Final = "infrastructure.cluster.x-k8s.io"
+ADDONS_GROUP: Final = "addons.cluster.x-k8s.io"
+IPAM_GROUP: Final = "ipam.cluster.x-k8s.io"
+RUNTIME_GROUP: Final = "runtime.cluster.x-k8s.io"
 
 SECRET_TYPE: Final = "cluster.x-k8s.io/secret"
 

@@ -98,7 +98,7 @@ def _to_hub(document: Document, kind: Kind, version: str) -> Document:
     hub = kind.type_of()
     body["metadata"] = metadata
     spoke.to_hub(body, _remembered(data, hub))
-    return _object(kind, STORED, metadata, wired(body, hub))
+    return _object(kind, STORED, body["metadata"], wired(body, hub))
 
 
 def _from_hub(
@@ -116,7 +116,7 @@ def _from_hub(
         metadata = {**metadata, "annotations": annotations}
     body["metadata"] = metadata
     spoke.from_hub(body, reference_version)
-    return _object(kind, version, metadata, wired(body, kind.type_of(version)))
+    return _object(kind, version, body["metadata"], wired(body, kind.type_of(version)))
 
 
 def _escaped(data: str) -> str:
