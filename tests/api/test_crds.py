@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kapy.api.crds import crds
+from kapy.api.crds import crds, for_kubernetes
 from kapy.api.kinds import KINDS
 from kapy.kube import Document
 from tests.oracle.recorded import ROOT, SAMPLES
@@ -79,6 +79,11 @@ def comparable(crd: Document) -> Document:
 @pytest.mark.parametrize("kind", [kind for kind in OURS if kind in RELEASED])
 def test_a_crd_is_the_released_one(kind: str) -> None:
     assert without_words(OURS[kind]) == comparable(RELEASED[kind])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OURS if kind in RELEASED])
+def test_who_converts_on_any_kubernetes_is_who_the_released_one_names(kind: str) -> None:
+    assert for_kubernetes(OURS[kind])["spec"]["conversion"] == RELEASED[kind]["spec"]["conversion"]
 
 
 def test_every_kind_has_its_crd() -> None:

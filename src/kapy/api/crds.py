@@ -21,11 +21,20 @@ from kapy.kube.names import CRDS
 
 _PROVIDERS: Final[Mapping[str, str]] = {
     "cluster.x-k8s.io": "cluster-api",
+    "addons.cluster.x-k8s.io": "cluster-api",
+    "ipam.cluster.x-k8s.io": "cluster-api",
+    "runtime.cluster.x-k8s.io": "cluster-api",
     "bootstrap.cluster.x-k8s.io": "bootstrap-kubeadm",
     "controlplane.cluster.x-k8s.io": "control-plane-kubeadm",
     "infrastructure.cluster.x-k8s.io": "infrastructure-docker",
 }
-_CONTRACTS: Final = frozenset(_PROVIDERS) - {CLUSTER_GROUP}
+_SERVICES: Final[Mapping[str, str]] = {
+    "cluster-api": "capi",
+    "bootstrap-kubeadm": "capi-kubeadm-bootstrap",
+    "control-plane-kubeadm": "capi-kubeadm-control-plane",
+    "infrastructure-docker": "capd",
+}
+_CONTRACTS: Final = frozenset(key for key, one in _PROVIDERS.items() if one != "cluster-api")
 _OBJECT: Final[Document] = {
     "apiVersion": {
         "type": "string",
@@ -45,6 +54,29 @@ def crds() -> list[Document]:
     for (kind, version, one), schema in zip(types, schemas, strict=True):
         served[kind].append(_version(kind, version, one, schema))
     return [_crd(kind, versions) for kind, versions in served.items()]
+
+
+def for_kubernetes(crd: Document) -> Document:
+    """The CRD as any Kubernetes takes it: older versions are converted by the webhook of the
+    provider's manager, which upstream's components and ours call alike."""
+    provider = _PROVIDERS[crd["spec"]["group"]]
+    service = {
+        "name": f"{_SERVICES[provider]}-webhook-service",
+        "namespace": f"{_SERVICES[provider]}-system",
+        "path": "/convert",
+    }
+    webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]}
+    return _with_spec(crd, conversion={"strategy": "Webhook", "webhook": webhook})
+
+
+def stored_only(crd: Document) -> Document:
+    """The CRD without the older versions, for which nothing has to convert."""
+    versions = [one for one in crd["spec"]["versions"] if one["storage"]]
+    return _with_spec(crd, versions=versions)
+
+
+def _with_spec(crd: Document, **more: Any) -> Document:
+    return {**crd, "spec": {**crd["spec"], **more}}
 
 
 def _crd(kind: Kind, versions: list[Document]) -> Document:
@@ -93,14 +125,22 @@ def _version(kind: Kind, version: str, type_: type[Object], schema: Document) ->
 
 def _subresources(kind: type[Object]) -> Document:
     subresources: Document = {}
-    status: Any = {one.name: one for one in msgspec.structs.fields(kind)}.get("status")
-    if status is not None:
+    status = _fields(kind, "status")
+    if status or getattr(kind, "STATUS_SUBRESOURCE", False):
         subresources["status"] = {}
-        inner = getattr(status.type, "__origin__", status.type)  # without Annotated
-        if "selector" in inner.__struct_fields__:
-            subresources["scale"] = {
-                "specReplicasPath": ".spec.replicas",
-                "statusReplicasPath": ".status.replicas",
-                "labelSelectorPath": ".status.selector",
-            }
+    if "replicas" in status and "replicas" in _fields(kind, "spec"):
+        subresources["scale"] = {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            **({"labelSelectorPath": ".status.selector"} if "selector" in status else {}),
+        }
     return subresources
+
+
+def _fields(kind: type[Object], part: str) -> tuple[str, ...]:
+    """The names of the fields of `spec` or `status`; none when the kind has no such part."""
+    for one in msgspec.structs.fields(kind):
+        if one.name == part:
+            inner: Any = getattr(one.type, "__origin__", one.type)  # without Annotated
+            return tuple(inner.__struct_fields__)
+    return ()

@@ -24,6 +24,7 @@ Commands:
   logs        Print what a plane in the background said.
   get         Get info of a workload cluster.
   describe    Describe workload clusters.
+  crds        Print the CRDs of Cluster API's kinds.
   version     Print the version.
 """
 """What `kapy.cli.root` prints (a test holds the two together)."""

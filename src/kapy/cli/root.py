@@ -52,6 +52,7 @@ ROOT = Lazy(
         "logs": ("kapy.cli.running:logs", "Print what a plane in the background said."),
         "get": ("kapy.cli.root:GET", "Get info of a workload cluster."),
         "describe": ("kapy.cli.root:DESCRIBE", "Describe workload clusters."),
+        "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
         "version": ("kapy.cli.version:version", "Print the version."),
     },
 )

@@ -1,0 +1,70 @@
+"""`kapy crds`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from kapy.kube import Document
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "json", "name"]),
+    default="yaml",
+    show_default=True,
+    help="How to print them.",
+)
+@click.option(
+    "--stored-only", is_flag=True, help="Leave out older versions: then nothing has to convert."
+)
+def crds(names: Sequence[str], output: str, *, stored_only: bool) -> None:
+    """Print the CustomResourceDefinitions of Cluster API's kinds, for `kubectl apply -f -`.
+
+    NAME is a kind, a resource, a short name or a group; without one all are printed. The older
+    versions of a kind are converted by the webhook of its provider's manager; until that runs, only
+    the stored version can be asked for.
+    """
+    from kapy.api import crds as definitions
+
+    shape = definitions.stored_only if stored_only else definitions.for_kubernetes
+    found = [shape(one) for one in _named(definitions.crds(), names)]
+    click.echo(_printed(found, output), nl=False)
+
+
+def _named(crds: Sequence[Document], names: Sequence[str]) -> list[Document]:
+    if not names:
+        return list(crds)
+    wanted = {name.lower(): name for name in names}
+    found = [one for one in crds if _called(one) & wanted.keys()]
+    unknown = wanted.keys() - {name for one in found for name in _called(one)}
+    if unknown:
+        kinds = ", ".join(one["spec"]["names"]["kind"] for one in crds)
+        raise click.UsageError(
+            f"no kind, resource or group is called {wanted[min(unknown)]}; kinds are {kinds}"
+        )
+    return found
+
+
+def _called(crd: Document) -> set[str]:
+    spec = crd["spec"]
+    names = spec["names"]
+    called = {crd["metadata"]["name"], spec["group"], names["kind"], names["plural"]}
+    return {one.lower() for one in (*called, names["singular"], *names.get("shortNames", ()))}
+
+
+def _printed(crds: Sequence[Document], output: str) -> str:
+    if output == "name":
+        return "".join(f"{one['metadata']['name']}\n" for one in crds)
+    if output == "json":
+        import json
+
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(crds)}
+        return json.dumps(listed, indent=2) + "\n"
+    from kapy.kube.yaml import dump_all
+
+    return dump_all(list(crds))

@@ -1,0 +1,46 @@
+"""`kapy crds`: definitions for any Kubernetes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from kapy.api.crds import crds
+from kapy.cli.root import run
+
+
+def test_all_definitions_are_printed_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["crds"]) == 0
+    printed = list(yaml.load_all(capsys.readouterr().out, Loader=yaml.CSafeLoader))
+    assert [one["metadata"]["name"] for one in printed] == [
+        one["metadata"]["name"] for one in crds()
+    ]
+    assert all(one["spec"]["conversion"]["strategy"] == "Webhook" for one in printed)
+
+
+@pytest.mark.parametrize("name", ["ma", "Machine", "machines", "machines.cluster.x-k8s.io"])
+def test_a_definition_is_found_by_any_of_its_names(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["crds", name, "-o", "name"]) == 0
+    assert capsys.readouterr().out == "machines.cluster.x-k8s.io\n"
+
+
+def test_without_older_versions_nothing_has_to_convert(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["crds", "machine", "--stored-only", "-o", "json"]) == 0
+    (crd,) = json.loads(capsys.readouterr().out)["items"]
+    assert [one["name"] for one in crd["spec"]["versions"]] == ["v1beta2"]
+    assert "conversion" not in crd["spec"]
+
+
+def test_a_name_that_nothing_has_is_refused_with_those_that_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["crds", "machnes"]) == 2
+    said = capsys.readouterr().err
+    assert "machnes" in said
+    assert "MachineDeployment" in said
