@@ -13,7 +13,7 @@ ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test check format bench dist clean
+.PHONY: help quickstart test check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -21,6 +21,7 @@ help:
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
+	@echo "make reference    print docs/reference/api from the Structs"
 	@echo "make dist         build the wheel and the source archive into dist/"
 	@echo "make clean        remove what the other commands made"
 
@@ -67,6 +68,9 @@ format: $(CHECK)/.made
 
 bench: $(RUN)/.made
 	@$(RUN)/bin/python -m benchmarks $(ARGS)
+
+reference: $(RUN)/.made
+	$(RUN)/bin/python -m kapy.api.reference docs/reference/api
 
 dist: $(DIST)/.made
 	rm -rf dist
