@@ -38,6 +38,7 @@ class NodeSystemInfo(Model):
 class ConfigMapKeySelector(Model, kw_only=True):
     """Names one key of a ConfigMap."""
 
+    ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     name: Annotated[str, rules("The ConfigMap's name.", default="")] = ""
@@ -50,6 +51,7 @@ class ConfigMapKeySelector(Model, kw_only=True):
 class FileKeySelector(Model):
     """Names one key in a file of a volume."""
 
+    ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     volume_name: Annotated[str, rules("The volume's name.")]
@@ -63,6 +65,7 @@ class FileKeySelector(Model):
 class ObjectFieldSelector(Model, kw_only=True):
     """Names a field of the Pod."""
 
+    ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     api_version: Annotated[
@@ -74,18 +77,26 @@ class ObjectFieldSelector(Model, kw_only=True):
 class ResourceFieldSelector(Model, kw_only=True):
     """Names a resource of a container."""
 
+    ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     container_name: Annotated[str, rules("The container's name.")] = ""
     resource: Annotated[str, rules("The resource, as in limits.cpu.")]
     divisor: Annotated[
-        int | str | None, rules("The unit to count in; 1 unless said.", pattern=QUANTITY)
-    ] = None
+        int | str,
+        rules(
+            "The unit to count in; 0 stands for 1.",
+            pattern=QUANTITY,
+            zero="written",
+            form="quantity",
+        ),
+    ] = "0"
 
 
 class SecretKeySelector(Model, kw_only=True):
     """Names one key of a Secret."""
 
+    ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     name: Annotated[str, rules("The Secret's name.", default="")] = ""
@@ -110,6 +121,8 @@ class EnvVarSource(Model):
 class EnvVar(Model):
     """One environment variable."""
 
+    ZEROS: ClassVar[bool] = True
+
     name: Annotated[str, rules("Its name.")]
     value: Annotated[str, rules("Its value, in which $(NAME) stands for an earlier variable.")] = ""
     value_from: Annotated[EnvVarSource | None, rules("Where to take the value from instead.")] = (
@@ -119,6 +132,8 @@ class EnvVar(Model):
 
 class Taint(Model, kw_only=True):
     """A taint of a Node."""
+
+    ZEROS: ClassVar[bool] = True
 
     key: Annotated[str, rules("The taint's key.")]
     value: Annotated[str, rules("The taint's value.")] = ""
@@ -132,3 +147,30 @@ class LocalObjectReference(Model):
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     name: Annotated[str, rules("The object's name.", default="")] = ""
+
+
+class ObjectReference(Model):
+    """Names an object of any kind."""
+
+    SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
+
+    kind: Annotated[str, rules("The object's kind.")] = ""
+    namespace: Annotated[str, rules("The object's namespace.")] = ""
+    name: Annotated[str, rules("The object's name.")] = ""
+    uid: Annotated[str, rules("The object's unique identifier.")] = ""
+    api_version: Annotated[str, rules("The API group and version of the object's kind.")] = ""
+    resource_version: Annotated[str, rules("The version of the object that is meant.")] = ""
+    field_path: Annotated[str, rules("The part of the object that is meant.")] = ""
+
+
+class TypedLocalObjectReference(Model, kw_only=True):
+    """Names an object of any kind in the same namespace."""
+
+    SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
+    ZEROS: ClassVar[bool] = True
+
+    api_group: Annotated[
+        str | None, rules("The API group of the object's kind; none is core's.", zero="written")
+    ] = None
+    kind: Annotated[str, rules("The object's kind.")]
+    name: Annotated[str, rules("The object's name.")]

@@ -2,6 +2,7 @@
 
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import field
 
 from kapy.api.core_v1 import EnvVar
@@ -13,7 +14,7 @@ class Arg(Model):
     """One command line argument."""
 
     name: Annotated[str, rules("Its name without dashes.", min_length=1, max_length=256)]
-    value: Annotated[str, rules("Its value.", min_length=0, max_length=1024)]
+    value: Annotated[str, rules("Its value.", min_length=0, max_length=1024, zero="kept")]
 
 
 class HostPathMount(Model):
@@ -26,95 +27,67 @@ class HostPathMount(Model):
     path_type: Annotated[str, rules("What must be, or is made, at the path on the machine.")] = ""
 
 
-class APIServer(Model):
+def arguments(description: str, field_name: str) -> msgspec.Meta:
+    """The rules of a list of arguments, each of which may be given once."""
+    return rules(
+        description,
+        min_items=1,
+        max_items=100,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["name", "value"],
+        x_kubernetes_validations=[
+            {
+                "message": f"{field_name} name must be unique",
+                "rule": "self.all(x, self.exists_one(y, x.name == y.name))",
+            }
+        ],
+    )
+
+
+ExtraArgs = Annotated[
+    list[Arg], arguments("Command line arguments beyond kubeadm's own.", "extraArgs")
+]
+ExtraEnvs = Annotated[
+    list[EnvVar] | None,
+    rules(
+        "Environment variables for the Pod.",
+        min_items=1,
+        max_items=100,
+        x_kubernetes_list_type="atomic",
+    ),
+]
+_Name = Annotated[str, rules(min_length=1, max_length=253)]
+
+
+def _names(description: str) -> msgspec.Meta:
+    """The rules of a list of names and addresses for a certificate."""
+    return rules(description, min_items=1, max_items=100, x_kubernetes_list_type="atomic")
+
+
+class ControlPlaneComponent(Model):
+    """Additions to a component of the control plane."""
+
+    SCHEMA: ClassVar[Document] = {"minProperties": 1}
+
+    extra_args: ExtraArgs = field(default_factory=list)
+    extra_volumes: Annotated[
+        list[HostPathMount],
+        rules(
+            "Files and folders of the machine to mount into the Pod.",
+            min_items=1,
+            max_items=100,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = field(default_factory=list)
+    extra_envs: ExtraEnvs = None
+
+
+class APIServer(ControlPlaneComponent):
     """Additions to the API server."""
 
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    extra_args: Annotated[
-        list[Arg],
-        rules(
-            "Command line arguments beyond kubeadm's own; a name may stand there more than once.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name", "value"],
-            x_kubernetes_validations=[
-                {
-                    "message": "extraArgs name must be unique",
-                    "rule": "self.all(x, self.exists_one(y, x.name == y.name))",
-                }
-            ],
-        ),
-    ] = field(default_factory=list)
-    extra_volumes: Annotated[
-        list[HostPathMount],
-        rules(
-            "Files and folders of the machine to mount into the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
-    extra_envs: Annotated[
-        list[EnvVar] | None,
-        rules(
-            "Environment variables for the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = None
     cert_sans: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=253)]],
-        rules(
-            "More names and addresses for the API server's certificate.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
+        list[_Name], _names("More names and addresses for the API server's certificate.")
     ] = field(default_factory=list, name="certSANs")
-
-
-class ControllerManager(Model):
-    """Additions to the controller manager."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    extra_args: Annotated[
-        list[Arg],
-        rules(
-            "Command line arguments beyond kubeadm's own; a name may stand there more than once.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name", "value"],
-            x_kubernetes_validations=[
-                {
-                    "message": "extraArgs name must be unique",
-                    "rule": "self.all(x, self.exists_one(y, x.name == y.name))",
-                }
-            ],
-        ),
-    ] = field(default_factory=list)
-    extra_volumes: Annotated[
-        list[HostPathMount],
-        rules(
-            "Files and folders of the machine to mount into the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
-    extra_envs: Annotated[
-        list[EnvVar] | None,
-        rules(
-            "Environment variables for the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = None
 
 
 class DNS(Model):
@@ -174,48 +147,13 @@ class LocalEtcd(Model):
         str,
         rules("The folder for its data; /var/lib/etcd unless said.", min_length=1, max_length=512),
     ] = ""
-    extra_args: Annotated[
-        list[Arg],
-        rules(
-            "Command line arguments beyond kubeadm's own; a name may stand there more than once.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name", "value"],
-            x_kubernetes_validations=[
-                {
-                    "message": "extraArgs name must be unique",
-                    "rule": "self.all(x, self.exists_one(y, x.name == y.name))",
-                }
-            ],
-        ),
-    ] = field(default_factory=list)
-    extra_envs: Annotated[
-        list[EnvVar] | None,
-        rules(
-            "Environment variables for the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = None
+    extra_args: ExtraArgs = field(default_factory=list)
+    extra_envs: ExtraEnvs = None
     server_cert_sans: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=253)]],
-        rules(
-            "More names and addresses for its server certificate.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
+        list[_Name], _names("More names and addresses for its server certificate.")
     ] = field(default_factory=list, name="serverCertSANs")
     peer_cert_sans: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=253)]],
-        rules(
-            "More names and addresses for its peer certificate.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
+        list[_Name], _names("More names and addresses for its peer certificate.")
     ] = field(default_factory=list, name="peerCertSANs")
 
 
@@ -227,47 +165,8 @@ class Etcd(Model):
     local: Annotated[
         LocalEtcd, rules("An etcd that kubeadm runs on each control plane machine.")
     ] = field(default_factory=LocalEtcd)
-    external: Annotated[ExternalEtcd | None, rules("An etcd that is there already.")] = None
-
-
-class Scheduler(Model):
-    """Additions to the scheduler."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    extra_args: Annotated[
-        list[Arg],
-        rules(
-            "Command line arguments beyond kubeadm's own; a name may stand there more than once.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name", "value"],
-            x_kubernetes_validations=[
-                {
-                    "message": "extraArgs name must be unique",
-                    "rule": "self.all(x, self.exists_one(y, x.name == y.name))",
-                }
-            ],
-        ),
-    ] = field(default_factory=list)
-    extra_volumes: Annotated[
-        list[HostPathMount],
-        rules(
-            "Files and folders of the machine to mount into the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
-    extra_envs: Annotated[
-        list[EnvVar] | None,
-        rules(
-            "Environment variables for the Pod.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
-        ),
+    external: Annotated[
+        ExternalEtcd | None, rules("An etcd that is there already.", zero="omitted")
     ] = None
 
 
@@ -291,10 +190,10 @@ class ClusterConfiguration(Model):
         default_factory=APIServer
     )
     controller_manager: Annotated[
-        ControllerManager, rules("Additions to the controller manager.")
-    ] = field(default_factory=ControllerManager)
-    scheduler: Annotated[Scheduler, rules("Additions to the scheduler.")] = field(
-        default_factory=Scheduler
+        ControlPlaneComponent, rules("Additions to the controller manager.")
+    ] = field(default_factory=ControlPlaneComponent)
+    scheduler: Annotated[ControlPlaneComponent, rules("Additions to the scheduler.")] = field(
+        default_factory=ControlPlaneComponent
     )
     dns: Annotated[DNS, rules("Which CoreDNS to install.")] = field(default_factory=DNS)
     certificates_dir: Annotated[

@@ -2,6 +2,7 @@
 
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import field
 
 from kapy.api.condition import Condition, V1Beta1Condition
@@ -124,17 +125,17 @@ class DiskSetup(Model):
     ] = field(default_factory=list)
 
 
-class SecretFileSource(Model):
-    """Names one key of a Secret that holds the content of a file."""
+class SecretKey(Model):
+    """Names one key of a Secret."""
 
     name: Annotated[str, rules("The Secret's name.", min_length=1, max_length=253)]
     key: Annotated[str, rules("The key.", min_length=1, max_length=256)]
 
 
-class FileSource(Model):
-    """Where the content of a file comes from."""
+class SecretSource(Model):
+    """Where something comes from that is no business of who reads the object."""
 
-    secret: Annotated[SecretFileSource, rules("A key of a Secret.")]
+    secret: Annotated[SecretKey, rules("A key of a Secret.")]
 
 
 class File(Model):
@@ -154,7 +155,9 @@ class File(Model):
     ] = ""
     append: Annotated[bool | None, rules("Whether to append to a file that is there.")] = None
     content: Annotated[str, rules("What to write.", min_length=1, max_length=10240)] = ""
-    content_from: Annotated[FileSource | None, rules("Where to take from what to write.")] = None
+    content_from: Annotated[
+        SecretSource | None, rules("Where to take from what to write.", zero="omitted")
+    ] = None
     content_format: Annotated[
         str,
         rules(
@@ -200,19 +203,6 @@ class NTP(Model):
     enabled: Annotated[bool | None, rules("Whether to ask at all.")] = None
 
 
-class SecretPasswdSource(Model):
-    """Names one key of a Secret that holds a hashed password."""
-
-    name: Annotated[str, rules("The Secret's name.", min_length=1, max_length=253)]
-    key: Annotated[str, rules("The key.", min_length=1, max_length=256)]
-
-
-class PasswdSource(Model):
-    """Where the hashed password of a user comes from."""
-
-    secret: Annotated[SecretPasswdSource, rules("A key of a Secret.")]
-
-
 class User(Model):
     """One user to create."""
 
@@ -228,7 +218,7 @@ class User(Model):
     shell: Annotated[str, rules("The login shell.", min_length=1, max_length=256)] = ""
     passwd: Annotated[str, rules("The hashed password.", min_length=1, max_length=256)] = ""
     passwd_from: Annotated[
-        PasswdSource | None, rules("Where to take the hashed password from.")
+        SecretSource | None, rules("Where to take the hashed password from.", zero="omitted")
     ] = None
     primary_group: Annotated[str, rules("The user's main group.", min_length=1, max_length=256)] = (
         ""
@@ -247,6 +237,14 @@ class User(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
+
+
+Command = Annotated[str, rules(min_length=1, max_length=10240)]
+
+
+def _commands(description: str) -> msgspec.Meta:
+    """The rules of a list of commands."""
+    return rules(description, min_items=1, max_items=1000, x_kubernetes_list_type="atomic")
 
 
 class KubeadmConfigSpec(Model):
@@ -291,32 +289,14 @@ class KubeadmConfigSpec(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
-    boot_commands: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=10240)]],
-        rules(
-            "Commands that run early in every boot.",
-            min_items=1,
-            max_items=1000,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
+    boot_commands: Annotated[list[Command], _commands("Commands that run early in every boot.")] = (
+        field(default_factory=list)
+    )
     pre_kubeadm_commands: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=10240)]],
-        rules(
-            "Commands that run before kubeadm.",
-            min_items=1,
-            max_items=1000,
-            x_kubernetes_list_type="atomic",
-        ),
+        list[Command], _commands("Commands that run before kubeadm.")
     ] = field(default_factory=list)
     post_kubeadm_commands: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=10240)]],
-        rules(
-            "Commands that run after kubeadm.",
-            min_items=1,
-            max_items=1000,
-            x_kubernetes_list_type="atomic",
-        ),
+        list[Command], _commands("Commands that run after kubeadm.")
     ] = field(default_factory=list)
     users: Annotated[
         list[User],

@@ -13,6 +13,7 @@ from kapy.api.embedded import (
     TemplateMeta,
 )
 from kapy.api.kubeadm_config import KubeadmConfigSpec
+from kapy.api.machine import MachineDeletionSpec
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -34,37 +35,6 @@ class KubeadmControlPlaneMachineNamingSpec(Model):
     ] = ""
 
 
-class KubeadmControlPlaneMachineTemplateDeletionSpec(Model):
-    """How long the steps of a control plane machine's deletion may take."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    node_drain_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long draining a Node may take; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_volume_detach_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_deletion_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-
-
 class KubeadmControlPlaneMachineTemplateSpec(Model):
     """What the control plane's Machines should be."""
 
@@ -82,9 +52,9 @@ class KubeadmControlPlaneMachineTemplateSpec(Model):
             x_kubernetes_list_map_keys=["conditionType"],
         ),
     ] = field(default_factory=list)
-    deletion: Annotated[
-        KubeadmControlPlaneMachineTemplateDeletionSpec, rules("How Machines are deleted.")
-    ] = field(default_factory=KubeadmControlPlaneMachineTemplateDeletionSpec)
+    deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
+        default_factory=MachineDeletionSpec
+    )
     taints: Annotated[
         list[MachineTaint],
         rules(
@@ -97,13 +67,13 @@ class KubeadmControlPlaneMachineTemplateSpec(Model):
     ] = field(default_factory=list)
 
 
-class KubeadmControlPlaneMachineTemplate(Model):
+class KubeadmControlPlaneMachineTemplate(Model, kw_only=True):
     """What the control plane's Machines look like."""
 
-    spec: Annotated[KubeadmControlPlaneMachineTemplateSpec, rules("What the Machines should be.")]
     metadata: Annotated[
         TemplateMeta, rules("Labels and annotations for the Machines and what belongs to them.")
     ] = field(default_factory=TemplateMeta)
+    spec: Annotated[KubeadmControlPlaneMachineTemplateSpec, rules("What the Machines should be.")]
 
 
 class KubeadmControlPlaneRemediationSpec(Model):
@@ -185,19 +155,14 @@ class KubeadmControlPlaneRolloutSpec(Model):
         ),
     ] = None
     strategy: Annotated[
-        KubeadmControlPlaneRolloutStrategy | None, rules("How Machines are replaced.")
+        KubeadmControlPlaneRolloutStrategy | None,
+        rules("How Machines are replaced.", zero="omitted"),
     ] = None
 
 
-class KubeadmControlPlaneSpec(Model):
+class KubeadmControlPlaneSpec(Model, kw_only=True):
     """What a control plane should be."""
 
-    version: Annotated[
-        str, rules("The Kubernetes version of the control plane.", min_length=1, max_length=256)
-    ]
-    machine_template: Annotated[
-        KubeadmControlPlaneMachineTemplate, rules("What the control plane's Machines look like.")
-    ]
     replicas: Annotated[
         int | None,
         rules(
@@ -205,6 +170,12 @@ class KubeadmControlPlaneSpec(Model):
             format="int32",
         ),
     ] = None
+    version: Annotated[
+        str, rules("The Kubernetes version of the control plane.", min_length=1, max_length=256)
+    ]
+    machine_template: Annotated[
+        KubeadmControlPlaneMachineTemplate, rules("What the control plane's Machines look like.")
+    ]
     kubeadm_config_spec: Annotated[KubeadmConfigSpec, rules("How the machines are set up.")] = (
         field(default_factory=KubeadmConfigSpec)
     )
@@ -239,13 +210,25 @@ class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
     ] = None
     updated_replicas: Annotated[
         int,
-        rules("How many Machines had the newest template; v1beta1 reported it.", format="int32"),
+        rules(
+            "How many Machines had the newest template; v1beta1 reported it.",
+            format="int32",
+            zero="written",
+        ),
     ] = 0
     ready_replicas: Annotated[
-        int, rules("How many Machines were ready in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            "How many Machines were ready in the sense of v1beta1.", format="int32", zero="written"
+        ),
     ] = 0
     unavailable_replicas: Annotated[
-        int, rules("How many Machines were still missing in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            "How many Machines were still missing in the sense of v1beta1.",
+            format="int32",
+            zero="written",
+        ),
     ] = 0
 
 
@@ -273,7 +256,13 @@ class LastRemediationStatus(Model):
     machine: Annotated[str, rules("The Machine that was replaced.", min_length=1, max_length=253)]
     time: Annotated[str, rules("When that began.", format="date-time")]
     retry_count: Annotated[
-        int, rules("How often its slot had been tried again by then.", format="int32", minimum=0)
+        int,
+        rules(
+            "How often its slot had been tried again by then.",
+            format="int32",
+            minimum=0,
+            zero="kept",
+        ),
     ]
 
 
@@ -335,42 +324,12 @@ class KubeadmControlPlaneStatus(Model):
         ),
     ] = 0
     last_remediation: Annotated[
-        LastRemediationStatus | None, rules("What was replaced last because it was unhealthy.")
+        LastRemediationStatus | None,
+        rules("What was replaced last because it was unhealthy.", zero="omitted"),
     ] = None
     deprecated: Annotated[
         KubeadmControlPlaneDeprecatedStatus | None,
         rules("Values that only readers of v1beta1 still look at."),
-    ] = None
-
-
-class KubeadmControlPlaneTemplateMachineTemplateDeletionSpec(Model):
-    """How long the steps of the Machines' deletion may take."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    node_drain_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long draining a Node may take; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_volume_detach_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
-    ] = None
-    node_deletion_timeout_seconds: Annotated[
-        int | None,
-        rules(
-            "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
-            format="int32",
-            minimum=0,
-        ),
     ] = None
 
 
@@ -379,9 +338,9 @@ class KubeadmControlPlaneTemplateMachineTemplateSpec(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    deletion: Annotated[
-        KubeadmControlPlaneTemplateMachineTemplateDeletionSpec, rules("How Machines are deleted.")
-    ] = field(default_factory=KubeadmControlPlaneTemplateMachineTemplateDeletionSpec)
+    deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
+        default_factory=MachineDeletionSpec
+    )
     taints: Annotated[
         list[MachineTaint],
         rules(

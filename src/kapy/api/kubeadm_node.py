@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.core_v1 import Taint
-from kapy.api.kubeadm import Arg
+from kapy.api.kubeadm import Arg, arguments
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
@@ -13,7 +13,9 @@ from kapy.kube.model import Model, rules
 class BootstrapToken(Model):
     """A token that machines join with."""
 
-    token: Annotated[str, rules("The token, of the form id.secret.", min_length=1, max_length=23)]
+    token: Annotated[
+        str, rules("The token, of the form id.secret.", min_length=1, max_length=23, form="token")
+    ]
     description: Annotated[str, rules("What it is for.", min_length=1, max_length=512)] = ""
     ttl_seconds: Annotated[
         int | None,
@@ -71,20 +73,7 @@ class NodeRegistrationOptions(Model):
         ),
     ] = None
     kubelet_extra_args: Annotated[
-        list[Arg],
-        rules(
-            "Command line arguments for the kubelet.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name", "value"],
-            x_kubernetes_validations=[
-                {
-                    "message": "kubeletExtraArgs name must be unique",
-                    "rule": "self.all(x, self.exists_one(y, x.name == y.name))",
-                }
-            ],
-        ),
+        list[Arg], arguments("Command line arguments for the kubelet.", "kubeletExtraArgs")
     ] = field(default_factory=list)
     ignore_preflight_errors: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
@@ -160,6 +149,17 @@ class Timeouts(Model):
     ] = None
 
 
+_SkipPhases = Annotated[
+    list[Annotated[str, rules(min_length=1, max_length=256)]],
+    rules(
+        "Phases of kubeadm to leave out.",
+        min_items=1,
+        max_items=50,
+        x_kubernetes_list_type="atomic",
+    ),
+]
+
+
 class InitConfiguration(Model):
     """What kubeadm init needs to know."""
 
@@ -180,15 +180,7 @@ class InitConfiguration(Model):
     local_api_endpoint: Annotated[
         LocalAPIEndpoint, rules("Where this machine's API server listens.")
     ] = field(default_factory=LocalAPIEndpoint, name="localAPIEndpoint")
-    skip_phases: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=256)]],
-        rules(
-            "Phases of kubeadm to leave out.",
-            min_items=1,
-            max_items=50,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
+    skip_phases: _SkipPhases = field(default_factory=list)
     patches: Annotated[Patches, rules("Patches for what kubeadm deploys.")] = field(
         default_factory=Patches
     )
@@ -306,18 +298,21 @@ class KubeConfigUser(Model):
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     auth_provider: Annotated[
-        KubeConfigAuthProvider | None, rules("A plug-in inside the client that authenticates.")
+        KubeConfigAuthProvider | None,
+        rules("A plug-in inside the client that authenticates.", zero="omitted"),
     ] = None
-    exec: Annotated[KubeConfigAuthExec | None, rules("A command that authenticates.")] = None
+    exec: Annotated[
+        KubeConfigAuthExec | None, rules("A command that authenticates.", zero="omitted")
+    ] = None
 
 
-class FileDiscoveryKubeConfig(Model):
+class FileDiscoveryKubeConfig(Model, kw_only=True):
     """What goes into a kubeconfig file for discovery."""
 
-    user: Annotated[KubeConfigUser, rules("The user's side.")]
     cluster: Annotated[KubeConfigCluster, rules("The cluster's side.")] = field(
         default_factory=KubeConfigCluster
     )
+    user: Annotated[KubeConfigUser, rules("The user's side.")]
 
 
 class FileDiscovery(Model):
@@ -325,7 +320,7 @@ class FileDiscovery(Model):
 
     kube_config_path: Annotated[str, rules("The file's path or URL.", min_length=1, max_length=512)]
     kube_config: Annotated[
-        FileDiscoveryKubeConfig | None, rules("What to write into the file.")
+        FileDiscoveryKubeConfig | None, rules("What to write into the file.", zero="omitted")
     ] = None
 
 
@@ -338,7 +333,8 @@ class Discovery(Model):
         BootstrapTokenDiscovery, rules("With a token; not together with file.")
     ] = field(default_factory=BootstrapTokenDiscovery)
     file: Annotated[
-        FileDiscovery | None, rules("With a kubeconfig file; not together with bootstrapToken.")
+        FileDiscovery | None,
+        rules("With a kubeconfig file; not together with bootstrapToken.", zero="omitted"),
     ] = None
     tls_bootstrap_token: Annotated[
         str, rules("The token to ask for a certificate with.", min_length=1, max_length=512)
@@ -370,15 +366,7 @@ class JoinConfiguration(Model):
     control_plane: Annotated[
         JoinControlPlane | None, rules("What a machine of the control plane needs besides.")
     ] = None
-    skip_phases: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=256)]],
-        rules(
-            "Phases of kubeadm to leave out.",
-            min_items=1,
-            max_items=50,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
+    skip_phases: _SkipPhases = field(default_factory=list)
     patches: Annotated[Patches, rules("Patches for what kubeadm deploys.")] = field(
         default_factory=Patches
     )
