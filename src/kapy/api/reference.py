@@ -21,8 +21,8 @@ _DIRECTORY_HEAD: Final = """\
 # The kinds
 
 Every kind of Cluster API that kapy serves, with each of its fields. The pages are printed from the
-Structs in `kapy.api` (`make reference`); `kubectl explain` says the same, and `kapy crds` prints the
-definitions.
+Structs in `kapy.api` (`make reference`); `kubectl explain` says the same, and `kapy crds` prints
+the definitions.
 
 | kind | group | stored | served, too |
 |---|---|---|---|
@@ -50,7 +50,9 @@ def _row(crd: Document) -> str:
     kind = spec["names"]["kind"]
     stored = next(one["name"] for one in spec["versions"] if one["storage"])
     others = ", ".join(f"`{one['name']}`" for one in spec["versions"] if not one["storage"])
-    return f"| [{kind}]({kind.lower()}.md) | `{spec['group']}` | `{stored}` | {others or '–'} |\n"
+    return (
+        f"| [{kind}]({kind.lower()}.md) | `{spec['group']}` | `{stored}` | {others or 'none'} |\n"
+    )
 
 
 def _page(crd: Document) -> str:
@@ -154,11 +156,11 @@ def _words(node: Document, *, required: bool) -> str:
 
 
 def _ranges(node: Document) -> Iterator[str]:
-    """`1–63 characters`, `at most 32 items` …"""
+    """`1 to 63 characters`, `at most 32 items` …"""
     for lowest, highest, text in _RANGES:
         low, high = node.get(lowest), node.get(highest)
         if high is not None:
-            yield text.format(f"{low}–{high}" if low is not None else f"at most {high}")
+            yield text.format(f"{low} to {high}" if low is not None else f"at most {high}")
         elif low:
             yield text.format(f"at least {low}")
         elif low == 0 and lowest == "minimum":
