@@ -101,6 +101,11 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         AGE,
         version(".spec.topology.version"),
     ),
+    "ClusterClass": (
+        PAUSED,
+        condition("VariablesReady", "Whether all variables are known", name="Variables Ready"),
+        AGE,
+    ),
     "Machine": (
         CLUSTER,
         Column("Node Name", ".status.nodeRef.name", "The Node that the Machine became"),

@@ -58,6 +58,7 @@ class Kind(NamedTuple):
 
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(CLUSTER_GROUP, "Cluster", "cluster", short_names=("cl",)),
+    Kind(CLUSTER_GROUP, "ClusterClass", "cluster_class", short_names=("cc",)),
     Kind(CLUSTER_GROUP, "Machine", "machine", V1BETA1, short_names=("ma",)),
     Kind(CLUSTER_GROUP, "MachineSet", "machine_set", short_names=("ms",)),
     Kind(CLUSTER_GROUP, "MachineDeployment", "machine_deployment", short_names=("md",)),

@@ -6,7 +6,8 @@ when CRDs are printed, never when an object is read.
 
 Types are for decoding, `rules(...)` are for the server: msgspec never checks a length or an enum.
 A constraint on a whole object is the Struct's `SCHEMA`. A field with a default may still be
-required on the wire: `rules(required=True)`.
+required on the wire: `rules(required=True)`. A field of a Struct that holds itself can have no
+schema: `rules(schemaless=True)`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from msgspec import inspect
 
 from kapy.kube import Document
 
+_ANYTHING: Final[Document] = {"x-kubernetes-preserve-unknown-fields": True}
 _SCALARS: Final[Mapping[type, Document]] = {
     inspect.StrType: {"type": "string"},
     inspect.BoolType: {"type": "boolean"},
     inspect.IntType: {"type": "integer"},
-    inspect.AnyType: {"x-kubernetes-preserve-unknown-fields": True},
+    inspect.AnyType: _ANYTHING,
 }
 _INT_OR_STRING: Final[Document] = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -51,6 +53,8 @@ def _schema(of: inspect.Type) -> Document:
             extra = dict(more or {})
             for encoding in ("zero", "form"):  # how it is encoded, which no schema says
                 extra.pop(encoding, None)
+            if extra.pop("schemaless", False):
+                return _ANYTHING | extra
             mandatory = {_MANDATORY: True} if extra.pop("required", None) is True else {}
             return _schema(inner) | extra | mandatory
         case inspect.UnionType():

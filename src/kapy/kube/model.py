@@ -43,17 +43,26 @@ _Tidier = Callable[[Document], None]
 @cache
 def _tidiers(kind: type[Model]) -> list[_Tidier]:
     """What takes empty parts out of a document of `kind`, in place; nothing for most kinds."""
-    tidiers = []
+    tidiers: list[_Tidier] = []
+    itself = []
     for one in msgspec.structs.fields(kind):
         inner = _model_in(one.type)
-        if inner is not None:
-            nested = [] if inner is kind else _tidiers(inner)
-            many = get_origin(_bare(one.type))
+        if inner is kind:
+            itself.append(one)
+        elif inner is not None:
+            nested = _tidiers(inner)
             if isinstance(one.default_factory, type) and issubclass(one.default_factory, Model):
                 tidiers.append(_omitting(one.encode_name, nested))
             elif nested:
-                tidiers.append(_descending(one.encode_name, many, nested))
+                tidiers.append(_descending(one.encode_name, _many(one), nested))
+    if tidiers:
+        tidiers += [_descending(one.encode_name, _many(one), tidiers) for one in itself]
     return tidiers
+
+
+def _many(one: msgspec.structs.FieldInfo) -> Any:
+    """`list` or `dict` for a field of many, else None."""
+    return get_origin(_bare(one.type))
 
 
 def _omitting(name: str, nested: list[_Tidier]) -> _Tidier:

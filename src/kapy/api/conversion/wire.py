@@ -7,7 +7,8 @@ when it is zero. Converted objects must agree with that, so both ends of a conve
 
 The rules follow from the Structs. A field with a default is left out while it has that default;
 `X | None` is a pointer, and keeps a zero. In a Struct with `ZEROS = True` (the older versions, and
-Kubernetes' own types) required fields and parts are always written.
+Kubernetes' own types) required fields and parts are always written, a list or map that is absent as
+null.
 
 `rules(zero=…)` says otherwise for one field: "written" and "omitted" (also of a part that is
 `X | None`), and "kept" for a pointer to what is required: absent and zero are different.
@@ -21,7 +22,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, ForwardRef, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT
@@ -30,6 +31,9 @@ from kapy.kube import Document
 from kapy.kube.duration import canonical as duration
 from kapy.kube.model import Model, encode
 from kapy.kube.quantity import canonical as quantity
+
+_ITSELF: Final = ForwardRef("ITSELF")
+"""Stands for the shape that is being made, for kinds that hold themselves."""
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 
@@ -87,13 +91,16 @@ def shape_of(kind: type[Model]) -> type[Model]:
         if one.name == "metadata" and hasattr(kind, "RESOURCE"):
             continue  # carried over as it is
         rules = _rules(hints[one.name])
-        hint = _wire_type(hints[one.name], rules)
+        hint = _wire_type(hints[one.name], rules, kind)
+        if get_origin(hint) in (list, dict) and _is_written(kind, one, rules):
+            hint = hint | None
         fields.append((one.name, hint, _field(kind, one, rules, hint)))
         if "form" in rules:
             forms[one.name] = _FORMS[rules["form"]]
     more = {"__post_init__": _forming(forms)} if forms else {}
     shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), namespace=more, kw_only=True)
     assert issubclass(shape, Model)
+    setattr(shape, _ITSELF.__forward_arg__, shape)
     return shape
 
 
@@ -108,11 +115,11 @@ def _forming(forms: Mapping[str, Callable[[Any], Any]]) -> Callable[[Model], Non
     return formed
 
 
-def _wire_type(hint: Any, rules: Document) -> Any:
+def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
     """The type of a field of a shape: optional only where absent and zero are written apart."""
     if rules.get("format") == "date-time":
         return str | None  # a time that is absent is written as null where it is written at all
-    shaped = _shaped(hint)
+    shaped = _shaped(hint, within)
     if rules.get("zero") == "kept":
         return shaped | None
     if rules.get("zero") == "omitted":
@@ -127,9 +134,7 @@ def _is_part(hint: Any) -> bool:
 
 def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
     zero, make = _zero(one, shaped)
-    needed = one.required or rules.get("required") or _is_part(make)
-    usual = "written" if needed and getattr(kind, "ZEROS", False) else "omitted"
-    if rules.get("zero", usual) == "written":
+    if _is_written(kind, one, rules, part=_is_part(make)):
         # msgspec leaves out no field whose default is made by a function.
         return msgspec.field(
             default_factory=lambda: zero if make is None else make(), name=one.encode_name
@@ -137,6 +142,15 @@ def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, s
     if make is not None:
         return msgspec.field(default_factory=make, name=one.encode_name)
     return msgspec.field(default=zero, name=one.encode_name)
+
+
+def _is_written(
+    kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, *, part: bool = False
+) -> bool:
+    """Whether a field stands on the wire when nothing is in it."""
+    needed = one.required or rules.get("required") or part
+    usual = "written" if needed and getattr(kind, "ZEROS", False) else "omitted"
+    return bool(rules.get("zero", usual) == "written")
 
 
 def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
@@ -163,13 +177,15 @@ def _rules(hint: Any) -> Document:
     return said
 
 
-def _shaped(hint: Any) -> Any:
-    """A type hint with every Struct in it exchanged for its shape."""
+def _shaped(hint: Any, within: type[Model]) -> Any:
+    """A type hint with every Struct in it exchanged for its shape. within: whose hint it is."""
     origin = get_origin(hint)
     if origin is Annotated:
-        return _shaped(get_args(hint)[0])
+        return _shaped(get_args(hint)[0], within)
     if origin in (Union, UnionType):
-        return Union[tuple(_shaped(one) for one in get_args(hint))]  # noqa: UP007
+        return Union[tuple(_shaped(one, within) for one in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
-        return origin[tuple(_shaped(one) for one in get_args(hint))]
+        return origin[tuple(_shaped(one, within) for one in get_args(hint))]
+    if hint is within:
+        return _ITSELF
     return shape_of(hint) if _is_part(hint) else hint
