@@ -20,6 +20,7 @@ from kapy.api.crds import crds
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.client.client import Client
@@ -367,6 +368,7 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
     server = Server.open(None, clock=clock, admission=(Rules(),))
     workload = Server.open(None, clock=clock)
     workload.plane.kubelets = False  # nobody runs its pods: they end at once
+    accompany(workload)
     admin = Client(server.transport(ADMIN), field_manager="person")
     await default_namespace(admin)
     for crd in (*crds(), *map(crd_of, PROVIDED)):

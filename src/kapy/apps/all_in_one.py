@@ -20,6 +20,8 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
 from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.controllers.expiry import Expiry
+from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.admission import Rules
@@ -99,7 +101,9 @@ async def _started(
     access = None
     if settings.serving is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, clock))
-    await stack.enter_async_context(_running(runtime=runtime.run, **controllers.services))
+    accompany(server, authority="" if access is None else access.certificate_authority.decode())
+    services = {"runtime": runtime.run, "events": Expiry(server.plane).run, **controllers.services}
+    await stack.enter_async_context(_running(**services))
     await runtime.cache.synced()
     return Plane(server, runtime, controllers.connections, client, access)
 

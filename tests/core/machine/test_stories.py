@@ -268,7 +268,7 @@ async def test_a_disruption_budget_is_respected_and_shown(plane: Stage) -> None:
     await delete(plane)
     assert condition(await found(plane), "Deleting").message.endswith(
         "\n* Pod default/precious: cannot evict pod as it would violate the pod's disruption "
-        "budget. The disruption budget one-at-least needs 0 healthy pods and has 0 currently"
+        "budget. The disruption budget one-at-least needs 1 healthy pods and has 0 currently"
     )
     await plane.workload.delete(BUDGETS, Key("default", "one-at-least"))
     await plane.story.until_gone(Machine, "m", within=30)

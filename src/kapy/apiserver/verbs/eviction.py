@@ -3,68 +3,162 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Final
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import not_found
+from kapy.apiserver.refusals import StorageFailure, not_found, plain_failure
 from kapy.apiserver.verbs import deletion
+from kapy.apiserver.verbs.budgets import budgets_of, is_ready, judged
 from kapy.apiserver.verbs.checks import review
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, TooManyRequests
+from kapy.kube.apply import Write
+from kapy.kube.errors import ApiError, BadRequest, Conflict, TooManyRequests
 from kapy.kube.http import Reply, Request
-from kapy.kube.selectors import selector_of
 
-_BUDGETS = "poddisruptionbudgets.policy"
-_OVER = ("Succeeded", "Failed", "Pending")
-_BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
+_OVER: Final = ("Succeeded", "Failed", "Pending")
+_BLOCKED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+_TOO_MANY: Final = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
+    "support."
+)
+_PATIENCE: Final = 10  # seconds, when a budget was not counted yet
 
 
 async def evict(plane: Plane, ask: Ask) -> Reply:
     """Delete a pod if no budget forbids it. Raises TooManyRequests."""
+    content = _content(ask)
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
+    if ask.dry_run("CreateOptions"):
+        options["dryRun"] = ["All"]
+    dry_run = bool(options.get("dryRun"))
     pod = plane.table(ask.kind).latest(ask.namespace, ask.name)
     if pod is None:
         raise not_found(ask.kind, ask.name)
+    await _admit(plane, ask, content, dry_run=dry_run)
+    guarded = None if _ends_anyway(pod) else _guard(plane, ask, pod, dry_run=dry_run)
+    if guarded is not None:
+        options = _only_as_it_is(options, pod)
     try:
-        content = body.read(ask) or {}
-    except body.NotJson as error:
-        raise BadRequest(str(error)) from None
-    if (pod.get("status") or {}).get("phase") not in _OVER:
-        _check_budgets(plane, ask, pod)
-    options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
-    request = Request("DELETE", ask.request.path, ask.request.query, {}, options, ask.user)
-    await _admit(plane, ask, content)
-    ending = replace(ask, request=request, verb="delete", subresource="")
-    await deletion.delete(plane, ending, admission=False)
+        await _delete(plane, ask, options)
+    except Conflict:
+        if guarded is None or _says_version(content):
+            raise
+        raise _unsettled(guarded) from None
     return Reply(
         201,
         {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201},
     )
 
 
-async def _admit(plane: Plane, ask: Ask, content: Document) -> None:
+def _content(ask: Ask) -> Document:
+    """The Eviction of the body. Raises BadRequest."""
+    try:
+        content: Any = body.read(ask) or {}
+    except body.NotJson as error:
+        raise BadRequest(str(error)) from None
+    if not isinstance(content, dict):
+        raise BadRequest("the body is no Eviction")
+    name = (content.get("metadata") or {}).get("name")
+    if name != ask.name:
+        raise BadRequest("name in URL does not match name in Eviction object")
+    return content
+
+
+async def _delete(plane: Plane, ask: Ask, options: Document) -> None:
+    request = Request("DELETE", ask.request.path, {}, {}, options, ask.user)
+    ending = replace(ask, request=request, verb="delete", subresource="")
+    await deletion.delete(plane, ending, admission=False)
+
+
+async def _admit(plane: Plane, ask: Ask, content: Document, *, dry_run: bool) -> None:
     """Ask admission about the eviction; of the pod's deletion it is not asked besides."""
-    dry_run = bool((content.get("deleteOptions") or {}).get("dryRun"))
     for plugin in plane.plugins(ask.kind, ask.subresource):
         asked = review(ask, "CREATE", content, None, dry_run=dry_run)
         await plugin.default(asked)
         ask.warnings.extend(await plugin.validate(asked))
 
 
-def _check_budgets(plane: Plane, ask: Ask, pod: Document) -> None:
-    table = plane.store.peek(_BUDGETS)
-    for budget in () if table is None else table.scan(ask.namespace):
-        selector = selector_of((budget.get("spec") or {}).get("selector"))
-        if not selector.selects(pod):
-            continue
-        status = budget.get("status") or {}
-        if status.get("disruptionsAllowed", 0) > 0:
-            continue
-        name = budget["metadata"]["name"]
+def _ends_anyway(pod: Document) -> bool:
+    """Whether the pod serves nobody, so that no budget needs to be asked."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase in _OVER or bool(pod["metadata"].get("deletionTimestamp"))
+
+
+def _guard(plane: Plane, ask: Ask, pod: Document, *, dry_run: bool) -> str | None:
+    """Take the eviction out of the pod's budget. Raises TooManyRequests.
+
+    The name of the budget that lets the pod go only because it is not ready, else None.
+    """
+    budgets = budgets_of(plane, ask.namespace, pod)
+    if not budgets:
+        return None
+    if len(budgets) > 1:
+        raise StorageFailure(_TOO_MANY, status=plain_failure(_TOO_MANY))
+    (budget,) = budgets
+    if not is_ready(pod) and _lets_unready_go(budget):
+        return str(budget["metadata"]["name"])
+    _spend(plane, ask, budget, dry_run=dry_run)
+    return None
+
+
+def _lets_unready_go(budget: Document) -> bool:
+    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status") or {}
+    wanted: int = status.get("desiredHealthy", 0)
+    return wanted > 0 and status.get("currentHealthy", 0) >= wanted
+
+
+def _spend(plane: Plane, ask: Ask, budget: Document, *, dry_run: bool) -> None:
+    """One disruption less is allowed, and the pod is noted. Raises TooManyRequests."""
+    status, name = budget.get("status") or {}, budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _unsettled(name)
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed <= 0:
         healthy, wanted = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-        cause = {
-            "reason": "DisruptionBudget",
-            "message": f"The disruption budget {name} needs {wanted} healthy pods and has "
-            f"{healthy} currently",
-        }
-        raise TooManyRequests(_BLOCKED, details={"causes": [cause]})
+        why = f"needs {wanted} healthy pods and has {healthy} currently"
+        raise _blocked(f"The disruption budget {name} {why}")
+    if dry_run:
+        return
+    now = stamp(plane.clock())
+    noted = {**(status.get("disruptedPods") or {}), ask.name: now}
+    left = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
+    _store(plane, budget, judged(left, now) if allowed == 1 else left, now)
+
+
+def _store(plane: Plane, budget: Document, status: Document, now: str) -> None:
+    kind = plane.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert kind is not None
+    write = Write("kube-apiserver", budget["apiVersion"], now, "status")
+    new = kind.schema.tracker.track(budget, {**budget, "status": status}, write)
+    meta = {**new["metadata"]}
+    plane.store.put(plane.table(kind), meta["namespace"], meta["name"], {**new, "metadata": meta})
+
+
+def _only_as_it_is(options: Document, pod: Document) -> Document:
+    """Options with which a pod is deleted only if it did not become ready meanwhile."""
+    conditions = options.get("preconditions") or {}
+    version = pod["metadata"]["resourceVersion"]
+    return {**options, "preconditions": {"resourceVersion": version, **conditions}}
+
+
+def _says_version(content: Document) -> bool:
+    options = content.get("deleteOptions") or {}
+    return bool((options.get("preconditions") or {}).get("resourceVersion"))
+
+
+def _unsettled(name: str) -> ApiError:
+    why = f"The disruption budget {name} is still being processed by the server."
+    return _blocked(why, retry_after=_PATIENCE)
+
+
+def _blocked(why: str, retry_after: int | None = None) -> ApiError:
+    causes = [{"reason": "DisruptionBudget", "message": why}]
+    details: Document = {"causes": causes}
+    if retry_after:
+        details["retryAfterSeconds"] = retry_after
+    return TooManyRequests(_BLOCKED, details=details, retry_after=retry_after)

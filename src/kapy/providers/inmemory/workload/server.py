@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapy._aio.clock import Clock
+from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.pages import version
 from kapy.apiserver.server import Server
 from kapy.kube.http import Reply, Request
@@ -25,6 +26,7 @@ class WorkloadServer(Server):
         """A new one, with nothing in it."""
         server = cls.open(None, clock=clock)
         assert isinstance(server, cls)
+        accompany(server)
         return server
 
     async def __call__(self, request: Request) -> Reply:

@@ -1,0 +1,56 @@
+"""How controllers of the server write: straight into its store, as kube-controller-manager.
+
+A write is staged at once, so a controller may write while it is told of another write; it is
+visible, and told to all, when it is committed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.apiserver.metadata import born, stamp
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.resources.kind import Kind
+from kapy.kube import Document
+from kapy.kube.apply import Write
+
+MANAGER: Final = "kube-controller-manager"
+
+
+def made(plane: Plane, kind: Kind, namespace: str, document: Document) -> None:
+    """Store a new object, which is this function's from here."""
+    kind.strategy.default(document)
+    document = kind.schema.tracker.track(None, document, _write(plane, document))
+    document = {**document, "metadata": {**document["metadata"]}}
+    born(document, kind, namespace, plane.clock(), plane.rng)
+    table = plane.table(kind)
+    kind.strategy.prepare_create(document, table)
+    plane.store.put(table, namespace, document["metadata"]["name"], document)
+
+
+def changed(
+    plane: Plane, kind: Kind, before: Document, after: Document, subresource: str = ""
+) -> None:
+    """Store another state of an object; what `after` shares with `before` stays shared."""
+    after = kind.schema.tracker.track(before, after, _write(plane, before, subresource))
+    meta = {**after["metadata"]}
+    plane.store.put(
+        plane.table(kind), meta.get("namespace", ""), meta["name"], {**after, "metadata": meta}
+    )
+
+
+def removed(plane: Plane, kind: Kind, document: Document) -> None:
+    """Delete an object that nothing holds."""
+    meta = document["metadata"]
+    plane.store.delete(plane.table(kind), meta.get("namespace", ""), meta["name"], document)
+
+
+def _write(plane: Plane, document: Document, subresource: str = "") -> Write:
+    return Write(MANAGER, document["apiVersion"], stamp(plane.clock()), subresource)
+
+
+def is_latest(plane: Plane, kind: Kind, document: Document) -> bool:
+    """Whether no newer state of an object is staged, which would be told of soon."""
+    meta = document["metadata"]
+    found = plane.table(kind).latest(meta.get("namespace", ""), meta["name"])
+    return found is not None and (found["metadata"]["resourceVersion"] == meta["resourceVersion"])

@@ -1,0 +1,310 @@
+"""What a cluster does for its users beside collecting garbage: accounts, budgets, tokens …"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.controllers.expiry import Expiry
+from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
+from kapy.apiserver.server import Server
+from kapy.kube import Document
+from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running
+
+SPACE = "/api/v1/namespaces/default"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+SETS = "/apis/apps/v1/namespaces/default/replicasets"
+AUTHORITY = "-----BEGIN CERTIFICATE-----\nyes\n-----END CERTIFICATE-----\n"
+BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+@pytest.fixture(params=["memory", "disk"])
+async def asking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Asking]:
+    """A server with what kube-controller-manager does."""
+    async with running(tmp_path if request.param == "disk" else None) as found:
+        accompany(found.server, authority=AUTHORITY)
+        yield found
+
+
+async def namespace(asking: Asking, name: str) -> None:
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    await asking.create("/api/v1/namespaces", document)
+    await asyncio.sleep(0)
+
+
+class TestEveryNamespace:
+    async def test_has_an_account_and_the_authority(self, asking: Asking) -> None:
+        await namespace(asking, "new")
+        for space in ("default", "kube-system", "new"):
+            at = f"/api/v1/namespaces/{space}"
+            assert await asking.names(f"{at}/serviceaccounts") == ["default"]
+            published = await asking.get(f"{at}/configmaps/kube-root-ca.crt")
+            assert published["data"] == {"ca.crt": AUTHORITY}
+        body = {"spec": {"expirationSeconds": 600}}
+        status, _ = await asking.ask("POST", f"{at}/serviceaccounts/default/token", body)
+        assert status == 201
+
+    async def test_gets_back_what_is_deleted_or_changed(self, asking: Asking) -> None:
+        before = await asking.get(f"{SPACE}/serviceaccounts/default")
+        await asking.delete(f"{SPACE}/serviceaccounts/default")
+        await asyncio.sleep(0)
+        after = await asking.get(f"{SPACE}/serviceaccounts/default")
+        assert before["metadata"]["uid"] != after["metadata"]["uid"]
+        await asking.merge(f"{CONFIG_MAPS}/kube-root-ca.crt", {"data": {"ca.crt": "other"}})
+        await asyncio.sleep(0)
+        assert (await asking.get(f"{CONFIG_MAPS}/kube-root-ca.crt"))["data"]["ca.crt"] == AUTHORITY
+
+    async def test_goes_with_what_it_has(self, asking: Asking) -> None:
+        await namespace(asking, "new")
+        await asking.delete("/api/v1/namespaces/new")
+        await asyncio.sleep(0.1)
+        assert await asking.gone("/api/v1/namespaces/new")
+        assert await asking.names("/api/v1/namespaces/new/serviceaccounts") == []
+
+
+def pod(name: str, owner: Document | None = None) -> Document:
+    meta: Document = {"name": name, "labels": {"app": "web"}}
+    if owner is not None:
+        reference = {key: owner[key] for key in ("apiVersion", "kind")} | {"controller": True}
+        found = owner["metadata"]
+        meta["ownerReferences"] = [{**reference, "name": found["name"], "uid": found["uid"]}]
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
+async def pods(asking: Asking, count: int, owner: Document | None = None) -> None:
+    """Pods that run and are ready."""
+    for number in range(count):
+        await asking.create(f"{SPACE}/pods", pod(f"p{number}", owner))
+        await readiness(asking, f"p{number}", "True")
+
+
+async def readiness(asking: Asking, name: str, ready: str) -> None:
+    conditions = [{"type": "Ready", "status": ready}]
+    await asking.merge(
+        f"{SPACE}/pods/{name}/status", {"status": {"phase": "Running", "conditions": conditions}}
+    )
+
+
+async def replica_set(asking: Asking, replicas: int) -> Document:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("")["spec"]}
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": template,
+    }
+    found: Document = await asking.create(
+        SETS,
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": spec},
+    )
+    return found
+
+
+async def budget(asking: Asking, **spec: Any) -> None:
+    said = {"selector": {"matchLabels": {"app": "web"}}, **spec}
+    await asking.create(
+        BUDGETS,
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "b"},
+            "spec": said,
+        },
+    )
+    await asyncio.sleep(0)
+
+
+async def counted(asking: Asking) -> tuple[int, int, int, int, str]:
+    """Allowed disruptions; healthy, wanted and expected pods; the condition's reason."""
+    await asyncio.sleep(0)
+    found = await asking.get(f"{BUDGETS}/b")
+    status = found["status"]
+    assert status["observedGeneration"] == found["metadata"]["generation"]
+    (condition,) = status["conditions"]
+    assert condition["status"] == ("True" if status["disruptionsAllowed"] else "False")
+    return (
+        status["disruptionsAllowed"],
+        status["currentHealthy"],
+        status["desiredHealthy"],
+        status["expectedPods"],
+        condition["reason"],
+    )
+
+
+async def evict(asking: Asking, name: str) -> tuple[int, Any]:
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    return await asking.ask("POST", f"{SPACE}/pods/{name}/eviction", body)
+
+
+class TestBudgets:
+    @pytest.mark.parametrize(
+        ("spec", "owned", "told"),
+        [
+            ({"minAvailable": 2}, False, (1, 3, 2, 3, "SufficientPods")),
+            ({"minAvailable": 3}, False, (0, 3, 3, 3, "InsufficientPods")),
+            ({"minAvailable": "50%"}, True, (1, 3, 2, 4, "SufficientPods")),
+            ({"maxUnavailable": 1}, True, (0, 3, 3, 4, "InsufficientPods")),
+            ({"maxUnavailable": "50%"}, True, (1, 3, 2, 4, "SufficientPods")),
+            ({"maxUnavailable": 1}, False, (0, 3, 0, 0, "InsufficientPods")),
+            ({"minAvailable": 0}, False, (3, 3, 0, 3, "SufficientPods")),
+        ],
+    )
+    async def test_are_counted(
+        self, asking: Asking, spec: Document, owned: bool, told: tuple[Any, ...]
+    ) -> None:
+        """Three ready pods, of a ReplicaSet that wants four or of nobody."""
+        owner = await replica_set(asking, 4) if owned else None
+        await pods(asking, 3, owner)
+        await budget(asking, **spec)
+        assert await counted(asking) == told
+
+    async def test_follow_pods_and_their_own_spec(self, asking: Asking) -> None:
+        await budget(asking, minAvailable=1)
+        assert await counted(asking) == (0, 0, 1, 0, "InsufficientPods")
+        await pods(asking, 2)
+        assert await counted(asking) == (1, 2, 1, 2, "SufficientPods")
+        await readiness(asking, "p0", "False")
+        assert await counted(asking) == (0, 1, 1, 2, "InsufficientPods")
+        await asking.merge(f"{BUDGETS}/b", {"spec": {"minAvailable": 0}})
+        assert await counted(asking) == (1, 1, 0, 2, "SufficientPods")
+
+    async def test_of_which_nobody_knows_the_number_allow_nothing(self, asking: Asking) -> None:
+        owner = await asking.create(CONFIG_MAPS, config_map("no-workload"))
+        await pods(asking, 2, owner)
+        await budget(asking, maxUnavailable=1)
+        await asyncio.sleep(0)
+        status = (await asking.get(f"{BUDGETS}/b"))["status"]
+        (condition,) = status["conditions"]
+        assert (status["disruptionsAllowed"], condition["reason"]) == (0, "SyncFailed")
+        assert condition["message"] == 'found no controllers for pod "p0"'
+
+    async def test_let_go_as_many_as_they_allow_however_fast_one_asks(self, asking: Asking) -> None:
+        asking.server.plane.kubelets = False  # pods end at once
+        await pods(asking, 5)
+        await budget(asking, minAvailable=3)
+        answers = await asyncio.gather(*(evict(asking, f"p{number}") for number in range(5)))
+        assert [status for status, _ in answers] == [201, 201, 429, 429, 429]
+        assert answers[2][1]["message"] == BLOCKED
+        assert await counted(asking) == (0, 3, 3, 3, "InsufficientPods")
+
+    async def test_let_a_pod_go_that_is_not_ready_while_enough_others_are(
+        self, asking: Asking
+    ) -> None:
+        await pods(asking, 3)
+        await readiness(asking, "p0", "False")
+        await budget(asking, minAvailable=2)
+        assert (await counted(asking))[0] == 0
+        assert (await evict(asking, "p1"))[0] == 429
+        assert (await evict(asking, "p0"))[0] == 201
+
+    async def test_are_not_spent_by_a_dry_run(self, asking: Asking) -> None:
+        await pods(asking, 2)
+        await budget(asking, minAvailable=1)
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p0"}}
+        status, _ = await asking.ask("POST", f"{SPACE}/pods/p0/eviction", body, dryRun="All")
+        assert status == 201
+        assert await counted(asking) == (1, 2, 1, 2, "SufficientPods")
+        assert len(await asking.names(f"{SPACE}/pods")) == 2
+
+
+async def test_two_budgets_for_one_pod_are_too_many() -> None:
+    async with running() as asking:
+        await pods(asking, 1)
+        for name in ("a", "b"):
+            spec = {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": 0}
+            kind = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+            await asking.create(BUDGETS, {**kind, "metadata": {"name": name}, "spec": spec})
+        status, body = await evict(asking, "p0")
+        assert (status, "more than one" in body["message"]) == (500, True)
+
+
+async def test_a_budget_that_nobody_counted_yet_asks_for_patience() -> None:
+    async with running() as asking:
+        await pods(asking, 1)
+        await budget(asking, minAvailable=1)
+        status, body = await evict(asking, "p0")
+        assert (status, body["details"]["retryAfterSeconds"]) == (429, 10)
+
+
+async def token_secret(asking: Asking, account: str) -> None:
+    annotations = {"kubernetes.io/service-account.name": account}
+    await asking.create(
+        f"{SPACE}/secrets",
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "t", "annotations": annotations},
+            "type": "kubernetes.io/service-account-token",
+        },
+    )
+    await asyncio.sleep(0)
+
+
+class TestTokenSecrets:
+    async def test_hold_a_token_as_long_as_they_are_there(self, asking: Asking) -> None:
+        await token_secret(asking, "default")
+        data = (await asking.get(f"{SPACE}/secrets/t"))["data"]
+        read = {key: base64.b64decode(value).decode() for key, value in data.items()}
+        token = read.pop("token")
+        assert read == {"namespace": "default", "ca.crt": AUTHORITY}
+        known = asking.server.access.tokens.user(token)
+        assert known.name == "system:serviceaccount:default:default"
+        await asking.delete(f"{SPACE}/secrets/t")
+        review = {"spec": {"token": token}}
+        _, told = await asking.ask(
+            "POST", "/apis/authentication.k8s.io/v1/tokenreviews", dict(review)
+        )
+        assert "authenticated" not in told["status"]
+
+    async def test_go_with_their_account(self, asking: Asking) -> None:
+        kind = {"apiVersion": "v1", "kind": "ServiceAccount"}
+        await asking.create(f"{SPACE}/serviceaccounts", {**kind, "metadata": {"name": "robot"}})
+        await token_secret(asking, "robot")
+        assert not await asking.gone(f"{SPACE}/secrets/t")
+        await asking.delete(f"{SPACE}/serviceaccounts/robot")
+        await asyncio.sleep(0)
+        assert await asking.gone(f"{SPACE}/secrets/t")
+
+    async def test_of_nobody_are_not_kept(self, asking: Asking) -> None:
+        await token_secret(asking, "nobody")
+        assert await asking.gone(f"{SPACE}/secrets/t")
+
+
+async def test_events_end_an_hour_after_they_were_last_seen(tmp_path: Path) -> None:
+    def event(name: str) -> Document:
+        about = {"kind": "Pod", "namespace": "default", "name": "p"}
+        meta = {"name": name, "namespace": "default"}
+        return {"apiVersion": "v1", "kind": "Event", "metadata": meta, "involvedObject": about}
+
+    at = f"{SPACE}/events"
+    clock = loop_clock()
+    server = Server.open(tmp_path, clock=clock)
+    ensure_system_namespaces(server.plane)
+    await Asking(server).create(at, event("before"))
+    server.close()
+    await asyncio.sleep(600)
+    server = Server.open(tmp_path, clock=clock)
+    asking = Asking(server)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(Expiry(server.plane).run())
+        await asyncio.sleep(0)
+        for name in ("once", "again"):
+            await asking.create(at, event(name))
+        await asyncio.sleep(1800)
+        await asking.merge(f"{at}/again", {"count": 2})
+        assert await asking.names(at) == ["again", "before", "once"]
+        await asyncio.sleep(1500)
+        assert await asking.names(at) == ["again", "once"]
+        await asyncio.sleep(600)
+        assert await asking.names(at) == ["again"]
+        await asyncio.sleep(1800)
+        assert await asking.names(at) == []
+        task.cancel()
+    server.close()
