@@ -29,8 +29,9 @@ class Spoke(NamedTuple):
 
     Both functions change a private document in place; only `metadata` is shared, and is exchanged
     if it must change. What the other version does not know is taken off afterwards. to_hub also
-    gets what the hub was when the object was last converted from it, or None. remembers: whether the older version cannot say all that the hub can, and so
-    carries it in the annotation `cluster.x-k8s.io/conversion-data`.
+    gets what the hub was when the object was last converted from it, or None. remembers: whether
+    the older version cannot say all that the hub can, and so carries it in the annotation
+    `cluster.x-k8s.io/conversion-data`.
     """
 
     to_hub: Callable[[Document, Document | None], None]

@@ -6,23 +6,9 @@ from msgspec import field
 
 from kapy.api import embedded
 from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.core_v1 import ObjectReference as ObjectReference
 from kapy.api.v1beta1.model import OldModel
-from kapy.kube import Document
 from kapy.kube.model import rules
-
-
-class ObjectReference(OldModel):
-    """Names an object of any kind (core/v1)."""
-
-    SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
-
-    kind: Annotated[str, rules("The object's kind.")] = ""
-    namespace: Annotated[str, rules("The object's namespace.")] = ""
-    name: Annotated[str, rules("The object's name.")] = ""
-    uid: Annotated[str, rules("The object's unique identifier.")] = ""
-    api_version: Annotated[str, rules("The API group and version of the object's kind.")] = ""
-    resource_version: Annotated[str, rules("The version of the object that is meant.")] = ""
-    field_path: Annotated[str, rules("The part of the object that is meant.")] = ""
 
 
 class MachineReadinessGate(embedded.MachineReadinessGate):
