@@ -1,4 +1,4 @@
-"""Listening: uvicorn's HTTP protocol on our own sockets, with the peer's certificate kept."""
+"""Listening: connections on our own sockets."""
 
 from __future__ import annotations
 
@@ -9,27 +9,16 @@ import ssl
 from typing import Any
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from kapy.apiserver.authentication import certificate_user
 from kapy.apiserver.serving.asgi import Application
+from kapy.apiserver.serving.protocol import PeerProtocol
 
 KEEP_ALIVE = 120
 """Seconds that an idle connection is kept open; a timer, as nothing else tells that it is idle."""
 
 GRACE = 5.0
 """Seconds that requests in flight get when the listener stops."""
-
-
-class PeerProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that tells the application who the client certificate names."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        tls = transport.get_extra_info("ssl_object")
-        peer = certificate_user(tls.getpeercert()) if tls is not None else None
-        self.app_state = {"peer": peer}
 
 
 class Listener:
@@ -61,7 +50,7 @@ class Listener:
 def _config(application: Any) -> Config:
     config = Config(
         application,
-        http=HttpToolsProtocol,
+        http=PeerProtocol,
         ws="none",
         lifespan="off",
         interface="asgi3",

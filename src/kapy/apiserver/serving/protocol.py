@@ -1,0 +1,159 @@
+"""HTTP/1.1 on one connection: who the peer is, and what no client may do to the server.
+
+What the bytes of a request can get wrong before there is a request is answered here, with a Status,
+and ends the connection: heads that are no HTTP, that are too large, or that do not come in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Final
+
+import httptools
+import msgspec
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from kapy.apiserver.authentication import certificate_user
+from kapy.kube import Document
+
+HEAD_LIMIT: Final = 1 << 20
+"""Bytes that the head of a request may have, as with Go's server."""
+
+URL_LIMIT: Final = (1 << 16) - 1
+"""Bytes that a URL may have."""
+
+HEAD_SECONDS: Final = 32.0
+BODY_SECONDS: Final = 60.0
+"""How long a request's head and body may take to come, as with kube-apiserver. Timers, as nothing
+else tells that a client stopped sending."""
+
+_NO_ESCAPE: Final = re.compile(rb"%(?![0-9a-fA-F]{2})")
+_VERSIONS: Final = ("1.0", "1.1")
+
+
+class PeerProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that tells the application who the client certificate names."""
+
+    _refusal: tuple[int, str] | None = None
+    _begun = _headed = False
+    _received = 0
+    _watchdog: asyncio.TimerHandle | None = None
+    _watched = ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        peer = certificate_user(tls.getpeercert()) if tls is not None else None
+        self.app_state = {"peer": peer}
+        self._watch("head", HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.cycle.keep_alive = False  # nothing but HTTP/1.1 is spoken here
+        except httptools.HttpParserError:
+            self._refuse(*self._refusal or (400, "the request is not well-formed HTTP/1.1"))
+            return
+        if self._begun:
+            self._unfinished(len(data))
+        elif self._watchdog is not None:
+            self._unwatch()
+
+    def _unfinished(self, size: int) -> None:
+        """More of the request must come: not too much of it, and soon."""
+        if self._headed:
+            self._watch("body", BODY_SECONDS)
+            return
+        self._received += size
+        if self._received > HEAD_LIMIT:
+            self._refuse(431, f"the request's head is larger than {HEAD_LIMIT} bytes")
+        else:
+            self._watch("head", HEAD_SECONDS)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._begun, self._headed, self._received = True, False, 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > URL_LIMIT:
+            raise self._wrong(f"the URL is longer than {URL_LIMIT} bytes", 414)
+
+    def on_headers_complete(self) -> None:
+        self._headed = True
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS:
+            raise self._wrong(f"HTTP/{version} is not spoken here, but HTTP/1.1 is")
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts != 1 and (hosts or version == "1.1"):
+            many = "more than one" if hosts else "no"
+            raise self._wrong(f"the request has {many} Host header")
+        if b"%" in self.url and _NO_ESCAPE.search(self.url.partition(b"?")[0]):
+            raise self._wrong("the URL has a % that two hexadecimal digits do not follow")
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._begun = False
+        super().on_message_complete()
+
+    def _wrong(self, why: str, code: int = 400) -> ValueError:
+        """What ends the parsing; the parser does not let it through as it is."""
+        self._refusal = code, why
+        return ValueError(why)
+
+    def _refuse(self, code: int, why: str) -> None:
+        """Say what is wrong, if no other answer is under way, and end the connection."""
+        self._unwatch()
+        busy = self.cycle is not None and not self.cycle.response_complete
+        if not busy or (self._headed and not self.cycle.response_started):
+            content = msgspec.json.encode(_status(code, why))
+            head = (
+                b"content-type: application/json\r\nconnection: close\r\n"
+                b"content-length: %d\r\n\r\n" % len(content)
+            )
+            self.transport.write(STATUS_LINE[code] + head + content)
+        if busy:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def _watch(self, what: str, seconds: float) -> None:
+        """Give the client some time for a part of its request, from its beginning on."""
+        if self._watchdog is not None:
+            if self._watched == what:
+                return
+            self._watchdog.cancel()
+        self._watched = what
+        self._watchdog = self.loop.call_later(seconds, self._too_slow)
+
+    def _unwatch(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog = None
+
+    def _too_slow(self) -> None:
+        self._watchdog = None
+        if not self.transport.is_closing():
+            self._refuse(408, f"the request's {self._watched} did not come in time")
+
+
+_REASONS: Final = {400: "BadRequest", 408: "Timeout"}
+
+
+def _status(code: int, why: str) -> Document:
+    status: Document = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": why,
+        "reason": _REASONS.get(code, "RequestEntityTooLarge"),
+    }
+    return {**status, "code": code}
