@@ -42,7 +42,7 @@ def count(name: str, path: str, description: str, *, priority: int = 0) -> Colum
 
 def owner(kind: str) -> Column:
     path = f'.metadata.ownerReferences[?(@.kind=="{kind}")].name'
-    return Column(kind, path, f"The {kind} that owns this template")
+    return Column(kind, path, f"The {kind} that owns it")
 
 
 def _counts(of: str, where: str, *, prefix: str, wide: int) -> tuple[Column, ...]:
@@ -89,6 +89,16 @@ def _address(name: str, type_: str, description: str) -> Column:
     path = f'.status.addresses[?(@.type=="{type_}")].address'
     return Column(name, path, description, priority=WIDE)
 
+
+_INFRA_MACHINE = (
+    LABELED,
+    _PROVIDER_ID,
+    _FAILURE_DOMAIN,
+    _address("IP", "InternalIP", "Where the machine is reached"),
+    PAUSED,
+    Column("Provisioned", ".status.initialization.provisioned", "Whether the machine is there"),
+    AGE,
+)
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "Cluster": (
@@ -162,14 +172,14 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "KubeadmControlPlaneTemplate": (owner("ClusterClass"), AGE),
     "DevCluster": (LABELED, AGE),
     "DevClusterTemplate": (AGE,),
-    "DevMachine": (
-        LABELED,
-        _PROVIDER_ID,
-        _FAILURE_DOMAIN,
-        _address("IP", "InternalIP", "Where the machine is reached"),
-        PAUSED,
-        Column("Provisioned", ".status.initialization.provisioned", "Whether the machine is there"),
-        AGE,
-    ),
+    "DevMachine": _INFRA_MACHINE,
     "DevMachineTemplate": (AGE,),
+    "DevMachinePool": (AGE,),
+    "DevMachinePoolTemplate": (AGE,),
+    "DockerCluster": (LABELED, AGE),
+    "DockerClusterTemplate": (AGE,),
+    "DockerMachine": _INFRA_MACHINE,
+    "DockerMachineTemplate": (AGE,),
+    "DockerMachinePool": (AGE,),
+    "DockerMachinePoolTemplate": (AGE,),
 }

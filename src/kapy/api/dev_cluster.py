@@ -4,41 +4,26 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
-from kapy.api.core_v1 import LocalObjectReference
 from kapy.api.embedded import APIEndpoint, FailureDomain, TemplateMeta
-from kapy.kube import Document
+from kapy.api.infrastructure import (
+    Conditions,
+    Deprecated,
+    DockerLoadBalancer,
+    FailureDomains,
+    Initialization,
+    LoadBalancer,
+    Milestones,
+)
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 
 
-class DockerLoadBalancer(Model):
-    """The load balancer in front of a control plane of containers."""
-
-    image_repository: Annotated[str, rules("The registry to pull its image from.")] = ""
-    image_tag: Annotated[str, rules("The tag of its image.")] = ""
-    custom_ha_proxy_config_template_ref: Annotated[
-        LocalObjectReference | None, rules("A ConfigMap with a template of its configuration.")
-    ] = field(default=None, name="customHAProxyConfigTemplateRef")
-
-
 class DockerClusterBackendSpec(Model):
     """Infrastructure made of containers."""
 
-    failure_domains: Annotated[
-        list[FailureDomain],
-        rules(
-            "Failure domains to report; they mean nothing to containers.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["name"],
-        ),
-    ] = field(default_factory=list)
-    load_balancer: Annotated[
-        DockerLoadBalancer, rules("The load balancer in front of the control plane.")
-    ] = field(default_factory=DockerLoadBalancer)
+    failure_domains: FailureDomains = field(default_factory=list)
+    load_balancer: LoadBalancer = field(default_factory=DockerLoadBalancer)
 
 
 class InMemoryClusterBackendSpec(Model):
@@ -59,53 +44,16 @@ class DevClusterSpec(Model):
         APIEndpoint, rules("Where the cluster's API server is reached; the provider fills it in.")
     ] = field(default_factory=APIEndpoint)
     backend: Annotated[
-        DevClusterBackendSpec, rules("What the infrastructure is made with.", required=True)
+        DevClusterBackendSpec,
+        rules("What the infrastructure is made with.", required=True, zero="written"),
     ] = field(default_factory=DevClusterBackendSpec)
 
 
-class DevClusterV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a DevCluster."""
-
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-
-
-class DevClusterDeprecatedStatus(Model):
-    """What older versions of the API reported of a DevCluster."""
-
-    v1beta1: Annotated[
-        DevClusterV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
-    ] = None
-
-
-class DevClusterInitializationStatus(Model):
-    """Milestones of the infrastructure."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    provisioned: Annotated[
-        bool | None, rules("Whether the infrastructure has been there once.")
-    ] = None
-
-
-class DevClusterStatus(Model):
+class InfraClusterStatus(Model):
     """What was seen of the infrastructure."""
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
-    initialization: Annotated[
-        DevClusterInitializationStatus,
-        rules("Milestones of the first provisioning; they are not taken back."),
-    ] = field(default_factory=DevClusterInitializationStatus)
+    conditions: Conditions = field(default_factory=list)
+    initialization: Milestones = field(default_factory=Initialization)
     failure_domains: Annotated[
         list[FailureDomain],
         rules(
@@ -116,10 +64,7 @@ class DevClusterStatus(Model):
             x_kubernetes_list_map_keys=["name"],
         ),
     ] = field(default_factory=list)
-    deprecated: Annotated[
-        DevClusterDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
-    ] = None
+    deprecated: Deprecated = None
 
 
 class DevClusterTemplateResource(Model):
@@ -128,16 +73,17 @@ class DevClusterTemplateResource(Model):
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
         default_factory=TemplateMeta
     )
-    spec: Annotated[DevClusterSpec, rules("What they should be.", required=True)] = field(
-        default_factory=DevClusterSpec
-    )
+    spec: Annotated[
+        DevClusterSpec, rules("What they should be.", required=True, zero="written")
+    ] = field(default_factory=DevClusterSpec)
 
 
 class DevClusterTemplateSpec(Model):
     """What a DevClusterTemplate holds."""
 
     template: Annotated[
-        DevClusterTemplateResource, rules("What DevClusters look like.", required=True)
+        DevClusterTemplateResource,
+        rules("What DevClusters look like.", required=True, zero="written"),
     ] = field(default_factory=DevClusterTemplateResource)
 
 
@@ -148,12 +94,12 @@ class DevCluster(Object, kw_only=True):
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devclusters", "DevCluster"
     )
 
-    spec: Annotated[DevClusterSpec, rules("The infrastructure as it is wanted.")] = field(
-        default_factory=DevClusterSpec
-    )
-    status: Annotated[DevClusterStatus, rules("The infrastructure as it was seen last.")] = field(
-        default_factory=DevClusterStatus
-    )
+    spec: Annotated[
+        DevClusterSpec, rules("The infrastructure as it is wanted.", zero="written")
+    ] = field(default_factory=DevClusterSpec)
+    status: Annotated[
+        InfraClusterStatus, rules("The infrastructure as it was seen last.", zero="written")
+    ] = field(default_factory=InfraClusterStatus)
 
 
 class DevClusterTemplate(Object, kw_only=True):
@@ -163,6 +109,6 @@ class DevClusterTemplate(Object, kw_only=True):
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devclustertemplates", "DevClusterTemplate"
     )
 
-    spec: Annotated[DevClusterTemplateSpec, rules("The template as it is wanted.")] = field(
-        default_factory=DevClusterTemplateSpec
-    )
+    spec: Annotated[
+        DevClusterTemplateSpec, rules("The template as it is wanted.", zero="written")
+    ] = field(default_factory=DevClusterTemplateSpec)

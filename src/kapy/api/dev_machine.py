@@ -4,77 +4,68 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
-from kapy.api.embedded import MachineAddress, TemplateMeta
-from kapy.api.patterns import QUANTITY
-from kapy.kube import Document
+from kapy.api.embedded import TemplateMeta
+from kapy.api.infrastructure import (
+    Addresses,
+    BootstrapTimeout,
+    Capacity,
+    Conditions,
+    Container,
+    Deprecated,
+    Initialization,
+    MachineFailureDomain,
+    MachineProviderID,
+    Milestones,
+)
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 
 
-class Mount(Model):
-    """A file or folder of the host that is mounted into a machine."""
-
-    container_path: Annotated[str, rules("Its path in the machine.")] = ""
-    host_path: Annotated[str, rules("Its path on the host.")] = ""
-    read_only: Annotated[bool, rules("Whether the machine may only read it.")] = False
-
-
-class DockerMachineBackendSpec(Model):
+class DockerMachineBackendSpec(Container):
     """A machine made of a container."""
 
-    custom_image: Annotated[str, rules("The image to run, in the place of the usual one.")] = ""
-    pre_load_images: Annotated[
-        list[str], rules("Images to put into the machine before it starts.")
-    ] = field(default_factory=list)
-    extra_mounts: Annotated[list[Mount], rules("Files and folders of the host to mount.")] = field(
-        default_factory=list
-    )
-    bootstrap_timeout: Annotated[
-        str | None, rules("How long the machine may take to set itself up.")
-    ] = None
+    bootstrap_timeout: BootstrapTimeout = None
 
 
 class CommonProvisioningSettings(Model):
     """How long something takes to start."""
 
-    startup_duration: Annotated[str, rules("How long it takes.")]
+    startup_duration: Annotated[
+        str, rules("How long it takes.", required=True, form="duration", zero="written")
+    ] = "0s"
     startup_jitter: Annotated[
         str, rules("Up to which part of that it takes longer, as in 0.2.")
     ] = ""
 
 
-class InMemoryAPIServerSpec(Model):
-    """How an API server starts."""
-
-    provisioning: Annotated[
-        CommonProvisioningSettings | None, rules("How long it takes to start.")
-    ] = None
-
-
-class InMemoryEtcdSpec(Model):
-    """How an etcd member starts."""
-
-    provisioning: Annotated[
-        CommonProvisioningSettings | None, rules("How long it takes to start.")
-    ] = None
-
-
-class InMemoryNodeSpec(Model):
-    """How a Node starts."""
-
-    provisioning: Annotated[
-        CommonProvisioningSettings | None, rules("How long it takes to start.")
-    ] = None
+Provisioning = Annotated[
+    CommonProvisioningSettings, rules("How long it takes to start.", zero="written")
+]
 
 
 class InMemoryVMSpec(Model):
     """How a virtual machine starts."""
 
-    provisioning: Annotated[
-        CommonProvisioningSettings | None, rules("How long it takes to start.")
-    ] = None
+    provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
+
+
+class InMemoryNodeSpec(Model):
+    """How a Node starts."""
+
+    provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
+
+
+class InMemoryAPIServerSpec(Model):
+    """How an API server starts."""
+
+    provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
+
+
+class InMemoryEtcdSpec(Model):
+    """How an etcd member starts."""
+
+    provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
 
 
 class InMemoryMachineBackendSpec(Model):
@@ -100,70 +91,21 @@ class DevMachineBackendSpec(Model):
 class DevMachineSpec(Model):
     """What the machine should be."""
 
-    provider_id: Annotated[
-        str,
-        rules(
-            "What the provider calls the machine; its Node has the same.",
-            min_length=1,
-            max_length=512,
-        ),
-    ] = field(default="", name="providerID")
+    provider_id: MachineProviderID = field(default="", name="providerID")
     backend: Annotated[
-        DevMachineBackendSpec, rules("What the machine is made with.", required=True)
+        DevMachineBackendSpec,
+        rules("What the machine is made with.", required=True, zero="written"),
     ] = field(default_factory=DevMachineBackendSpec)
-
-
-class DevMachineV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a DevMachine."""
-
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-
-
-class DevMachineDeprecatedStatus(Model):
-    """What older versions of the API reported of a DevMachine."""
-
-    v1beta1: Annotated[
-        DevMachineV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
-    ] = None
-
-
-class DevMachineInitializationStatus(Model):
-    """Milestones of the machine."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    provisioned: Annotated[bool | None, rules("Whether the machine has been there once.")] = None
 
 
 class DevMachineStatus(Model):
     """What was seen of the machine."""
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
-    initialization: Annotated[
-        DevMachineInitializationStatus,
-        rules("Milestones of the first provisioning; they are not taken back."),
-    ] = field(default_factory=DevMachineInitializationStatus)
-    addresses: Annotated[list[MachineAddress], rules("Where the machine is reached.")] = field(
-        default_factory=list
-    )
-    failure_domain: Annotated[
-        str, rules("The failure domain that the machine is in.", min_length=1, max_length=256)
-    ] = ""
-    deprecated: Annotated[
-        DevMachineDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
-    ] = None
+    conditions: Conditions = field(default_factory=list)
+    initialization: Milestones = field(default_factory=Initialization)
+    addresses: Addresses = field(default_factory=list)
+    failure_domain: MachineFailureDomain = ""
+    deprecated: Deprecated = None
 
 
 class DevMachineTemplateResource(Model):
@@ -172,26 +114,24 @@ class DevMachineTemplateResource(Model):
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
         default_factory=TemplateMeta
     )
-    spec: Annotated[DevMachineSpec, rules("What they should be.", required=True)] = field(
-        default_factory=DevMachineSpec
-    )
+    spec: Annotated[
+        DevMachineSpec, rules("What they should be.", required=True, zero="written")
+    ] = field(default_factory=DevMachineSpec)
 
 
 class DevMachineTemplateSpec(Model):
     """What a DevMachineTemplate holds."""
 
     template: Annotated[
-        DevMachineTemplateResource, rules("What DevMachines look like.", required=True)
+        DevMachineTemplateResource,
+        rules("What DevMachines look like.", required=True, zero="written"),
     ] = field(default_factory=DevMachineTemplateResource)
 
 
-class DevMachineTemplateStatus(Model):
+class MachineTemplateStatus(Model):
     """What is known about machines made of the template."""
 
-    capacity: Annotated[
-        dict[str, Annotated[int | str, rules(pattern=QUANTITY)]],
-        rules("The resources of such a machine, for autoscalers that start at zero."),
-    ] = field(default_factory=dict)
+    capacity: Capacity = field(default_factory=dict)
 
 
 class DevMachine(Object, kw_only=True):
@@ -201,12 +141,12 @@ class DevMachine(Object, kw_only=True):
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devmachines", "DevMachine"
     )
 
-    spec: Annotated[DevMachineSpec, rules("The machine as it is wanted.")] = field(
+    spec: Annotated[DevMachineSpec, rules("The machine as it is wanted.", zero="written")] = field(
         default_factory=DevMachineSpec
     )
-    status: Annotated[DevMachineStatus, rules("The machine as it was seen last.")] = field(
-        default_factory=DevMachineStatus
-    )
+    status: Annotated[
+        DevMachineStatus, rules("The machine as it was seen last.", zero="written")
+    ] = field(default_factory=DevMachineStatus)
 
 
 class DevMachineTemplate(Object, kw_only=True):
@@ -216,7 +156,9 @@ class DevMachineTemplate(Object, kw_only=True):
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devmachinetemplates", "DevMachineTemplate"
     )
 
-    spec: Annotated[DevMachineTemplateSpec, rules("The template as it is wanted.")] = field(
-        default_factory=DevMachineTemplateSpec
-    )
-    status: DevMachineTemplateStatus = field(default_factory=DevMachineTemplateStatus)
+    spec: Annotated[
+        DevMachineTemplateSpec, rules("The template as it is wanted.", zero="written")
+    ] = field(default_factory=DevMachineTemplateSpec)
+    status: Annotated[
+        MachineTemplateStatus, rules("What is known about such machines.", zero="written")
+    ] = field(default_factory=MachineTemplateStatus)

@@ -56,6 +56,10 @@ class Kind(NamedTuple):
         return import_module(f"kapy.api.conversion.{self.module}")
 
 
+def _docker(name: str, module: str) -> Kind:
+    return Kind(INFRASTRUCTURE_GROUP, name, module, V1BETA1, deprecated=(*V1BETA1, STORED))
+
+
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(CLUSTER_GROUP, "Cluster", "cluster", short_names=("cl",)),
     Kind(CLUSTER_GROUP, "ClusterClass", "cluster_class", short_names=("cc",)),
@@ -66,10 +70,18 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(BOOTSTRAP_GROUP, "KubeadmConfigTemplate", "kubeadm_config"),
     Kind(CONTROL_PLANE_GROUP, "KubeadmControlPlane", "kubeadm_control_plane", short_names=("kcp",)),
     Kind(CONTROL_PLANE_GROUP, "KubeadmControlPlaneTemplate", "kubeadm_control_plane"),
-    Kind(INFRASTRUCTURE_GROUP, "DevCluster", "dev_cluster"),
-    Kind(INFRASTRUCTURE_GROUP, "DevClusterTemplate", "dev_cluster"),
-    Kind(INFRASTRUCTURE_GROUP, "DevMachine", "dev_machine"),
-    Kind(INFRASTRUCTURE_GROUP, "DevMachineTemplate", "dev_machine"),
+    Kind(INFRASTRUCTURE_GROUP, "DevCluster", "dev_cluster", V1BETA1),
+    Kind(INFRASTRUCTURE_GROUP, "DevClusterTemplate", "dev_cluster", V1BETA1),
+    Kind(INFRASTRUCTURE_GROUP, "DevMachine", "dev_machine", V1BETA1),
+    Kind(INFRASTRUCTURE_GROUP, "DevMachineTemplate", "dev_machine", V1BETA1),
+    Kind(INFRASTRUCTURE_GROUP, "DevMachinePool", "dev_machine_pool"),
+    Kind(INFRASTRUCTURE_GROUP, "DevMachinePoolTemplate", "dev_machine_pool"),
+    _docker("DockerCluster", "docker_cluster"),
+    _docker("DockerClusterTemplate", "docker_cluster"),
+    _docker("DockerMachine", "docker_machine"),
+    _docker("DockerMachineTemplate", "docker_machine"),
+    _docker("DockerMachinePool", "docker_machine_pool"),
+    _docker("DockerMachinePoolTemplate", "docker_machine_pool"),
 )
 """Every kind that is defined here."""
 

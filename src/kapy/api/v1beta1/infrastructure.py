@@ -1,0 +1,34 @@
+"""What the kinds of infrastructure had in common in v1beta1."""
+
+from typing import Annotated
+
+from msgspec import field
+
+from kapy.api.v1beta1.embedded import ConditionsStatus, FailureDomain, MachineAddress, OldConditions
+from kapy.api.v1beta1.model import OldModel
+from kapy.kube.model import rules
+
+
+class APIEndpoint(OldModel):
+    """Where an API server is reached."""
+
+    host: Annotated[str, rules("Its host name or address.", zero="written")] = ""
+    port: Annotated[int, rules("Its port.", zero="written")] = 0
+
+
+Ready = Annotated[bool, rules("Whether the infrastructure is there.", zero="written")]
+FailureDomains = Annotated[dict[str, FailureDomain], rules("The failure domains that there are.")]
+Addresses = Annotated[list[MachineAddress], rules("Where the machine is reached.")]
+ProviderID = Annotated[
+    str | None, rules("What the provider calls the machine; its Node has the same.")
+]
+NewStatus = Annotated[ConditionsStatus | None, rules("What the version after this one reports.")]
+
+
+class InfraClusterStatus(OldModel):
+    """What was seen of the infrastructure."""
+
+    ready: Ready = False
+    failure_domains: FailureDomains = field(default_factory=dict)
+    conditions: OldConditions = field(default_factory=list)
+    v1beta2: NewStatus = None
