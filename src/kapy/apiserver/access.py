@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.authorization import SUPERUSERS, Authorizer
+from kapy.apiserver.authorization import Authorizer
 from kapy.apiserver.impersonation import Wish, impersonated
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.bootstrap import Aggregation, ensure_defaults
@@ -86,11 +86,6 @@ class Access:
     def impersonated(self, request: Request, user: User, wish: Wish) -> User:
         """The user whom a request of `user` is from. Raises Forbidden."""
         return impersonated(wish, attributes_of(request, user), self.authorize)
-
-    def refuse(self, request: Request, user: User) -> None:
-        """Say that the user may not, rather than that there is nothing. Raises Forbidden."""
-        if SUPERUSERS not in user.groups:
-            self.authorize(attributes_of(request, user))
 
     def page(self, request: Request) -> Reply | None:
         """How others can check issued tokens."""

@@ -6,6 +6,7 @@ import platform
 import sys
 
 from kapy.apiserver import discovery, openapi
+from kapy.apiserver.health import Health
 from kapy.apiserver.resources.registry import Registry
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request
@@ -19,8 +20,6 @@ _SWAGGER = b"\n\x032.0\x12\x12\n\nKubernetes\x12\x04none\x42\x00"
 OpenAPI v3 does not know a kind, and then say so themselves."""
 
 _TEXT = {"content-type": "text/plain; charset=utf-8"}
-_HEALTH = ("healthz", "livez", "readyz")
-_CHECKS = ("ping", "log", "etcd")
 
 
 def version() -> Document:
@@ -43,18 +42,18 @@ def version() -> Document:
     }
 
 
-def page(registry: Registry, request: Request) -> Reply | None:
+def page(registry: Registry, health: Health, request: Request) -> Reply | None:
     """The answer to a path that is no resource, None when there is nothing."""
     if request.method not in ("GET", "HEAD"):
         return None
     parts = [part for part in request.path.split("/") if part]
     match parts:
         case []:
-            return Reply(200, {"paths": _paths(registry)})
+            return Reply(200, {"paths": _paths(registry, health)})
         case ["version"]:
             return Reply(200, version())
-        case ["healthz" | "livez" | "readyz" as kind, *checks]:
-            return _health(kind, checks, request)
+        case ["healthz" | "livez" | "readyz", *_]:
+            return health.page(request)
         case ["openapi", *rest]:
             return _openapi(registry, rest)
         case ["api" | "apis" as root, *rest]:
@@ -63,23 +62,12 @@ def page(registry: Registry, request: Request) -> Reply | None:
             return None
 
 
-def _health(kind: str, checks: list[str], request: Request) -> Reply | None:
-    if checks:
-        known = len(checks) == 1 and checks[0] in _CHECKS
-        return Reply(200, b"ok", _TEXT) if known else None
-    if "verbose" not in request.query:
-        return Reply(200, b"ok", _TEXT)
-    lines = [f"[+]{check} ok" for check in _CHECKS]
-    return Reply(200, "\n".join([*lines, f"{kind} check passed", ""]).encode(), _TEXT)
-
-
-def _paths(registry: Registry) -> list[str]:
+def _paths(registry: Registry, health: Health) -> list[str]:
     found = ["/api", "/api/v1", "/apis"]
     for group in dict.fromkeys(kind.resource.group for kind in registry if kind.resource.group):
         found.append(f"/apis/{group}")
         found += [f"/apis/{group}/{one}" for one in discovery.versions_of(registry, group)]
-    checks = [f"/{kind}{check}" for kind in _HEALTH for check in ("", *(f"/{c}" for c in _CHECKS))]
-    return sorted([*found, *checks, "/openapi/v3", "/version"])
+    return sorted([*found, *health.paths(), "/metrics", "/openapi/v3", "/version"])
 
 
 def _openapi(registry: Registry, rest: list[str]) -> Reply:

@@ -16,6 +16,7 @@ from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry, builtin_registry
 from kapy.apiserver.store.store import Store
 from kapy.apiserver.store.table import Table
+from kapy.apiserver.traffic.counts import Traffic
 from kapy.kube import Document
 from kapy.kube.names import Resource, split_api_version
 
@@ -44,6 +45,7 @@ class Plane:
 
     webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
     that true, and calls conversion webhooks. kubelets: whether a deleted pod waits for its node's.
+    traffic: what is counted of requests.
     """
 
     store: Store
@@ -56,6 +58,7 @@ class Plane:
     webhooks: bool = False
     following: Following | None = None
     kubelets: bool = True
+    traffic: Traffic = field(default_factory=Traffic)
 
     def table(self, kind: Kind) -> Table:
         """Where the objects of a kind are stored."""

@@ -14,8 +14,9 @@ from kapy.kube import Document
 Matcher = Callable[[Document], bool]
 
 LIMIT = 20_000
-"""Events that may wait for one reader. In process they are references, so the bound is wide; the
-reader of a socket is bounded by bytes on top (kapy.apiserver.serving)."""
+BYTES = 16 * 1024 * 1024
+"""Events that may wait for one reader, and bytes of their JSON. They are references that all readers
+of a resource share, so the bounds are wide: they keep old objects from staying for ever."""
 
 
 @dataclass(slots=True)
@@ -32,17 +33,19 @@ class Feed:
     """The events of one table that one reader asked for.
 
     Iterating waits for the next Notice and ends when the feed is closed: by the reader, by the
-    server when it stops, or because too many events waited (`overflown`).
+    server when it stops, or because too much waited (`overflown`). on_close: told when it is closed.
     """
 
     __slots__ = (
+        "_bytes",
         "_closed",
-        "_loop",
+        "_limit",
         "_name",
         "_namespace",
         "_queue",
         "_waiter",
         "match",
+        "on_close",
         "overflown",
     )
 
@@ -53,7 +56,10 @@ class Feed:
         self._queue: deque[Notice] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False
+        self._bytes = 0
+        self._limit = LIMIT
         self.overflown = False
+        self.on_close: Callable[[], None] | None = None
 
     def wants(self, document: Document, namespace: str, name: str) -> bool:
         """Whether an object belongs to what is watched."""
@@ -70,25 +76,35 @@ class Feed:
         ):
             return
         match = self.match
+        document = one.document
         if match is None:
-            self.push(Notice(one.change, one.document, one.revision, one))
+            self.push(Notice(one.change, document, one.revision, one))
             return
-        now = one.change != "DELETED" and match(one.document)
-        before = one.previous is not None and match(one.previous)
+        now = one.change != "DELETED" and match(document)
+        previous = one.previous
+        before = previous is not None and match(previous)
         if now:
             change: Literal["ADDED", "MODIFIED"] = "MODIFIED" if before else "ADDED"
             same = one if change == one.change else None
-            self.push(Notice(change, one.document, one.revision, same))
+            self.push(Notice(change, document, one.revision, same))
         elif before and one.change == "DELETED":
-            self.push(Notice("DELETED", one.document, one.revision, one))
-        elif before and one.previous is not None:
-            self.push(Notice("DELETED", at_revision(one.previous, one.revision), one.revision))
+            self.push(Notice("DELETED", document, one.revision, one))
+        elif before and previous is not None:
+            self.push(Notice("DELETED", at_revision(previous, one.revision), one.revision))
+
+    def begin(self, notice: Notice) -> None:
+        """Queue what is there already when the feed begins: that is bounded by itself."""
+        self._limit += 1
+        self.push(notice)
 
     def push(self, notice: Notice) -> None:
-        """Queue one notice, unless the feed has ended."""
+        """Queue one notice, unless the feed has ended; a reader who is too slow is cut."""
         if self._closed:
             return
-        if len(self._queue) >= LIMIT:
+        happening = notice.happening
+        if happening is not None:
+            self._bytes += happening.size
+        if len(self._queue) >= self._limit or self._bytes > BYTES:
             self.overflown = True
             self.close()
             return
@@ -105,6 +121,9 @@ class Feed:
             self._queue.clear()
         self._closed = True
         self._wake()
+        told, self.on_close = self.on_close, None
+        if told is not None:
+            told()
 
     @property
     def closed(self) -> bool:
@@ -112,7 +131,14 @@ class Feed:
 
     def ready(self) -> Notice | None:
         """The next notice if one waits already."""
-        return self._queue.popleft() if self._queue else None
+        return self._taken() if self._queue else None
+
+    def _taken(self) -> Notice:
+        notice = self._queue.popleft()
+        happening = notice.happening
+        if happening is not None:
+            self._bytes -= happening.size
+        return notice
 
     async def next(self) -> Notice | None:
         """The next notice, waiting for it; None when the feed has ended."""
@@ -124,7 +150,7 @@ class Feed:
                 await self._waiter
             finally:
                 self._waiter = None
-        return self._queue.popleft()
+        return self._taken()
 
 
 def at_revision(document: Document, revision: int) -> Document:

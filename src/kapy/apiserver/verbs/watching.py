@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -28,7 +28,13 @@ from kapy.kube.http import Reply
 
 _encode = msgspec.json.Encoder().encode
 _BATCH = 64
-"""Events in one chunk of a stream at most, so that a slow client stops us early."""
+_CHUNK = 256 * 1024
+"""Events (and about how many bytes) in one chunk of a stream at most, so that a slow client stops
+us early."""
+
+LIFE = 1800.0
+"""Seconds (up to twice as many) after which a watch over the network ends that named no time: so
+clients spread over servers again, as with kube-apiserver's --min-request-timeout."""
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
@@ -37,7 +43,9 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
     """A stream of events about what the request selects."""
     query = ask.request.query
     version, initial = _options(query)
-    seconds = whole(query, "timeoutSeconds") or 0
+    seconds: float = whole(query, "timeoutSeconds") or 0
+    if seconds <= 0 and ask.request.arrival is not None and ask.request.arrival.peer:
+        seconds = LIFE * (1 + plane.rng.random())
     chosen = selection(ask.kind, query)
     name = ask.name or chosen.name
     accept = accepted(ask.request.headers)
@@ -57,7 +65,7 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
         for document in list(table.scan(ask.namespace)):
             metadata = document["metadata"]
             if feed.wants(document, metadata.get("namespace", ""), metadata["name"]):
-                feed.push(Notice("ADDED", document, int(metadata["resourceVersion"])))
+                feed.begin(Notice("ADDED", document, int(metadata["resourceVersion"])))
         if initial and bookmarks:
             feed.push(bookmark(ask, plane.store.revision, INITIAL_END))
     stream = WatchStream(plane, ask, table, feed, accept, bookmarks=bookmarks)
@@ -142,11 +150,15 @@ class _Once:
 
 
 class WatchStream:
-    """Watch events, one document `{"type", "object"}` each, until either side ends the watch."""
+    """Watch events, one document `{"type", "object"}` each, until either side ends the watch.
+
+    ended: who is told, once, when the watch is over.
+    """
 
     __slots__ = (
         "_accept",
         "_ask",
+        "_events",
         "_feed",
         "_first",
         "_plane",
@@ -154,6 +166,7 @@ class WatchStream:
         "_timer",
         "_version",
         "bookmarks",
+        "ended",
     )
 
     def __init__(
@@ -161,17 +174,24 @@ class WatchStream:
     ) -> None:
         self._plane = plane
         self._ask = ask
-        self._version = ask.kind.resource.api_version
+        resource = ask.kind.resource
+        self._version = resource.api_version
+        self._events = plane.traffic.events_of(resource.api_version, resource.plural)
         self._table = table
         self._feed = feed
         self._accept = accept
         self._first = True
         self._timer: asyncio.TimerHandle | None = None
         self.bookmarks = bookmarks
+        self.ended: list[Callable[[], None]] = []
 
     def end_after(self, seconds: float) -> None:
         """End the watch then: the client asked for it (`timeoutSeconds`)."""
         self._timer = asyncio.get_running_loop().call_later(seconds, self._feed.close)
+
+    def when_closed(self, told: Callable[[], None] | None) -> None:
+        """Tell when the server ends the watch, while its reader may not read any more."""
+        self._feed.on_close = told
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
@@ -185,6 +205,7 @@ class WatchStream:
                 await self.aclose()
                 raise StopAsyncIteration
             if notice.type != "BOOKMARK" or self.bookmarks:
+                self._events.sent(0 if notice.happening is None else notice.happening.size)
                 return {"type": notice.type, "object": await self._shown(notice)}
             notice = None
 
@@ -192,19 +213,24 @@ class WatchStream:
         """The events as JSON lines, all that wait at once; what many watch is encoded once."""
         plain = not self._accept.form
         parts: list[bytes] = []
+        size = 0
         while True:
             notice = self._feed.ready()
-            if notice is None or len(parts) >= _BATCH:
+            if notice is None or len(parts) >= _BATCH or size > _CHUNK:
                 if parts:
                     yield b"".join(parts)
                     parts.clear()
+                    size = 0
                 if notice is None:
                     notice = await self._feed.next()
                 if notice is None:
                     return
             if notice.type == "BOOKMARK" and not self.bookmarks:
                 continue
-            parts.append(await self._line(notice, plain=plain))
+            line = await self._line(notice, plain=plain)
+            self._events.sent(len(line))
+            size += len(line)
+            parts.append(line)
 
     async def _line(self, notice: Notice, *, plain: bool) -> bytes:
         happening = notice.happening if plain else None
@@ -252,6 +278,11 @@ class WatchStream:
         if self._timer is not None:
             self._timer.cancel()
         self._plane.store.leave(self._table, self._feed)
+        ended, self.ended = self.ended, []
+        if ended and self._feed.overflown:
+            self._plane.traffic.cut[self._table.name] += 1
+        for told in ended:
+            told()
 
 
 def _event(change: str, encoded: bytes) -> bytes:

@@ -1,0 +1,179 @@
+"""Follows requests from their coming to their end, and writes down what the policy wants."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from kapy._aio.clock import Clock
+from kapy.apiserver import body
+from kapy.apiserver.audit import events
+from kapy.apiserver.audit.log import Log
+from kapy.apiserver.audit.policy import Level, Policy, Verdict
+from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.metadata import new_uid
+from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.traffic.counts import Audited
+from kapy.apiserver.verbs.watching import WatchStream
+from kapy.kube import Document
+from kapy.kube.errors import ApiError
+from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, Transport, User
+
+_RECEIVED, _STARTED, _COMPLETE, _PANIC = (
+    *("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"),
+)
+_WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_OBJECTS: Final = frozenset({"create", "update"})
+_ANNOTATION: Final = "authorization.k8s.io/"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Trail:
+    """One request that is written down."""
+
+    __slots__ = ("asked", "event", "received", "request", "verdict")
+
+    def __init__(
+        self, request: Request, asked: Attributes, verdict: Verdict, event: Document, received: str
+    ) -> None:
+        self.request = request
+        self.asked = asked
+        self.verdict = verdict
+        self.event = event
+        self.received = received
+
+
+class Auditor:
+    """The audit of one server. counts: what `/metrics` tells of it."""
+
+    def __init__(
+        self, policy: Policy, log: Log, *, clock: Clock, counts: Audited, rng: random.Random
+    ) -> None:
+        self._policy = policy
+        self._log = log
+        self._clock = clock
+        self._counts = counts
+        self._rng = rng
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        await self._log.run()
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._log.close()
+
+    async def audited(self, request: Request, answer: Transport) -> Reply:
+        """The answer to a request in process, written down as if it had come over the network."""
+        if request.arrival is None:
+            query = f"?{urlencode(request.query)}" if request.query else ""
+            name = request.headers.get("audit-id") or new_uid(self._rng)
+            request.arrival = Arrival(name, request.path + query, user=request.user)
+        trail = self.begin(request)
+        reply = await answer(request)
+        if trail is not None:
+            self.answered(trail, reply)
+        return reply
+
+    def begin(self, request: Request) -> Trail | None:
+        """A request came; None when it is not to be written down."""
+        arrival = request.arrival
+        assert arrival is not None
+        asked = attributes_of(request, arrival.user or ANONYMOUS)
+        verdict = self._policy.verdict(asked, known=arrival.user is not None)
+        self._counts.levels[verdict.level.shown] += 1
+        if verdict.level is Level.NONE:
+            return None
+        event = events.beginning(asked, request, arrival, verdict.level.shown)
+        received = events.micros(self._clock())
+        trail = Trail(request, asked, verdict, event, received)
+        if arrival.user is not None:
+            self._write(trail, _RECEIVED, {}, received)
+        return trail
+
+    def impersonated(self, trail: Trail, user: User) -> None:
+        """The user acts as somebody else."""
+        events.impersonated(trail.event, user)
+
+    def answered(self, trail: Trail, reply: Reply) -> None:
+        """The answer is there; of a watch, it begins."""
+        if trail.verdict.level >= Level.METADATA and trail.asked.resource:
+            self._add_bodies(trail, reply)
+        status = events.response_status(reply.status, reply.body)
+        annotations = _annotations(trail.request.arrival)
+        later = {"responseStatus": status, **annotations}
+        stream = reply.body
+        if isinstance(stream, WatchStream):
+            self._write(trail, _STARTED, later)
+            stream.ended.append(lambda: self._write(trail, _COMPLETE, later))
+            return
+        arrival = trail.request.arrival
+        self._write(trail, _PANIC if arrival is not None and arrival.failed else _COMPLETE, later)
+
+    def refused(self, trail: Trail, reply: Reply, why: str) -> None:
+        """Nobody knows who asks, so nobody is answered."""
+        status = {"metadata": {}, "message": why, "code": reply.status}
+        self._write(trail, _STARTED, {"responseStatus": status})
+
+    def _add_bodies(self, trail: Trail, reply: Reply) -> None:
+        level, verb = trail.verdict.level, trail.asked.verb
+        wanted = level >= Level.REQUEST
+        if verb in _OBJECTS or (wanted and verb in _WRITES):
+            sent = _sent(trail.request)
+            if verb in _OBJECTS and isinstance(sent, dict):
+                events.identified(trail.event, sent)
+            if wanted and sent is not None:
+                trail.event["requestObject"] = self._shown(trail, sent)
+        if level >= Level.REQUEST_RESPONSE and isinstance(reply.body, dict):
+            trail.event["responseObject"] = self._shown(trail, reply.body)
+
+    @staticmethod
+    def _shown(trail: Trail, document: Any) -> Any:
+        if trail.verdict.omit_managed_fields:
+            return events.without_managed_fields(document)
+        return document
+
+    def _write(
+        self, trail: Trail, stage: str, later: Mapping[str, Any], moment: str | None = None
+    ) -> None:
+        if stage in trail.verdict.omit_stages:
+            return
+        times = {
+            "requestReceivedTimestamp": trail.received,
+            "stageTimestamp": moment or events.micros(self._clock()),
+        }
+        line = _encode({**trail.event, "stage": stage, **later, **times}) + b"\n"
+        if self._log.put(line):
+            self._counts.events += 1
+        else:
+            self._counts.lost += 1
+
+
+def _annotations(arrival: Arrival | None) -> Document:
+    if arrival is None or not arrival.decision:
+        return {}
+    said = {"decision": arrival.decision, "reason": arrival.reason}
+    return {"annotations": {f"{_ANNOTATION}{key}": value for key, value in said.items()}}
+
+
+def _sent(request: Request) -> Any:
+    """The body as JSON data, None where there is none that can be read."""
+    raw = request.body
+    if raw is None or isinstance(raw, dict | list):
+        return raw
+    if not raw:
+        return None
+    media = request.headers.get("content-type", "").partition(";")[0].strip()
+    try:
+        if raw.startswith(b"k8s\0"):
+            from kapy.apiserver import protobuf
+
+            return protobuf.decoded(raw)
+        return body.from_yaml(raw) if media.endswith("yaml") else body.parsed(raw)
+    except (body.NotJson, ApiError, ValueError):
+        return None

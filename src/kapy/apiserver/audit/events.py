@@ -1,0 +1,120 @@
+"""One line of the audit log: `audit.k8s.io/v1` Event, fields in upstream's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from kapy.apiserver.audit.policy import API_VERSION
+from kapy.apiserver.authorization import Attributes
+from kapy.kube import Document
+from kapy.kube.http import Arrival, Request, User
+
+_AGENT_LIMIT: Final = 1024
+_STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
+
+
+def micros(moment: datetime) -> str:
+    """A time as metav1.MicroTime is written."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def beginning(asked: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
+    """What is known of a request when it comes; `finished` makes lines of it."""
+    event: Document = {
+        "kind": "Event",
+        "apiVersion": API_VERSION,
+        "level": level,
+        "auditID": arrival.audit_id,
+        "stage": "",
+        "requestURI": arrival.uri,
+        "verb": asked.verb,
+        "user": {} if arrival.user is None else _user(arrival.user),
+    }
+    sources = _sources(request.headers, arrival.peer)
+    if sources:
+        event["sourceIPs"] = sources
+    agent = request.headers.get("user-agent", "")
+    if agent:
+        long = len(agent) > _AGENT_LIMIT
+        event["userAgent"] = f"{agent[:_AGENT_LIMIT]}...TRUNCATED" if long else agent
+    if asked.resource:
+        event["objectRef"] = _reference(asked)
+    return event
+
+
+def _user(user: User) -> Document:
+    found: Document = {"username": user.name}
+    if user.uid:
+        found["uid"] = user.uid
+    if user.groups:
+        found["groups"] = list(user.groups)
+    if user.extra:
+        found["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return found
+
+
+def impersonated(event: Document, user: User) -> None:
+    """Say as whom the user acts."""
+    event["impersonatedUser"] = _user(user)
+
+
+def _reference(asked: Attributes) -> Document:
+    named = {
+        "resource": asked.resource,
+        "namespace": asked.namespace,
+        "name": asked.name,
+        "apiGroup": asked.group,
+        "apiVersion": asked.version,
+        "subresource": asked.subresource,
+    }
+    return {key: value for key, value in named.items() if value}
+
+
+def identified(event: Document, document: Document) -> None:
+    """Complete the reference by what an object in the body says of itself."""
+    metadata, reference = document.get("metadata"), event.get("objectRef")
+    if not isinstance(metadata, dict) or reference is None:
+        return
+    for field in ("namespace", "name", "uid", "resourceVersion"):
+        value = metadata.get(field)
+        if value and isinstance(value, str):
+            reference.setdefault(field, value)
+
+
+def response_status(code: int, body: object) -> Document:
+    """What is told of an answer: of a Status all, of other answers the code."""
+    if isinstance(body, dict) and body.get("kind") == "Status" and body.get("apiVersion") == "v1":
+        status = {key: body[key] for key in _STATUS if key in body}
+        return {"metadata": {}, **status, "code": code}
+    return {"metadata": {}, "code": code}
+
+
+def without_managed_fields(body: Any) -> Any:
+    """An object, a list or a Table without managedFields (a copy of what is changed)."""
+    if not isinstance(body, dict):
+        return body
+    if isinstance(body.get("items"), list):
+        return {**body, "items": [without_managed_fields(one) for one in body["items"]]}
+    if body.get("kind") == "Table" and isinstance(body.get("rows"), list):
+        rows = [
+            {**row, "object": without_managed_fields(row.get("object"))} for row in body["rows"]
+        ]
+        return {**body, "rows": rows}
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict) and "managedFields" in metadata:
+        kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+        return {**body, "metadata": kept}
+    return body
+
+
+def _sources(headers: Mapping[str, str], peer: str) -> list[str]:
+    """Where a request came from, its own claims first: the last is the only one to be trusted."""
+    found = [one.strip() for one in headers.get("x-forwarded-for", "").split(",") if one.strip()]
+    real = headers.get("x-real-ip", "").strip()
+    if real and real not in found:
+        found.append(real)
+    if peer and (not found or found[-1] != peer):
+        found.append(peer)
+    return found

@@ -1,0 +1,175 @@
+"""Where audit lines go: a bounded queue, and a file that is rotated by size, age and number.
+
+Requests only put lines into the queue; a thread writes them. Where the disk does not keep up,
+the newest lines are lost, counted (`apiserver_audit_error_total`) and said once: a request is
+never held up, and memory never grows. (kube-apiserver's `batch` mode does the same.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.kube.errors import KapyError
+
+_log = logging.getLogger(__name__)
+
+LINES: Final = 10_000
+BYTES: Final = 64 * 1024 * 1024
+"""Lines, and their bytes, that may wait to be written."""
+
+MEGABYTE: Final = 1024 * 1024
+STANDARD_OUTPUT: Final = "-"
+
+Write = Callable[[Sequence[bytes]], None]
+
+
+class CannotWrite(KapyError):
+    """The audit log cannot be opened; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """megabytes: when a file is full (0: 100, as upstream). days, backups: how long, and how many
+    full files are kept (0: for ever, all)."""
+
+    megabytes: int = 0
+    days: int = 0
+    backups: int = 0
+
+
+class Log:
+    """Lines on their way to `write`, which is called in a thread, never twice at a time.
+
+    lost: told how many lines could not be written.
+    """
+
+    def __init__(self, write: Write, *, lost: Callable[[int], None]) -> None:
+        self._to = write
+        self._lost = lost
+        self._waiting: deque[bytes] = deque()
+        self._bytes = 0
+        self._more = asyncio.Event()
+        self._writing: asyncio.Future[None] | None = None
+        self._full = False
+
+    def put(self, line: bytes) -> bool:
+        """Whether there was room for a line."""
+        if len(self._waiting) >= LINES or self._bytes + len(line) > BYTES:
+            if not self._full:
+                self._full = True
+                _log.error("audit lines are lost: more of them come than can be written")
+            return False
+        self._waiting.append(line)
+        self._bytes += len(line)
+        self._more.set()
+        return True
+
+    async def run(self) -> None:
+        """Write lines until cancelled, then what is left."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                await self._more.wait()
+                self._writing = loop.run_in_executor(None, self._write, self._taken())
+                await asyncio.wait({self._writing})
+        finally:
+            if self._writing is not None:
+                await asyncio.wait({self._writing})
+            self.close()
+
+    def close(self) -> None:
+        """Write what is left, here and now."""
+        if self._waiting:
+            self._write(self._taken())
+
+    def _taken(self) -> list[bytes]:
+        lines = list(self._waiting)
+        self._waiting.clear()
+        self._more.clear()
+        self._bytes, self._full = 0, False
+        return lines
+
+    def _write(self, lines: Sequence[bytes]) -> None:
+        try:
+            self._to(lines)
+        except OSError as error:
+            self._lost(len(lines))
+            _log.error("%d audit lines are lost: %s", len(lines), error)
+
+
+def to_standard_output(lines: Sequence[bytes]) -> None:
+    """Write lines where a container's log is collected."""
+    sys.stdout.buffer.write(b"".join(lines))
+    sys.stdout.buffer.flush()
+
+
+class File:
+    """A file that only its owner may read. When it is full it gets a name with the time, as
+    lumberjack (which kube-apiserver uses) gives it: `audit-2026-01-31T10-15-00.000.log`."""
+
+    def __init__(self, path: Path, rotation: Rotation, clock: Clock) -> None:
+        """Raises CannotWrite."""
+        self._path = path
+        self._limit = (rotation.megabytes or 100) * MEGABYTE
+        self._rotation = rotation
+        self._clock = clock
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._handle = _opened(path)
+        except OSError as error:
+            raise CannotWrite(f"the audit log {path} cannot be written: {error.strerror}") from None
+        self._size = os.fstat(self._handle).st_size
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Append lines, each of them whole to one file. Raises OSError."""
+        batch: list[bytes] = []
+        room = self._limit - self._size
+        for line in lines:
+            if len(line) > room and (batch or self._size):
+                self._append(batch)
+                batch = []
+                self._turn()
+                room = self._limit
+            batch.append(line)
+            room -= len(line)
+        self._append(batch)
+
+    def _append(self, lines: Sequence[bytes]) -> None:
+        content = memoryview(b"".join(lines))
+        while content:
+            written = os.write(self._handle, content)
+            self._size += written
+            content = content[written:]
+
+    def _turn(self) -> None:
+        """Begin a new file, and drop the old ones that are too many or too old."""
+        at = self._clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
+        os.close(self._handle)
+        self._path.rename(self._path.with_name(f"{self._path.stem}-{at}{self._path.suffix}"))
+        self._handle, self._size = _opened(self._path), 0
+        for old in self._outdated():
+            old.unlink(missing_ok=True)
+
+    def _outdated(self) -> list[Path]:
+        pattern = f"{self._path.stem}-*{self._path.suffix}"
+        full = sorted(self._path.parent.glob(pattern), reverse=True)
+        kept, days = self._rotation.backups, self._rotation.days
+        found = full[kept:] if kept else []
+        if days:
+            oldest = (self._clock() - timedelta(days=days)).timestamp()
+            found += [one for one in full if one.stat().st_mtime < oldest and one not in found]
+        return found
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

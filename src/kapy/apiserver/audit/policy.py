@@ -1,0 +1,245 @@
+"""Which requests are written down, and how much of them: `audit.k8s.io/v1` Policy.
+
+The first rule that matches decides; a request that no rule matches is not written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kapy.apiserver.authorization import Attributes
+from kapy.kube import yaml
+from kapy.kube.errors import KapyError
+
+API_VERSION: Final = "audit.k8s.io/v1"
+
+
+class BadPolicy(KapyError):
+    """A policy cannot be used; the message names the file, the rule and the field."""
+
+
+class Level(IntEnum):
+    """How much of a request is written down."""
+
+    NONE = 0
+    METADATA = 1
+    REQUEST = 2
+    REQUEST_RESPONSE = 3
+
+    @property
+    def shown(self) -> str:
+        return _LEVELS[self]
+
+
+_LEVELS: Final = ("None", "Metadata", "Request", "RequestResponse")
+STAGES: Final = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
+
+
+class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """Resources of an API group (`*`: of all). No resources: all of the group."""
+
+    group: str = ""
+    resources: tuple[str, ...] = ()
+    resource_names: tuple[str, ...] = ()
+
+    def matches(self, asked: Attributes) -> bool:
+        if self.group not in (asked.group, "*"):
+            return False
+        if not self.resources:
+            return True
+        if self.resource_names and asked.name not in self.resource_names:
+            return False
+        return any(_names(one, asked) for one in self.resources)
+
+
+class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """One rule: an empty list says nothing."""
+
+    level: str = ""
+    users: tuple[str, ...] = ()
+    user_groups: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+    resources: tuple[GroupResources, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    non_resource_urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
+    omit_stages: tuple[str, ...] = ()
+    omit_managed_fields: bool | None = None
+
+    def matches(self, asked: Attributes, *, known: bool) -> bool:
+        """Whether the rule is about a request. known: whether its user is."""
+        user = asked.user
+        if self.users and not (known and user.name in self.users):
+            return False
+        if self.user_groups and not (known and not set(user.groups).isdisjoint(self.user_groups)):
+            return False
+        if self.verbs and asked.verb not in self.verbs:
+            return False
+        if self.namespaces or self.resources:
+            return self._concerns(asked)
+        if self.non_resource_urls:
+            return not asked.resource and any(
+                _covers(pattern, asked.path) for pattern in self.non_resource_urls
+            )
+        return True
+
+    def _concerns(self, asked: Attributes) -> bool:
+        if not asked.resource or (self.namespaces and asked.namespace not in self.namespaces):
+            return False
+        return not self.resources or any(one.matches(asked) for one in self.resources)
+
+
+def _names(pattern: str, asked: Attributes) -> bool:
+    """Whether `pods`, `pods/log`, `pods/*`, `*/scale` or `*` means a resource."""
+    what = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
+    if pattern in ("*", what):
+        return True
+    resource, _, subresource = pattern.partition("/")
+    if resource == "*":
+        return bool(subresource) and subresource == asked.subresource
+    return subresource == "*" and resource == asked.resource
+
+
+def _covers(pattern: str, path: str) -> bool:
+    return pattern == path or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is written down of one request."""
+
+    level: Level
+    omit_stages: frozenset[str]
+    omit_managed_fields: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules, and for each of them what follows; `otherwise` for what none of them matches."""
+
+    rules: tuple[tuple[Rule, Verdict], ...]
+    otherwise: Verdict
+
+    def verdict(self, asked: Attributes, *, known: bool = True) -> Verdict:
+        """What is written down. known: whether it was found out who asks."""
+        for rule, verdict in self.rules:
+            if rule.matches(asked, known=known):
+                return verdict
+        return self.otherwise
+
+
+EVERYTHING: Final = Policy(
+    (), Verdict(Level.METADATA, frozenset({"RequestReceived"}), omit_managed_fields=False)
+)
+"""Without a policy file: who asked for what, once it is answered, and no bodies."""
+
+
+class _Written(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """The file."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: dict[str, Any] = {}
+    rules: list[Rule] = []
+    omit_stages: tuple[str, ...] = ()
+    omit_managed_fields: bool = False
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy of a file in YAML or JSON. Raises BadPolicy."""
+    try:
+        return policy_of(yaml.load(path.read_bytes()))
+    except OSError as error:
+        raise BadPolicy(f"cannot read the audit policy {path}: {error.strerror}") from None
+    except (yaml.YamlError, BadPolicy) as error:
+        raise BadPolicy(f"the audit policy {path} cannot be used: {error}") from None
+
+
+def policy_of(document: object) -> Policy:
+    """The policy that a document describes. Raises BadPolicy."""
+    found = _decoded(document)
+    _check(_problems(found))
+    return Policy(
+        tuple((rule, _verdict(found, rule)) for rule in found.rules),
+        Verdict(Level.NONE, frozenset(found.omit_stages), found.omit_managed_fields),
+    )
+
+
+def _decoded(document: object) -> _Written:
+    if not isinstance(document, dict):
+        raise BadPolicy("it is no object; it begins with `apiVersion: audit.k8s.io/v1`")
+    said = (document.get("apiVersion"), document.get("kind"))
+    if said != (API_VERSION, "Policy"):
+        raise BadPolicy(
+            f"it has apiVersion {said[0]!r} and kind {said[1]!r}, not {API_VERSION} and Policy"
+        )
+    if not document.get("rules"):
+        raise BadPolicy("it has no rules, so nothing would be written down")
+    given = {key: value for key, value in document.items() if value is not None}
+    try:
+        return msgspec.convert(given, _Written)
+    except msgspec.ValidationError as error:
+        why, _, where = str(error).partition(" - at `$")
+        place = where.rstrip("`").lstrip(".")
+        raise BadPolicy(f"{place}: {why}" if place else why) from None
+
+
+def _verdict(found: _Written, rule: Rule) -> Verdict:
+    omit = rule.omit_managed_fields
+    return Verdict(
+        Level(_LEVELS.index(rule.level)),
+        frozenset((*found.omit_stages, *rule.omit_stages)),
+        found.omit_managed_fields if omit is None else omit,
+    )
+
+
+def _check(problems: Iterable[str]) -> None:
+    said = "; ".join(problems)
+    if said:
+        raise BadPolicy(said)
+
+
+def _problems(found: _Written) -> Iterable[str]:
+    yield from _stages("omitStages", found.omit_stages)
+    for number, rule in enumerate(found.rules):
+        yield from _wrong(f"rules[{number}]", rule)
+
+
+def _wrong(where: str, rule: Rule) -> Iterable[str]:
+    if not rule.level:
+        yield f"{where}.level is required: one of {', '.join(_LEVELS)}"
+    elif rule.level not in _LEVELS:
+        yield f"{where}.level {rule.level!r} is not one of {', '.join(_LEVELS)}"
+    yield from _paths(f"{where}.nonResourceURLs", rule.non_resource_urls)
+    for at, one in enumerate(rule.resources):
+        if one.resource_names and not one.resources:
+            yield f"{where}.resources[{at}].resourceNames needs at least one of resources"
+        if "/" in one.group:
+            yield (
+                f"{where}.resources[{at}].group {one.group!r} is no API group "
+                f"(a group has no version: {one.group.partition('/')[0]!r})"
+            )
+    yield from _stages(f"{where}.omitStages", rule.omit_stages)
+    if rule.non_resource_urls and (rule.resources or rule.namespaces):
+        yield f"{where}: a rule is about resources or about nonResourceURLs, not about both"
+
+
+def _paths(where: str, paths: Sequence[str]) -> Iterable[str]:
+    for at, path in enumerate(paths):
+        if path == "*":
+            continue
+        if not path.startswith("/"):
+            yield f"{where}[{at}] {path!r} must begin with /"
+        if "*" in path[:-1]:
+            yield f"{where}[{at}] {path!r} may have * at its end only"
+
+
+def _stages(where: str, stages: Sequence[str]) -> Iterable[str]:
+    for at, stage in enumerate(stages):
+        if stage not in STAGES:
+            yield f"{where}[{at}] {stage!r} is not one of {', '.join(STAGES)}"

@@ -1,0 +1,139 @@
+"""`/healthz`, `/livez` and `/readyz`, with kube-apiserver's checks, parameters and texts.
+
+A check says what is wrong as a sentence, None when all is well. The pages that everybody may see
+tell names only; the sentence is on the page of the single check (`/readyz/etcd`) and in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs
+
+from kapy.kube.http import Reply, Request
+
+_log = logging.getLogger(__name__)
+
+Check = Callable[[], str | None]
+
+PAGES: Final = ("healthz", "livez", "readyz")
+_EVERY: Final = frozenset(PAGES)
+_READY: Final = frozenset({"readyz"})
+_TEXT: Final = {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    name: str
+    check: Check
+    pages: frozenset[str]
+
+
+class Health:
+    """The checks of one server.
+
+    storage: the check `etcd` (named as monitoring knows it): whether the store takes writes.
+    """
+
+    __slots__ = ("_checks", "_stopping", "_told")
+
+    def __init__(self, storage: Check) -> None:
+        self._stopping = False
+        self._told: frozenset[str] = frozenset()
+        self._checks = [
+            _Named("ping", _well, _EVERY),
+            _Named("log", _well, _EVERY),
+            _Named("etcd", storage, _EVERY),
+            _Named("shutdown", self._shutdown, _READY),
+        ]
+
+    def add(self, name: str, check: Check) -> None:
+        """One more condition of being ready."""
+        self._checks.insert(-1, _Named(name, check, _READY))
+
+    def stop(self) -> None:
+        """The server is going to end: it is not ready any more, though it still answers."""
+        self._stopping = True
+
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopping
+
+    def paths(self) -> Iterator[str]:
+        """All pages."""
+        for page in PAGES:
+            yield f"/{page}"
+            yield from (f"/{page}/{one.name}" for one in self._of(page))
+
+    def page(self, request: Request) -> Reply | None:
+        """The answer to a path below `PAGES`, None where there is no such check."""
+        page, *rest = (part for part in request.path.split("/") if part)
+        if not rest:
+            return self._all(page, request)
+        found = next((one for one in self._of(page) if rest == [one.name]), None)
+        if found is None:
+            return None
+        wrong = found.check()
+        if wrong is None:
+            return Reply(200, b"ok", _TEXT)
+        return Reply(500, f"internal server error: {wrong}\n".encode(), _TEXT)
+
+    def _of(self, page: str) -> list[_Named]:
+        return [one for one in self._checks if page in one.pages]
+
+    def _all(self, page: str, request: Request) -> Reply:
+        excluded = _excluded(request)
+        lines, failed = [], {}
+        for one in self._of(page):
+            if one.name in excluded:
+                excluded.discard(one.name)
+                lines.append(f"[+]{one.name} excluded: ok")
+                continue
+            wrong = one.check()
+            if wrong is None:
+                lines.append(f"[+]{one.name} ok")
+            else:
+                failed[one.name] = wrong
+                lines.append(f"[-]{one.name} failed: reason withheld")
+        if excluded:
+            names = ", ".join(f'"{name}"' for name in sorted(excluded))
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+        if failed:
+            self._say(page, failed)
+            return Reply(500, _joined([*lines, f"{page} check failed"]), _TEXT)
+        if "verbose" in request.query:
+            return Reply(200, _joined([*lines, f"{page} check passed"]), _TEXT)
+        return Reply(200, b"ok", _TEXT)
+
+    def _say(self, page: str, failed: dict[str, str]) -> None:
+        """Log what is wrong, once and not with every probe."""
+        news = frozenset(failed) - self._told
+        self._told |= news
+        for name in sorted(news - {"shutdown"}):
+            _log.warning("%s fails: %s: %s", page, name, failed[name])
+
+    def _shutdown(self) -> str | None:
+        return "process is shutting down" if self._stopping else None
+
+
+def _well() -> None:
+    """Who can answer is well."""
+
+
+def _joined(lines: Sequence[str]) -> bytes:
+    return "\n".join([*lines, ""]).encode()
+
+
+def _excluded(request: Request) -> set[str]:
+    """The checks that are not to count: the parameter may come several times."""
+    if "exclude" not in request.query:
+        return set()
+    if request.arrival is None:
+        return {request.query["exclude"]}
+    return set(parse_qs(request.arrival.uri.partition("?")[2]).get("exclude", ()))

@@ -1,0 +1,179 @@
+"""The numbers of requests and watches, as cheap to keep as can be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kapy.apiserver.traffic.hooks import HookCounts
+from kapy.kube.http import Request
+from kapy.kube.prometheus import Histogram
+
+if TYPE_CHECKING:
+    from kapy.apiserver.authorization import Attributes
+    from kapy.apiserver.routes import Route
+    from kapy.apiserver.store.history import Happening
+
+SLI_BUCKETS: Final = (
+    *(0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
+    *(15.0, 20.0, 30.0, 45.0, 60.0),
+)
+DURATION_BUCKETS: Final = (0.005, 0.025, *SLI_BUCKETS)
+RESPONSE_BUCKETS: Final = tuple(10.0**power for power in range(3, 10))
+EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
+
+_APPLY: Final = "application/apply-patch+"
+_VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
+_METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")} | {"head": "get"}
+_PAGES: Final = frozenset({"healthz", "livez", "readyz"})
+
+ON_WEBHOOKS: Final[ContextVar[float]] = ContextVar("ON_WEBHOOKS", default=0.0)
+"""Seconds that the present request has waited for webhooks: not the server's own."""
+
+
+class Label(NamedTuple):
+    """What requests are counted by; `scope` is resource, namespace, cluster or nothing."""
+
+    verb: str
+    dry_run: str
+    api_version: str
+    resource: str
+    subresource: str
+    scope: str
+
+
+class Tally:
+    """The numbers of requests of one label.
+
+    codes: how many were answered with which status. open: how many watches go on.
+    """
+
+    __slots__ = ("codes", "durations", "open", "own", "sizes")
+
+    def __init__(self) -> None:
+        self.codes: dict[int, int] = {}
+        self.durations = Histogram(DURATION_BUCKETS)
+        self.own = Histogram(SLI_BUCKETS)
+        self.sizes = Histogram(RESPONSE_BUCKETS)
+        self.open = 0
+
+    def answered(self, status: int, seconds: float, waited: float = 0.0) -> None:
+        """One more. waited: how many of the seconds somebody else is to blame for."""
+        self.codes[status] = self.codes.get(status, 0) + 1
+        self.durations.observe(seconds)
+        self.own.observe(seconds - waited)
+
+    def watched(self, seconds: float) -> None:
+        """A watch that went on for so long is over."""
+        self.open -= 1
+        self.answered(200, seconds)
+
+
+class Events:
+    """The events that watchers of one resource got."""
+
+    __slots__ = ("count", "sizes")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sizes = Histogram(EVENT_BUCKETS)
+
+    def sent(self, size: int) -> None:
+        """One more. size: bytes of JSON."""
+        self.count += 1
+        self.sizes.observe(size)
+
+
+class Audited:
+    """What became of audit events. levels: requests by the level that the policy gave them."""
+
+    __slots__ = ("events", "levels", "lost")
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.lost = 0
+        self.levels: Counter[str] = Counter()
+
+
+class Traffic:
+    """All numbers of one server.
+
+    refused: 429s by label. changes: committed writes by table. cut: watches that ended because
+    their readers were too slow, by table.
+    """
+
+    __slots__ = ("_tallies", "audit", "changes", "cut", "events", "hooks", "refused")
+
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, str, str, str, str, str], Tally] = {}
+        self.events: dict[tuple[str, str], Events] = {}
+        self.refused: Counter[Label] = Counter()
+        self.changes: Counter[str] = Counter()
+        self.cut: Counter[str] = Counter()
+        self.hooks = HookCounts()
+        self.audit = Audited()
+
+    def tally(self, request: Request, route: Route | None, verb: str) -> Tally:
+        """Where a request is counted. verb: Kubernetes', of what is no resource the method."""
+        if route is None:
+            key = _page(request)
+        else:
+            one = route.kind.resource
+            if verb == "patch" and request.headers.get("content-type", "").startswith(_APPLY):
+                verb = "apply"
+            key = (
+                verb,
+                "All" if request.query and "dryRun" in request.query else "",
+                one.api_version,
+                one.plural,
+                route.subresource,
+                scope_of(verb, route.namespace, route.name),
+            )
+        found = self._tallies.get(key)
+        if found is None:
+            found = self._tallies[key] = Tally()
+        return found
+
+    def events_of(self, api_version: str, resource: str) -> Events:
+        """Where the events of a resource's watches are counted."""
+        found = self.events.get((api_version, resource))
+        if found is None:
+            found = self.events[api_version, resource] = Events()
+        return found
+
+    def changed(self, one: Happening) -> None:
+        """A write was committed."""
+        self.changes[one.table] += 1
+
+    def tallies(self) -> list[tuple[Label, Tally]]:
+        """All numbers of requests."""
+        return [
+            (Label(_shown(verb), *rest), tally) for (verb, *rest), tally in self._tallies.items()
+        ]
+
+    def refuse(self, request: Request, asked: Attributes) -> None:
+        """A request found no room."""
+        version = f"{asked.group}/{asked.version}" if asked.group else asked.version
+        scope = scope_of(asked.verb, asked.namespace, asked.name) if asked.resource else ""
+        dry_run = "All" if "dryRun" in request.query else ""
+        what = (dry_run, version, asked.resource, asked.subresource, scope)
+        self.refused[Label(_shown(asked.verb), *what)] += 1
+
+
+def scope_of(verb: str, namespace: str, name: str) -> str:
+    """What a request for a resource is about: one object, a namespace, or all of a cluster."""
+    if name or verb == "create":
+        return "resource"
+    return "namespace" if namespace else "cluster"
+
+
+def _page(request: Request) -> tuple[str, str, str, str, str, str]:
+    parts = request.path.split("/", 2)
+    page = f"/{parts[1]}" if len(parts) > 1 and parts[1] in _PAGES else ""
+    method = request.method.lower()
+    return _METHODS.get(method, ""), "", "", "", page, ""
+
+
+def _shown(verb: str) -> str:
+    return _VERBS.get(verb, verb.upper()) or "other"

@@ -1,0 +1,269 @@
+"""The families that a server shows at `/metrics`: kube-apiserver's names, labels and buckets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kapy.apiserver.store.store import Store
+from kapy.apiserver.traffic.counts import Label, Traffic
+from kapy.apiserver.traffic.inflight import InFlight
+from kapy.kube.names import split_api_version
+from kapy.kube.prometheus import Rows, counter, gauge, histogram
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+_WHAT: Final = ("group", "version", "resource", "subresource", "scope", "component")
+_COMPONENT: Final = "apiserver"
+_BY_RESOURCE: Final = ("group", "resource")
+_HOOK: Final = ("name", "type", "operation")
+_CONVERSION: Final = ("result", "failure_type")
+
+
+class Families:
+    """What one server tells. directory: where its files are, None: it has none."""
+
+    def __init__(
+        self, traffic: Traffic, store: Store, inflight: InFlight, directory: Path | None
+    ) -> None:
+        self._traffic = traffic
+        self._store = store
+        self._inflight = inflight
+        self._directory = directory
+
+    def text(self) -> bytes:
+        """This server's families alone, in Prometheus' text format."""
+        from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+
+        registry = CollectorRegistry()
+        registry.register(self)
+        ProcessCollector(registry=registry)
+        return generate_latest(registry)
+
+    def describe(self) -> Iterable[Metric]:
+        """No names in advance: registering must not collect."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """The families, as they are now."""
+        yield from self._requests()
+        yield from self._bounds()
+        yield from self._storage()
+        yield from self._watches()
+        yield from self._hooks()
+        yield from self._audit()
+
+    def _requests(self) -> Iterator[Metric]:
+        tallies = self._traffic.tallies()
+        answered = [(label, tally) for label, tally in tallies if tally.codes]
+        refused = self._traffic.refused
+        totals = [
+            ((*_with_dry_run(label), str(code)), count)
+            for label, tally in tallies
+            for code, count in tally.codes.items()
+        ]
+        totals += [((*_with_dry_run(label), "429"), count) for label, count in refused.items()]
+        yield counter(
+            "apiserver_request_total",
+            "Requests by verb, dry run, resource, scope and HTTP status code.",
+            ["verb", "dry_run", *_WHAT, "code"],
+            _summed(totals),
+        )
+        yield histogram(
+            "apiserver_request_duration_seconds",
+            "Seconds from a request's arrival to its answer (of a watch: to its end).",
+            ["verb", "dry_run", *_WHAT],
+            ((_with_dry_run(label), tally.durations) for label, tally in answered),
+        )
+        yield histogram(
+            "apiserver_request_sli_duration_seconds",
+            "As apiserver_request_duration_seconds, without the time that webhooks took.",
+            ["verb", *_WHAT],
+            ((_plain(label), tally.own) for label, tally in answered if not label.dry_run),
+        )
+        yield histogram(
+            "apiserver_response_sizes",
+            "Bytes of the answers to reads over the network.",
+            ["verb", *_WHAT],
+            ((_plain(label), tally.sizes) for label, tally in tallies if any(tally.sizes.counts)),
+        )
+        yield counter(
+            "apiserver_request_terminations_total",
+            "Requests that the server refused in self-defence.",
+            ["verb", *_WHAT, "code"],
+            (((*_plain(label), "429"), count) for label, count in refused.items()),
+        )
+
+    def _bounds(self) -> Iterator[Metric]:
+        yield gauge(
+            "apiserver_current_inflight_requests",
+            "The highest number of requests under way over the network in the last second.",
+            ["request_kind"],
+            (([kind], room.peak()) for kind, room in self._inflight.rooms.items()),
+        )
+        yield gauge(
+            "apiserver_longrunning_requests",
+            "Watches that go on.",
+            ["verb", *_WHAT],
+            (
+                (_plain(label), tally.open)
+                for label, tally in self._traffic.tallies()
+                if label.verb == "WATCH"
+            ),
+        )
+
+    def _storage(self) -> Iterator[Metric]:
+        tables = self._store.tables()
+        yield gauge(
+            "apiserver_resource_objects",
+            "Objects that are stored.",
+            _BY_RESOURCE,
+            ((_group_resource(table.name), len(table)) for table in tables),
+        )
+        yield gauge(
+            "apiserver_storage_objects",
+            "Objects that are stored (the older name of apiserver_resource_objects).",
+            ["resource"],
+            (([table.name], len(table)) for table in tables),
+        )
+        if self._directory is not None:
+            size = sum(file.stat().st_size for file in self._directory.glob("store.db*"))
+            yield gauge(
+                "apiserver_storage_size_bytes",
+                "Bytes of the files of the store.",
+                ["storage_cluster_id"],
+                [(["sqlite"], size)],
+            )
+
+    def _watches(self) -> Iterator[Metric]:
+        traffic = self._traffic
+        events = [
+            ((*split_api_version(version), resource), found)
+            for (version, resource), found in traffic.events.items()
+        ]
+        labels = ("group", "version", "resource")
+        yield counter(
+            "apiserver_watch_events_total",
+            "Events that watchers got.",
+            labels,
+            ((what, found.count) for what, found in events),
+        )
+        yield histogram(
+            "apiserver_watch_events_sizes",
+            "Bytes of JSON of the events that watchers got.",
+            labels,
+            ((what, found.sizes) for what, found in events),
+        )
+        for done in ("received", "dispatched"):
+            yield counter(
+                f"apiserver_watch_cache_events_{done}_total",
+                f"Changes that the watch cache {done}.",
+                _BY_RESOURCE,
+                _by_table(traffic.changes),
+            )
+        yield counter(
+            "apiserver_terminated_watchers_total",
+            "Watches that were ended because their readers were too slow.",
+            _BY_RESOURCE,
+            _by_table(traffic.cut),
+        )
+        yield gauge(
+            "apiserver_watch_cache_resource_version",
+            "The resourceVersion up to which reads and watches know everything.",
+            _BY_RESOURCE,
+            ((_group_resource(one.name), self._store.revision) for one in self._store.tables()),
+        )
+
+    def _audit(self) -> Iterator[Metric]:
+        audit = self._traffic.audit
+        yield counter(
+            "apiserver_audit_event_total", "Audit events written.", (), [((), audit.events)]
+        )
+        yield counter(
+            "apiserver_audit_error_total",
+            "Audit events that were lost.",
+            ["plugin"],
+            [(["log"], audit.lost)],
+        )
+        yield counter(
+            "apiserver_audit_level_total",
+            "Requests by the level at which they are audited.",
+            ["level"],
+            (([level], count) for level, count in sorted(audit.levels.items())),
+        )
+
+    def _hooks(self) -> Iterator[Metric]:
+        hooks = self._traffic.hooks
+        webhook = "apiserver_admission_webhook"
+        yield counter(
+            f"{webhook}_request_total",
+            "Admission webhooks that were asked.",
+            [*_HOOK, "code", "rejected"],
+            hooks.requests.items(),
+        )
+        yield histogram(
+            f"{webhook}_admission_duration_seconds",
+            "Seconds that admission webhooks took.",
+            [*_HOOK, "rejected"],
+            hooks.durations.items(),
+        )
+        yield gauge(
+            f"{webhook}_rejection_count",
+            "Writes that admission webhooks, or their failures, refused.",
+            [*_HOOK, "error_type", "rejection_code"],
+            hooks.rejections.items(),
+        )
+        yield gauge(
+            f"{webhook}_fail_open_count",
+            "Failures of admission webhooks that a failurePolicy let pass.",
+            ["name", "type"],
+            hooks.fail_open.items(),
+        )
+        yield counter(
+            "apiserver_conversion_webhook_request_total",
+            "Conversion webhooks that were asked.",
+            _CONVERSION,
+            hooks.conversion_calls.items(),
+        )
+        yield histogram(
+            "apiserver_conversion_webhook_duration_seconds",
+            "Seconds that conversion webhooks took.",
+            _CONVERSION,
+            hooks.calls.items(),
+        )
+        yield histogram(
+            "apiserver_crd_conversion_webhook_duration_seconds",
+            "Seconds that conversions by webhook took, by definition and versions.",
+            ["crd_name", "from_version", "to_version", "succeeded"],
+            hooks.conversions.items(),
+        )
+
+
+def _plain(label: Label) -> tuple[str, ...]:
+    group, version = split_api_version(label.api_version)
+    what = (group, version, label.resource, label.subresource, label.scope)
+    return label.verb, *what, _COMPONENT if label.resource else ""
+
+
+def _with_dry_run(label: Label) -> tuple[str, ...]:
+    verb, *what = _plain(label)
+    return verb, label.dry_run, *what
+
+
+def _summed(rows: Iterable[tuple[tuple[str, ...], int]]) -> Rows:
+    totals: Counter[tuple[str, ...]] = Counter()
+    for labels, count in rows:
+        totals[labels] += count
+    return sorted(totals.items())
+
+
+def _group_resource(table: str) -> tuple[str, str]:
+    resource, _, group = table.partition(".")
+    return group, resource
+
+
+def _by_table(counts: Counter[str]) -> Rows:
+    return ((_group_resource(table), count) for table, count in sorted(counts.items()))

@@ -1,0 +1,79 @@
+"""The numbers of webhooks that a server asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from kapy.kube.prometheus import Histogram
+
+ADMISSION_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
+CONVERSION_BUCKETS: Final = tuple(0.001 * 2**power for power in range(15))
+CONVERSION_CALL_BUCKETS: Final = (
+    *(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0),
+)
+_HIGHEST: Final = 600  # codes beyond are no HTTP, and would be labels without end
+
+
+class HookCounts:
+    """Keys are label values in the order of the families that show them."""
+
+    __slots__ = (
+        "calls",
+        "conversion_calls",
+        "conversions",
+        "durations",
+        "fail_open",
+        "rejections",
+        "requests",
+    )
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, ...]] = Counter()
+        self.durations: dict[tuple[str, ...], Histogram] = {}
+        self.rejections: Counter[tuple[str, ...]] = Counter()
+        self.fail_open: Counter[tuple[str, ...]] = Counter()
+        self.conversion_calls: Counter[tuple[str, ...]] = Counter()
+        self.calls: dict[tuple[str, ...], Histogram] = {}
+        self.conversions: dict[tuple[str, ...], Histogram] = {}
+
+    def asked(
+        self, name: str, role: str, operation: str, seconds: float, *, code: int, rejected: bool
+    ) -> None:
+        """An admission webhook answered (or failed to). role: `admit` or `validating`."""
+        said = "true" if rejected else "false"
+        self.requests[name, role, operation, str(min(code, _HIGHEST)), said] += 1
+        _seen(self.durations, (name, role, operation, said), ADMISSION_BUCKETS, seconds)
+
+    def rejected(self, name: str, role: str, operation: str, error: str, code: int) -> None:
+        """An admission webhook refused a write, or its failure did."""
+        self.rejections[name, role, operation, error, str(min(code, _HIGHEST))] += 1
+
+    def passed(self, name: str, role: str) -> None:
+        """A webhook failed, and its failurePolicy let the write pass."""
+        self.fail_open[name, role] += 1
+
+    def called(self, seconds: float, failure: str) -> None:
+        """A conversion webhook answered. failure: kube-apiserver's word for what went wrong."""
+        key = ("failure" if failure else "success", failure)
+        self.conversion_calls[key] += 1
+        _seen(self.calls, key, CONVERSION_CALL_BUCKETS, seconds)
+
+    def converted(
+        self, definition: str, source: str, target: str, seconds: float, *, succeeded: bool
+    ) -> None:
+        """Objects went through a conversion webhook. source, target: versions."""
+        key = (definition, source, target, "true" if succeeded else "false")
+        _seen(self.conversions, key, CONVERSION_BUCKETS, seconds)
+
+
+def _seen(
+    by_label: dict[tuple[str, ...], Histogram],
+    key: tuple[str, ...],
+    bounds: tuple[float, ...],
+    seconds: float,
+) -> None:
+    found = by_label.get(key)
+    if found is None:
+        found = by_label[key] = Histogram(bounds)
+    found.observe(seconds)
