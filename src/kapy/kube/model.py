@@ -46,7 +46,7 @@ def _tidiers(kind: type[Model]) -> list[_Tidier]:
     tidiers: list[_Tidier] = []
     itself = []
     for one in msgspec.structs.fields(kind):
-        inner = _model_in(one.type)
+        inner = model_in(one.type)
         if inner is kind:
             itself.append(one)
         elif inner is not None:
@@ -99,11 +99,11 @@ def _bare(hint: Any) -> Any:
     return hint
 
 
-def _model_in(hint: Any) -> type[Model] | None:
+def model_in(hint: Any) -> type[Model] | None:
     """The Model that a field holds, alone or as the members of a list or map."""
     hint = _bare(hint)
     if get_origin(hint) in (list, dict):
-        return _model_in(get_args(hint)[-1])
+        return model_in(get_args(hint)[-1])
     return hint if isinstance(hint, type) and issubclass(hint, Model) else None
 
 

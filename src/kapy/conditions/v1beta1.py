@@ -1,0 +1,225 @@
+"""Conditions as v1beta1 has them, which readers of that version still look at.
+
+    legacy = v1beta1.conditions_of(machine)            # status.deprecated.v1beta1.conditions
+    v1beta1.set_condition(legacy, v1beta1.false("BootstrapReady", "WaitingFor…", INFO, ""), now)
+    v1beta1.set_condition(legacy, v1beta1.summary(legacy, types=[…]), now)
+
+They know a severity, and True needs no reason. Ready comes first, the others follow by name
+(upstream's `util/conditions/deprecated/v1beta1`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.times import stamp
+from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN
+from kapy.kube.model import Model, model_in
+
+READY: Final = "Ready"
+
+ERROR: Final = "Error"
+WARNING: Final = "Warning"
+INFO: Final = "Info"
+
+_OPPOSITE: Final = {TRUE: FALSE, FALSE: TRUE}
+_ORDER: Final = ((FALSE, ERROR), (FALSE, WARNING), (FALSE, INFO), (TRUE, ""), (UNKNOWN, ""))
+
+
+def true(type_: str) -> V1Beta1Condition:
+    """A condition that holds."""
+    return V1Beta1Condition(type=type_, status=TRUE)
+
+
+def false(type_: str, reason: str, severity: str, message: str = "") -> V1Beta1Condition:
+    """A condition that does not hold, and how bad that is."""
+    return V1Beta1Condition(
+        type=type_, status=FALSE, reason=reason, severity=severity, message=message
+    )
+
+
+def unknown(type_: str, reason: str, message: str = "") -> V1Beta1Condition:
+    """A condition of which nobody can say whether it holds."""
+    return V1Beta1Condition(type=type_, status=UNKNOWN, reason=reason, message=message)
+
+
+def conditions_of(obj: Any) -> list[V1Beta1Condition]:
+    """The v1beta1 conditions of a typed object of ours, as a list to change.
+
+    obj: any kind whose status has `deprecated`; its parts are made where they are missing.
+    """
+    status = obj.status
+    if status.deprecated is None:
+        status.deprecated = _part(status, "deprecated")
+    if status.deprecated.v1beta1 is None:
+        status.deprecated.v1beta1 = _part(status.deprecated, "v1beta1")
+    found: list[V1Beta1Condition] = status.deprecated.v1beta1.conditions
+    return found
+
+
+def get(conditions: Iterable[V1Beta1Condition], type_: str) -> V1Beta1Condition | None:
+    """The condition of a type, None when it is not reported."""
+    return next((one for one in conditions if one.type == type_), None)
+
+
+def set_condition(
+    conditions: list[V1Beta1Condition], condition: V1Beta1Condition | None, now: datetime
+) -> None:
+    """Write a condition; None changes nothing. Its time moves when anything of it changes."""
+    if condition is None:
+        return
+    present = get(conditions, condition.type)
+    if present is not None and _state(present) == _state(condition):
+        return
+    time = stamp(now)
+    if present is None:
+        time = condition.last_transition_time or time
+        conditions.append(_copied(condition, condition.type, time))
+    else:
+        conditions[conditions.index(present)] = _copied(condition, condition.type, time)
+    conditions.sort(key=_place)
+
+
+def delete_condition(conditions: list[V1Beta1Condition], type_: str) -> None:
+    """Take a condition out."""
+    conditions[:] = [one for one in conditions if one.type != type_]
+
+
+def mirror(
+    ready: V1Beta1Condition | None, type_: str, fallback: V1Beta1Condition | None = None
+) -> V1Beta1Condition | None:
+    """Another object's Ready under a type of one's own; the fallback when it reports none."""
+    found = ready or fallback
+    return None if found is None else _copied(found, type_, found.last_transition_time)
+
+
+class Source(NamedTuple):
+    """A condition to merge, and the object that reports it."""
+
+    condition: V1Beta1Condition
+    kind: str = ""
+    name: str = ""
+
+
+def summary(
+    conditions: Iterable[V1Beta1Condition],
+    types: Sequence[str] = (),
+    *,
+    negative: Sequence[str] = (),
+    counted: bool = False,
+    counted_only: Sequence[str] = (),
+) -> V1Beta1Condition | None:
+    """Ready, made of an object's other conditions; None when there are none.
+
+    types: which, and whose reason goes first among equals; all without it. negative: those whose
+    True is bad. counted: the message is a count of steps; counted_only: it is one only while no
+    other conditions than these are there.
+    """
+    scope = [one for one in conditions if one.type != READY and (not types or one.type in types)]
+    if counted_only:
+        counted = all(one.type in counted_only for one in scope)
+    steps = len(counted_only or types or scope) if counted else None
+    sources = [Source(one) for one in scope]
+    return _merged(sources, READY, order=types, negative=negative, steps=steps)
+
+
+def aggregate(
+    sources: Sequence[tuple[V1Beta1Condition | None, str, str]],
+    type_: str,
+    *,
+    referred: bool = True,
+) -> V1Beta1Condition | None:
+    """Many objects' Ready (None: not reported) with the kind and name of each, under one type.
+
+    referred: the reason tells the object that it comes from.
+    """
+    found = [Source(one, kind, name) for one, kind, name in sources if one is not None]
+    return _merged(found, type_, steps=len(sources), referred=referred)
+
+
+def _merged(
+    sources: Sequence[Source],
+    type_: str,
+    *,
+    order: Sequence[str] = (),
+    negative: Sequence[str] = (),
+    steps: int | None = None,
+    referred: bool = False,
+) -> V1Beta1Condition | None:
+    groups: dict[tuple[str, str], list[Source]] = {}
+    for one in sources:
+        status = one.condition.status
+        if one.condition.type in negative:
+            status = _OPPOSITE.get(status, status)
+        groups.setdefault((status, one.condition.severity), []).append(one)
+    if not groups:
+        return None
+    (status, severity), top = min(groups.items(), key=lambda group: _priority(group[0]))
+    if status == TRUE:
+        return true(type_)
+    first = _first(top, order)
+    reason = first.condition.reason
+    if referred and "@" not in reason:
+        reason = f"{reason} @ {first.kind}/{first.name}"
+    message = first.condition.message
+    if steps is not None:
+        message = f"{len(groups.get((TRUE, ''), ()))} of {steps} completed"
+    if status == FALSE:
+        return false(type_, reason, severity, message)
+    return unknown(type_, reason, message)
+
+
+def _first(group: Sequence[Source], order: Sequence[str]) -> Source:
+    """Whose reason and message are told."""
+
+    def place(one: Source) -> tuple[int, tuple[bool, str], str]:
+        type_ = one.condition.type
+        wanted = order.index(type_) if type_ in order else len(order)
+        return wanted, _place(one.condition), one.name
+
+    return min(group, key=place)
+
+
+def _priority(group: tuple[str, str]) -> int:
+    if group in _ORDER:
+        return _ORDER.index(group)
+    statuses = [status for status, _ in _ORDER]
+    return statuses.index(group[0]) if group[0] in (TRUE, UNKNOWN) else len(_ORDER)
+
+
+def _place(condition: V1Beta1Condition) -> tuple[bool, str]:
+    return condition.type != READY, condition.type
+
+
+def _state(condition: V1Beta1Condition) -> tuple[str, str, str, str]:
+    return condition.status, condition.reason, condition.severity, condition.message
+
+
+def _copied(condition: V1Beta1Condition, type_: str, time: str) -> V1Beta1Condition:
+    return V1Beta1Condition(
+        type=type_,
+        status=condition.status,
+        severity=condition.severity,
+        reason=condition.reason,
+        message=condition.message,
+        last_transition_time=time,
+    )
+
+
+def _part(of: Model, name: str) -> Model:
+    """A new, empty part of a status."""
+    return _type_of_part(type(of), name)()
+
+
+@cache
+def _type_of_part(of: type[Model], name: str) -> type[Model]:
+    (field,) = (one for one in msgspec.structs.fields(of) if one.name == name)
+    part = model_in(field.type)
+    assert part is not None, f"{of.__name__}.{name} holds no Struct"
+    return part

@@ -1,0 +1,128 @@
+"""Conditions as v1beta1 has them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.machine import Bootstrap, Machine, MachineSpec
+from kapy.conditions.v1beta1 import (
+    ERROR,
+    INFO,
+    WARNING,
+    aggregate,
+    conditions_of,
+    delete_condition,
+    false,
+    get,
+    mirror,
+    set_condition,
+    summary,
+    true,
+    unknown,
+)
+from kapy.kube.meta import written
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=1)
+
+
+def machine() -> Machine:
+    reference = ContractVersionedObjectReference(kind="DevMachine", name="m", api_group="g")
+    spec = MachineSpec(cluster_name="c", bootstrap=Bootstrap(), infrastructure_ref=reference)
+    return Machine(spec=spec)
+
+
+def test_they_are_kept_in_the_deprecated_part_of_a_status_ready_first() -> None:
+    one = machine()
+    for type_ in ("NodeHealthy", "Ready", "BootstrapReady"):
+        set_condition(conditions_of(one), true(type_), NOW)
+    kept = written(one)["status"]["deprecated"]["v1beta1"]["conditions"]
+    assert [each["type"] for each in kept] == ["Ready", "BootstrapReady", "NodeHealthy"]
+    assert kept[0] == {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+
+
+def test_the_time_moves_with_anything_that_changes() -> None:
+    conditions: list[V1Beta1Condition] = []
+    set_condition(conditions, false("A", "Waiting", INFO, "for x"), NOW)
+    set_condition(conditions, false("A", "Waiting", INFO, "for x"), LATER)
+    assert conditions[0].last_transition_time == "2026-01-01T00:00:00Z"
+    set_condition(conditions, false("A", "Waiting", INFO, "for y"), LATER)
+    assert conditions[0].last_transition_time == "2026-01-01T00:01:00Z"
+    set_condition(conditions, None, LATER)
+    delete_condition(conditions, "A")
+    assert conditions == []
+
+
+BAD, WORSE, WORST = (
+    false("A", "a", INFO, "1"),
+    false("B", "b", WARNING, "2"),
+    false("C", "c", ERROR),
+)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([true("A"), true("B")], true("Ready")),
+        ([true("D"), BAD], false("Ready", "a", INFO, "1")),
+        ([BAD, WORSE, WORST], false("Ready", "c", ERROR, "")),
+        ([unknown("D", "d", "?"), true("A")], true("Ready")),
+        ([unknown("D", "d", "?")], unknown("Ready", "d", "?")),
+        ([true("Ready")], None),
+        ([], None),
+    ],
+)
+def test_ready_says_the_worst_of_an_object(
+    conditions: list[V1Beta1Condition], expected: V1Beta1Condition | None
+) -> None:
+    assert summary(conditions) == expected
+
+
+def test_among_equals_the_first_type_asked_for_is_told() -> None:
+    equals = [false("A", "a", INFO), false("B", "b", INFO)]
+    assert (summary(equals, ["B", "A"]) or BAD).reason == "b"
+    assert (summary(equals) or BAD).reason == "a"
+
+
+def test_steps_are_counted_while_only_they_are_there() -> None:
+    steps = [true("A"), false("B", "b", INFO, "said")]
+    assert (summary(steps, counted_only=["A", "B"]) or BAD).message == "1 of 2 completed"
+    others = [*steps, true("X")]
+    assert (summary(others, counted_only=["A", "B"]) or BAD).message == "said"
+
+
+def test_a_negative_condition_is_bad_when_it_is_true() -> None:
+    told = V1Beta1Condition(type="Broken", status="True", reason="r", severity=ERROR)
+    assert (summary([told], negative=["Broken"]) or BAD).status == "False"
+
+
+def test_an_aggregate_tells_which_object_is_not_ready() -> None:
+    found = aggregate(
+        [(true("Ready"), "Machine", "a"), (BAD, "Machine", "b"), (None, "Machine", "c")],
+        "MachinesReady",
+    )
+    assert found == false("MachinesReady", "a @ Machine/b", INFO, "1 of 3 completed")
+
+
+def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_said() -> None:
+    conditions: list[V1Beta1Condition] = []
+    set_condition(conditions, true("Ready"), NOW)
+    found = mirror(get(conditions, "Ready"), "InfrastructureReady")
+    assert found is not None
+    assert (found.type, found.last_transition_time) == (
+        "InfrastructureReady",
+        "2026-01-01T00:00:00Z",
+    )
+    fallback = false("x", "WaitingForInfrastructure", INFO)
+    assert mirror(None, "InfrastructureReady", fallback) == false(
+        "InfrastructureReady", "WaitingForInfrastructure", INFO
+    )
+    assert mirror(None, "InfrastructureReady") is None
