@@ -43,7 +43,6 @@ APISERVER: Final[Mapping[str, str]] = {
     "patch-089": _GO_WORDS,
     "schema-055": _ACCIDENT,
     "schema-062": _ACCIDENT,
-    "schema-063": _GO_WORDS,
     "schema-069": _ACCIDENT,
     "schema-091": "labels that are no texts, in an embedded object, are kept and not refused",
     "schema-131": "a real server drops managedFields when the stored object fits its kind no more",

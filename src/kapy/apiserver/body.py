@@ -39,8 +39,9 @@ def copied(document: Any) -> Any:
 
 
 def media_type(ask: Ask) -> str:
-    """The body's media type without parameters."""
-    return ask.request.headers.get("content-type", "").partition(";")[0].strip()
+    """The body's media type without parameters; "" when there is no such header."""
+    header = ask.request.headers.get("content-type", "")
+    return header.partition(";")[0].strip().lower() or header
 
 
 class NotJson(ValueError):

@@ -27,6 +27,8 @@ def resolve(registry: Registry, path: str) -> Route | None:
         parts.pop()
     if len(parts) < 4 or parts[0]:
         return None
+    if "" in parts[1:]:
+        raise no_such_resource()
     root = parts[1]
     if root == "api":
         group, version, rest = "", parts[2], parts[3:]

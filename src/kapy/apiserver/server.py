@@ -357,7 +357,7 @@ def _served(route: Route, verb: str) -> bool:
 def _verb(request: Request, route: Route) -> str:
     verbs = _OF_METHOD.get(request.method)
     if verbs is None:
-        return request.method.lower()
+        return ""
     verb = verbs[bool(route.name)]
     if route.watch and verb in ("list", "get"):
         return "watch"

@@ -27,12 +27,13 @@ class Validation:
         """Warn about what was found, or refuse it. Raises BadRequest."""
         if self.level == "Ignore":
             return
-        sentences = [f'unknown field "{path}"' for path in unknown]
-        if self.duplicates:
-            sentences = [_repeated(one) for one in self.duplicates] + sentences
+        repeated = [_repeated(one) for one in self.duplicates or ()]
+        sentences = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
         if not sentences:
             return
         if self.level == "Strict":
+            if any(one.startswith("line ") for one in repeated):
+                sentences[0] = f"yaml: unmarshal errors:\n  {sentences[0]}"
             resource = ask.kind.resource
             raise BadRequest(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a '
@@ -43,9 +44,7 @@ class Validation:
 
 def _repeated(what: str) -> str:
     """The sentence about a field that stands twice; YAML's parser brings its own."""
-    if what.startswith("line "):
-        return f"yaml: unmarshal errors:\n  {what}"
-    return f'duplicate field "{what}"'
+    return what if what.startswith("line ") else f'duplicate field "{what}"'
 
 
 def field_validation(ask: Ask, options: str) -> Validation:
