@@ -53,30 +53,34 @@ class ClusterVariable(Model):
     value: Annotated[Any, rules("The variable's value, of the type that its definition asks for.")]
 
 
+UnhealthyMachineConditionType = Annotated[
+    str,
+    rules(
+        "The condition's type.",
+        min_length=1,
+        max_length=316,
+        pattern=QUALIFIED_NAME,
+        x_kubernetes_validations=[
+            {
+                "message": (
+                    "type must not be one of: Ready, Available, "
+                    "HealthCheckSucceeded, OwnerRemediated, ExternallyRemediated"
+                ),
+                "rule": (
+                    "!(self in ['Ready','Available','HealthCheckSucceeded',"
+                    "'OwnerRemediated','ExternallyRemediated'])"
+                ),
+            }
+        ],
+    ),
+]
+"""Conditions that a MachineHealthCheck writes itself, or that follow from those, do not count."""
+
+
 class UnhealthyMachineCondition(Model):
     """A condition of a Machine that is a sign of ill health when it lasts."""
 
-    type: Annotated[
-        str,
-        rules(
-            "The condition's type.",
-            min_length=1,
-            max_length=316,
-            pattern=QUALIFIED_NAME,
-            x_kubernetes_validations=[
-                {
-                    "message": (
-                        "type must not be one of: Ready, Available, "
-                        "HealthCheckSucceeded, OwnerRemediated, ExternallyRemediated"
-                    ),
-                    "rule": (
-                        "!(self in ['Ready','Available','HealthCheckSucceeded',"
-                        "'OwnerRemediated','ExternallyRemediated'])"
-                    ),
-                }
-            ],
-        ),
-    ]
+    type: UnhealthyMachineConditionType
     status: Annotated[str, rules("The condition's bad status.", enum=["True", "False", "Unknown"])]
     timeout_seconds: Annotated[
         int, rules("How long it must last.", format="int32", minimum=0, zero="kept")

@@ -8,11 +8,15 @@ from kapy.api.core_v1 import NodeSystemInfo
 from kapy.api.embedded import MachineTaint
 from kapy.api.machine import MachineDeletionStatus
 from kapy.api.v1beta1.embedded import (
-    ConditionsStatus,
+    FailureMessage,
+    FailureReason,
     MachineAddress,
     MachineReadinessGate,
     ObjectReference,
     OldConditions,
+    OldGeneration,
+    TemplateMeta,
+    V1Beta2,
 )
 from kapy.api.v1beta1.model import OldModel, OldObject
 from kapy.kube.model import rules
@@ -28,6 +32,38 @@ class Bootstrap(OldModel):
     data_secret_name: Annotated[
         str | None, rules("The Secret that holds the boot data.", min_length=0, max_length=253)
     ] = None
+
+
+ReadinessGates = Annotated[
+    list[MachineReadinessGate],
+    rules(
+        "Conditions that must hold too before a Machine counts as Ready.",
+        max_items=32,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["conditionType"],
+    ),
+]
+NodeDrainTimeout = Annotated[
+    str | None, rules("How long draining a Node may take; 0 or nothing is without a limit.")
+]
+NodeVolumeDetachTimeout = Annotated[
+    str | None,
+    rules("How long to wait for volumes to be detached; 0 or nothing is without a limit."),
+]
+NodeDeletionTimeout = Annotated[
+    str | None,
+    rules("How long to try to delete a Node whose machine is gone; 0 is without a limit."),
+]
+Taints = Annotated[
+    list[MachineTaint],
+    rules(
+        "Taints that the Nodes of the machines get.",
+        min_items=1,
+        max_items=64,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["key", "effect"],
+    ),
+]
 
 
 class MachineSpec(OldModel):
@@ -54,36 +90,26 @@ class MachineSpec(OldModel):
     failure_domain: Annotated[
         str | None, rules("The failure domain to put the machine in.", min_length=1, max_length=256)
     ] = None
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
-    node_drain_timeout: Annotated[
-        str | None, rules("How long draining a Node may take; 0 or nothing is without a limit.")
-    ] = None
-    node_volume_detach_timeout: Annotated[
-        str | None,
-        rules("How long to wait for volumes to be detached; 0 or nothing is without a limit."),
-    ] = None
-    node_deletion_timeout: Annotated[
-        str | None,
-        rules("How long to try to delete a Node whose machine is gone; 0 is without a limit."),
-    ] = None
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
+    node_drain_timeout: NodeDrainTimeout = None
+    node_volume_detach_timeout: NodeVolumeDetachTimeout = None
+    node_deletion_timeout: NodeDeletionTimeout = None
+    taints: Taints = field(default_factory=list)
+
+
+def _empty() -> MachineSpec:
+    return MachineSpec(cluster_name="", bootstrap=Bootstrap(), infrastructure_ref=ObjectReference())
+
+
+class MachineTemplateSpec(OldModel):
+    """What new Machines look like."""
+
+    metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
+        default_factory=TemplateMeta
+    )
+    spec: Annotated[MachineSpec, rules("What the Machines should be.")] = field(
+        default_factory=_empty
+    )
 
 
 class MachineStatus(OldModel):
@@ -96,13 +122,8 @@ class MachineStatus(OldModel):
     last_updated: Annotated[
         str | None, rules("When the phase changed last.", format="date-time")
     ] = None
-    failure_reason: Annotated[
-        str | None, rules("In one word, why the machine failed for good.")
-    ] = None
-    failure_message: Annotated[
-        str | None,
-        rules("In a sentence, why the machine failed for good.", min_length=1, max_length=10240),
-    ] = None
+    failure_reason: FailureReason = None
+    failure_message: FailureMessage = None
     addresses: Annotated[list[MachineAddress], rules("Where the machine is reached.")] = field(
         default_factory=list
     )
@@ -132,17 +153,12 @@ class MachineStatus(OldModel):
     infrastructure_ready: Annotated[
         bool, rules("Whether the infrastructure is there.", zero="written")
     ] = False
-    observed_generation: Annotated[
-        int,
-        rules("The generation of the object that the status was computed from.", format="int64"),
-    ] = 0
+    observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)
     deletion: Annotated[
         MachineDeletionStatus | None, rules("When the steps of the deletion began.")
     ] = None
-    v1beta2: Annotated[
-        ConditionsStatus | None, rules("What the version after this one reports.")
-    ] = None
+    v1beta2: V1Beta2 = None
 
 
 class Machine(OldObject, kw_only=True):
@@ -151,9 +167,7 @@ class Machine(OldObject, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine")
 
     spec: Annotated[MachineSpec, rules("The machine as it is wanted.")] = field(
-        default_factory=lambda: MachineSpec(
-            cluster_name="", bootstrap=Bootstrap(), infrastructure_ref=ObjectReference()
-        )
+        default_factory=_empty
     )
     status: Annotated[MachineStatus, rules("The machine as it was seen last.")] = field(
         default_factory=MachineStatus
