@@ -28,6 +28,7 @@ def main() -> int:
         return _one(given.one)
     from benchmarks.scenarios import SCENARIOS
 
+    _name_peer(given)
     chosen = [name for name in SCENARIOS if _wanted(name, given.scenarios)]
     if not chosen:
         sys.stderr.write(f"there is no such scenario; there are {', '.join(SCENARIOS)}\n")
@@ -44,6 +45,14 @@ def main() -> int:
             print(f"{name}: FAILED", flush=True)
     _keep(results)
     return int(failed)
+
+
+def _name_peer(given: argparse.Namespace) -> None:
+    """Tell the scenarios, which run in processes of their own, about the other server."""
+    from benchmarks.api_server import PEER, PEER_PIDS, PEER_URL
+
+    told = ((PEER, given.peer_kubeconfig), (PEER_URL, given.peer_url), (PEER_PIDS, given.peer_pids))
+    os.environ.update({name: value for name, value in told if value})
 
 
 def _one(name: str) -> int:
@@ -84,6 +93,11 @@ def _wanted(name: str, patterns: list[str]) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("scenarios", nargs="*", help="names or patterns (`10x*`); all by default")
+    parser.add_argument(
+        "--peer-kubeconfig", default="", help="a real kube-apiserver, to be measured beside ours"
+    )
+    parser.add_argument("--peer-url", default="", help="its URL, if not the kubeconfig's")
+    parser.add_argument("--peer-pids", default="", help="its processes, for their CPU")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     return parser
 

@@ -1,4 +1,7 @@
-"""The API server alone: single requests of Machines of about 0.9 KB, in process and over HTTPS."""
+"""The API server alone: single requests of Machines of about 0.9 KB, in process and over HTTPS.
+
+Over HTTPS the same load goes to a real kube-apiserver, too, when `PEER` names its kubeconfig.
+"""
 
 from __future__ import annotations
 
@@ -14,51 +17,28 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.machines import MACHINES, machine
 from benchmarks.measure import Costs, percentile
 from kapy._aio.clock import system_clock
-from kapy.api.machine import Machine
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
+from kapy.apiserver.store.sqlite import Synchronous
 from kapy.apps.admission import Rules
 from kapy.apps.credentials import credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.settings import Serving
 from kapy.client.client import Client
 from kapy.client.https import Https
-from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.kubeconfig import parse
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN
 
 Row = dict[str, Any]
 OBJECTS: Final = 2000
-MACHINES: Final = Machine.RESOURCE
-
-
-def machine(number: int) -> Document:
-    """A Machine as controllers create it."""
-    name = f"machine-{number:05}"
-    return {
-        "apiVersion": MACHINES.api_version,
-        "kind": MACHINES.kind,
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "labels": {"cluster.x-k8s.io/cluster-name": "herd", "pool": f"p{number % 10}"},
-            "annotations": {"example.com/note": "x" * 380},
-            "finalizers": ["example.com/keep"],
-        },
-        "spec": {
-            "clusterName": "herd",
-            "version": "v1.34.0",
-            "bootstrap": {"dataSecretName": name},
-            "infrastructureRef": {
-                "apiGroup": "infrastructure.cluster.x-k8s.io",
-                "kind": "DevMachine",
-                "name": name,
-            },
-        },
-    }
+PEER: Final = "KAPY_BENCH_PEER"
+PEER_URL: Final = "KAPY_BENCH_PEER_URL"
+PEER_PIDS: Final = "KAPY_BENCH_PEER_PIDS"
 
 
 async def in_process() -> list[Row]:
@@ -73,7 +53,7 @@ async def in_process() -> list[Row]:
                 running = group.create_task(server.run())
                 await asyncio.sleep(0)
                 await install_definitions(client)
-                rows += await _requests(client, f"in process, {place}", at_once=1)
+                rows += await _requests(client, f"in process, {place}")
                 running.cancel()
             server.close()
     return rows
@@ -81,17 +61,52 @@ async def in_process() -> list[Row]:
 
 async def over_https() -> list[Row]:
     """The server in a process of its own, on disk; CPU is the server's."""
-    async with _server() as (access, cpu):
-        transport = Https(access)
-        client = Client(transport, field_manager="driver")
-        rows = await _requests(client, "HTTPS, disk", at_once=16, cpu=cpu)
-        await transport.aclose()
+    rows = []
+    for synchronous in ("NORMAL", "FULL"):
+        async with _server(synchronous) as (told, pid):
+            where = "HTTPS, disk" if synchronous == "NORMAL" else "HTTPS, every write flushed"
+            rows += await _load({**told, "pids": [pid], "where": where})
+    if peer := os.environ.get(PEER):
+        rows += await _load(await _peer(_content(peer)))
     return rows
 
 
-async def _requests(
-    client: Client, where: str, *, at_once: int, cpu: Callable[[], float] = time.process_time
-) -> list[Row]:
+async def _load(told: Document) -> list[Row]:
+    """The rows that a load generator in a process of its own measures."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.load"), stdin=PIPE, stdout=PIPE
+    )
+    out, _ = await process.communicate(json.dumps(told).encode())
+    if process.returncode:
+        raise RuntimeError("the load generator failed")
+    rows: list[Row] = json.loads(out)
+    return rows
+
+
+def _content(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+async def _peer(kubeconfig: bytes) -> Document:
+    """How to reach the other server, on which our kinds are then known."""
+    access = parse(kubeconfig)
+    transport = Https(access)
+    await install_definitions(Client(transport))
+    await transport.aclose()
+    await asyncio.sleep(2)  # until it serves them, which nothing tells
+    return {
+        "server": os.environ.get(PEER_URL) or access.server,
+        "ca": access.certificate_authority.decode(),
+        "certificate": access.client_certificate.decode(),
+        "key": access.client_key.decode(),
+        "token": access.token,
+        "insecure": access.insecure,
+        "pids": [int(one) for one in os.environ.get(PEER_PIDS, "").split()],
+        "where": "HTTPS, peer",
+    }
+
+
+async def _requests(client: Client, where: str) -> list[Row]:
     def get(number: int) -> Awaitable[Any]:
         return client.get(MACHINES, Key("default", f"machine-{number:05}"))
 
@@ -116,72 +131,52 @@ async def _requests(
         ("PATCH finalizer", drop, OBJECTS),
         ("DELETE", delete, OBJECTS),
     ):
-        rows.append({"step": f"{verb}, {where}", **await _timed(ask, number, at_once, cpu)})
+        rows.append({"step": f"{verb}, {where}", **await _timed(ask, number)})
     return rows
 
 
-async def _timed(
-    ask: Callable[[int], Awaitable[Any]], number: int, at_once: int, cpu: Callable[[], float]
-) -> Row:
+async def _timed(ask: Callable[[int], Awaitable[Any]], number: int) -> Row:
     took: list[float] = []
-    turns = iter(range(number))
-
-    async def worker() -> None:
-        for turn in turns:
+    with Costs().of() as cost:
+        for turn in range(number):
             began = time.perf_counter()
             await ask(turn)
             took.append(time.perf_counter() - began)
-
-    before = cpu()
-    with Costs().of() as cost:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(at_once):
-                group.create_task(worker())
-    spent = cpu() - before
     return {
         "wall_s": round(cost.wall, 4),
-        "cpu_s": round(spent, 4),
+        "cpu_s": round(cost.cpu, 4),
         "per_s": round(number / cost.wall),
         "p50_us": round(1e6 * percentile(took, 0.5), 1),
         "p99_us": round(1e6 * percentile(took, 0.99), 1),
-        "cpu_us_per_request": round(1e6 * spent / number, 1),
+        "cpu_us_per_request": round(1e6 * cost.cpu / number, 1),
     }
 
 
 @asynccontextmanager
-async def _server() -> AsyncIterator[tuple[Kubeconfig, Callable[[], float]]]:
+async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
+    """What a client needs to reach a server, and the server's process."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks.api_server"), stdin=PIPE, stdout=PIPE
+        *(sys.executable, "-m", "benchmarks.api_server", synchronous), stdin=PIPE, stdout=PIPE
     )
     assert process.stdout is not None
     told = json.loads(await process.stdout.readline())
-    access = Kubeconfig(
-        told["server"], *(told[name].encode() for name in ("ca", "certificate", "key"))
-    )
     try:
-        yield access, lambda: _cpu_of(process.pid)
+        yield told, process.pid
     finally:
         assert process.stdin is not None
         process.stdin.close()
         await process.wait()
 
 
-def _cpu_of(pid: int) -> float:
-    """CPU seconds of another process, NaN where /proc is not there."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return float("nan")
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-async def _serve() -> None:
+async def _serve(synchronous: Synchronous) -> None:
     """The server of a process of its own: no controllers, which would work on what we create."""
     serving = Serving()
     made = credentials(serving, system_clock())
     tls = server_context(made.server.certificate, made.server.key, made.authority.certificate)
     with tempfile.TemporaryDirectory() as folder:
-        server = Server.open(Path(folder), clock=system_clock, admission=(Rules(),))
+        server = Server.open(
+            Path(folder), clock=system_clock, admission=(Rules(),), synchronous=synchronous
+        )
         listening = listen(Application(server, Authentication()), tls=tls)
         async with asyncio.TaskGroup() as group, listening as (host, port):
             running = group.create_task(server.run())
@@ -201,4 +196,4 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    asyncio.run(_serve("FULL" if sys.argv[1:] == ["FULL"] else "NORMAL"))

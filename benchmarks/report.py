@@ -26,6 +26,7 @@ _MORE: Final[Mapping[str, str]] = {
     "p50_us": "p50 {} µs",
     "p99_us": "p99 {} µs",
     "cpu_us_per_request": "{} µs CPU/request",
+    "per_core_s": "{} per s on one core",
 }
 
 

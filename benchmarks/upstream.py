@@ -32,7 +32,6 @@ _SINGLE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("api-server-https", "GET, HTTPS, disk"): {"per_s": 1409},
     ("api-server-https", "CREATE, HTTPS, disk"): {"per_s": 533},
     ("api-server-https", "DELETE, HTTPS, disk"): {"per_s": 623},
-    ("api-server-https", "LIST of 2000, HTTPS, disk"): {"per_s": 13},
     ("command-line", "kapy version"): {"wall_s": 0.0303},
     ("command-line", "kapy --help"): {"wall_s": 0.0292},
     ("command-line", "kapy describe cluster capybara"): {"wall_s": 0.1569},
