@@ -207,7 +207,7 @@ class Server:
         except Exception as error:
             if request.arrival is not None:
                 request.arrival.failed = not isinstance(error, KapyError)
-            return _failure(error), route, verb
+            return failure(error), route, verb
 
     def _allow(self, request: Request, asked: Attributes) -> None:
         """Check that the user may, and write down why. Raises Forbidden."""
@@ -251,7 +251,7 @@ class Server:
         except ApiError as error:
             if not ask.warnings:
                 raise
-            reply = _failure(error)
+            reply = failure(error)
         if ask.warnings and (told := warning_headers(ask.warnings)):
             reply.headers = {**reply.headers, "warning": told}
         return reply
@@ -327,7 +327,7 @@ def _action(route: Route, verb: str) -> Verb:
     return action
 
 
-def _failure(error: Exception) -> Reply:
+def failure(error: Exception) -> Reply:
     """The Reply for what went wrong. What nobody foresaw is logged and answered with 500."""
     match error:
         case PageNotFound():

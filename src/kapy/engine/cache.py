@@ -124,6 +124,11 @@ class Cache:
             for store in tuple(stores.values()):
                 await store.synced()
 
+    def unsynced(self) -> list[Resource]:
+        """The resources whose first list is not in."""
+        every = self._stores.items()
+        return [what for what, stores in every if not all(s.is_synced for s in stores.values())]
+
     async def run(self) -> None:
         """Keep all informers up to date, those asked for later too; until cancelled."""
         try:

@@ -47,6 +47,10 @@ class Trail:
         self.event = event
         self.received = received
 
+    def impersonated(self, user: User) -> None:
+        """The user acts as somebody else."""
+        events.impersonated(self.event, user)
+
 
 class Auditor:
     """The audit of one server. counts: what `/metrics` tells of it."""
@@ -95,10 +99,6 @@ class Auditor:
         if arrival.user is not None:
             self._write(trail, _RECEIVED, {}, received)
         return trail
-
-    def impersonated(self, trail: Trail, user: User) -> None:
-        """The user acts as somebody else."""
-        events.impersonated(trail.event, user)
 
     def answered(self, trail: Trail, reply: Reply) -> None:
         """The answer is there; of a watch, it begins."""

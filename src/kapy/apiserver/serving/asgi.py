@@ -1,28 +1,28 @@
-"""The ASGI side of a Server: bytes in and out, nothing decided."""
+"""The ASGI side of a Server: who asks, whether there is room, and how the answer goes out."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
-from urllib.parse import parse_qsl
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Final
 
 from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.body import LIMIT
 from kapy.apiserver.impersonation import wish_of
-from kapy.apiserver.server import Server
+from kapy.apiserver.metadata import new_uid
+from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.server import Server, failure
+from kapy.apiserver.serving import request_log, wire
+from kapy.apiserver.serving.wire import Receive, Scope, Send
+from kapy.apiserver.traffic.inflight import RETRY_AFTER, Room, is_probe
 from kapy.apiserver.verbs.watching import WatchStream
-from kapy.kube.errors import ApiError, TooLarge
-from kapy.kube.http import Reply, Request
+from kapy.kube.errors import ApiError, TooManyRequests, Unauthorized
+from kapy.kube.http import Arrival, Reply, Request, User
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+if TYPE_CHECKING:
+    from kapy.apiserver.audit.auditor import Trail
 
-_encode = msgspec.json.Encoder().encode
-_JSON = b"application/json"
+CUT_SECONDS: Final = 5.0
+"""How long the reader of a watch that the server ended may take to read what is on its way. A
+timer: nothing else tells that somebody does not read any more."""
 
 
 class Application:
@@ -39,42 +39,95 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
-        headers = _headers(scope["headers"])
+        time = asyncio.get_running_loop().time
+        headers = wire.headers_of(scope)
+        name = headers.get("audit-id") or new_uid(self._server.plane.rng)
+        arrival = wire.arrival_of(scope, name, time())
+        request = Request(
+            scope["method"], scope["path"], wire.query_of(scope), headers, None, None, arrival
+        )
+        reply = await self._answer(scope, request, arrival, receive)
+        if reply is None:
+            return
+        stream = not isinstance(reply.body, dict | bytes)
+        if stream:
+            await self._stream(reply, name, scope, receive, send)
+        else:
+            size = await wire.send_reply(send, scope, reply, name)
+            if reply.sent is not None:
+                reply.sent(size)
+        request_log.answered(request, reply.status, time() - arrival.received, stream=stream)
+
+    async def _answer(
+        self, scope: Scope, request: Request, arrival: Arrival, receive: Receive
+    ) -> Reply | None:
+        """The answer; None when the client went away. Written down, if somebody wants that."""
+        audit = self._server.audit
         try:
             user = self._authentication.user(
-                headers.get("authorization", ""), scope.get("state", {}).get("peer")
+                request.headers.get("authorization", ""), scope.get("state", {}).get("peer")
             )
-            wish = wish_of(scope["headers"])
-            body = await _body(headers, receive)
-        except ApiError as error:
-            await _send(send, scope, Reply(error.code, error.status()))
-            return
-        if body is None:
-            return
-        query = scope["query_string"]
-        request = Request(
-            scope["method"], scope["path"], _query(query) if query else {}, headers, body, user
-        )
-        if wish is not None:
-            try:
-                request.user = self._server.access.impersonated(request, user, wish)
-            except ApiError as error:
-                await _send(send, scope, Reply(error.code, error.status()))
-                return
-        reply = await self._server(request)
-        if isinstance(reply.body, dict | bytes):
-            await _send(send, scope, reply)
-        else:
-            await self._stream(reply, receive, send)
+        except Unauthorized as error:
+            reply = failure(error)
+            if audit is not None and (trail := audit.begin(request)) is not None:
+                audit.refused(trail, reply, "Authentication failed, attempted: bearer")
+            return reply
+        arrival.user = request.user = user
+        trail = None if audit is None else audit.begin(request)
+        found = await self._admitted(scope, request, user, receive, trail)
+        if audit is not None and trail is not None and found is not None:
+            audit.answered(trail, found)
+        return found
 
-    async def _stream(self, reply: Reply, receive: Receive, send: Send) -> None:
+    async def _admitted(
+        self, scope: Scope, request: Request, user: User, receive: Receive, trail: Trail | None
+    ) -> Reply | None:
+        """The answer to somebody who is known, if there is room for the request."""
+        server = self._server
+        room: Room | None = None
+        try:
+            wish = wish_of(scope["headers"])
+            if wish is not None:
+                user = request.user = server.access.impersonated(request, user, wish)
+                if trail is not None:
+                    trail.impersonated(user)
+            if server.health.stopping and not is_probe(request):
+                return _STOPPING
+            room = self._room(request, user)
+            body = await wire.body_of(request.headers, receive)
+            if body is None:
+                return None
+            request.body = body
+            return await server(request)
+        except ApiError as error:
+            return failure(error)
+        finally:
+            if room is not None:
+                room.leave()
+
+    def _room(self, request: Request, user: User) -> Room | None:
+        try:
+            return self._server.inflight.enter(request, user)
+        except TooManyRequests:
+            self._server.plane.traffic.refuse(request, attributes_of(request, user))
+            raise
+
+    async def _stream(
+        self, reply: Reply, name: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         stream: Any = reply.body
-        await send(_start(reply.status, _JSON, reply.headers, None))
-        if not isinstance(stream, WatchStream):
-            async for event in stream:
-                await send({"type": "http.response.body", "body": _line(event), "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+        await send(wire.start(reply, wire.JSON, name, None))
+        if isinstance(stream, WatchStream):
+            await self._watch(stream, scope, receive, send)
             return
+        async for event in stream:
+            line = wire.line_of(event)
+            await send({"type": "http.response.body", "body": line, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _watch(self, stream: WatchStream, scope: Scope, receive: Receive, send: Send) -> None:
+        abandon = _Abandonment(scope)
+        stream.when_closed(abandon.begin)
         self._streams.add(stream)
         try:
             async with asyncio.TaskGroup() as group:
@@ -85,12 +138,47 @@ class Application:
                 leaving.cancel()
         finally:
             self._streams.discard(stream)
+            stream.when_closed(None)
+            abandon.end()
             await stream.aclose()
 
     async def stop(self) -> None:
-        """End all watches."""
+        """Refuse what comes from now on, and end all watches."""
+        self._server.health.stop()
         for stream in list(self._streams):
             await stream.aclose()
+
+
+_STOPPING: Final = Reply(
+    503,
+    {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "apiserver is shutting down",
+        "reason": "ServiceUnavailable",
+        "details": {"retryAfterSeconds": RETRY_AFTER},
+        "code": 503,
+    },
+    {"retry-after": str(RETRY_AFTER)},
+)
+
+
+class _Abandonment:
+    """Ends the connection of somebody who does not read to the end."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._abort = scope.get("state", {}).get("abort")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        if self._abort is not None:
+            self._timer = asyncio.get_running_loop().call_later(CUT_SECONDS, self._abort)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 async def _until_gone(receive: Receive, stream: WatchStream) -> None:
@@ -98,89 +186,3 @@ async def _until_gone(receive: Receive, stream: WatchStream) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     await stream.aclose()
-
-
-def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, value in raw:
-        key, text = name.decode("latin-1"), value.decode("latin-1")
-        headers[key] = f"{headers[key]},{text}" if key in headers else text
-    return headers
-
-
-def _query(raw: bytes) -> dict[str, str]:
-    query: dict[str, str] = {}
-    for key, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
-        query.setdefault(key, value)
-    return query
-
-
-async def _body(headers: Mapping[str, str], receive: Receive) -> bytes | None:
-    """The whole body; None when the client went away. Raises TooLarge."""
-    length = headers.get("content-length")
-    if length is None and "transfer-encoding" not in headers:
-        return b""
-    if length == "0":
-        return b""
-    if length is not None and length.isdigit() and int(length) > LIMIT:
-        raise _too_large()
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > LIMIT:
-            raise _too_large()
-        parts.append(part)
-        if not message.get("more_body"):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _too_large() -> TooLarge:
-    return TooLarge(f"Request entity too large: limit is {LIMIT}")
-
-
-def _line(event: Any) -> bytes:
-    return event if isinstance(event, bytes) else _encode(event) + b"\n"
-
-
-async def _send(send: Send, scope: Scope, reply: Reply) -> None:
-    body = reply.body
-    if isinstance(body, bytes):
-        content, kind = body, reply.headers.get("content-type", "").encode()
-    elif _wants_yaml(scope):
-        content, kind = _yaml(body), b"application/yaml"
-    else:
-        content, kind = _encode(body), reply.headers.get("content-type", "").encode() or _JSON
-    await send(_start(reply.status, kind, reply.headers, len(content)))
-    await send(
-        {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content}
-    )
-
-
-def _wants_yaml(scope: Scope) -> bool:
-    accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
-    return bool(accept.startswith(b"application/yaml"))
-
-
-def _yaml(document: Any) -> bytes:
-    from kapy.kube import yaml
-
-    return yaml.dump(document).encode()
-
-
-def _start(
-    status: int, kind: bytes, headers: Mapping[str, str], length: int | None
-) -> dict[str, Any]:
-    out: list[tuple[bytes, bytes]] = [(b"content-type", kind)] if kind else []
-    if length is not None:
-        out.append((b"content-length", b"%d" % length))
-    for name, value in headers.items():
-        if name == "warning":
-            out += [(b"warning", one.encode("utf-8")) for one in value.split("\n")]
-        elif name != "content-type":
-            out.append((name.encode(), value.encode("latin-1")))
-    return {"type": "http.response.start", "status": status, "headers": out}

@@ -35,11 +35,20 @@ class Listener:
 
     async def stop(self) -> None:
         """End watches, let requests in flight finish for a moment, close the connections."""
+        await self.drain()
+        await self.abort()
+
+    async def drain(self) -> None:
+        """Refuse new requests, end watches, and let requests in flight finish for a moment."""
         await self.application.stop()
+        busy = list(self._state.tasks)
         for connection in list(self._state.connections):
             connection.shutdown()
-        if self._state.tasks:
-            await asyncio.wait(list(self._state.tasks), timeout=GRACE)
+        if busy:
+            await asyncio.wait(busy, timeout=GRACE)
+
+    async def abort(self) -> None:
+        """End all connections."""
         for connection in list(self._state.connections):
             transport: Any = getattr(connection, "transport", None)
             if transport is not None:
@@ -88,8 +97,9 @@ async def listen(
     try:
         yield address[0], address[1]
     finally:
+        await listener.drain()  # probes are answered meanwhile: the server is not ready any more
         server.close()
-        await listener.stop()
+        await listener.abort()
 
 
 async def serve_connection(

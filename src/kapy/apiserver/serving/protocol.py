@@ -45,7 +45,7 @@ class PeerProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
         peer = certificate_user(tls.getpeercert()) if tls is not None else None
-        self.app_state = {"peer": peer}
+        self.app_state = {"peer": peer, "abort": transport.abort}
         self._watch("head", HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:

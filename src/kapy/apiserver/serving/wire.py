@@ -1,0 +1,124 @@
+"""From ASGI's messages to requests, and from replies to messages: bytes, no decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from kapy.apiserver.body import LIMIT
+from kapy.kube.errors import TooLarge
+from kapy.kube.http import Arrival, Reply
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+JSON = b"application/json"
+
+_encode = msgspec.json.Encoder().encode
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers by name in lower case; what comes several times is joined by commas."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        headers[key] = f"{headers[key]},{text}" if key in headers else text
+    return headers
+
+
+def query_of(scope: Scope) -> dict[str, str]:
+    """The first value of each query parameter."""
+    raw = scope["query_string"]
+    query: dict[str, str] = {}
+    if raw:
+        for key, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
+            query.setdefault(key, value)
+    return query
+
+
+def arrival_of(scope: Scope, audit_id: str, received: float) -> Arrival:
+    """How the request came."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    query: bytes = scope["query_string"]
+    uri = (b"%b?%b" % (raw, query) if query else raw).decode("latin-1")
+    client = scope.get("client")
+    return Arrival(audit_id, uri, client[0] if client else "", received=received)
+
+
+async def body_of(headers: Mapping[str, str], receive: Receive) -> bytes | None:
+    """The whole body; None when the client went away. Raises TooLarge, before more is kept."""
+    length = headers.get("content-length")
+    if length is None and "transfer-encoding" not in headers:
+        return b""
+    if length == "0":
+        return b""
+    if length is not None and length.isdigit() and int(length) > LIMIT:
+        raise _too_large()
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > LIMIT:
+            raise _too_large()
+        parts.append(part)
+        if not message.get("more_body"):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(f"Request entity too large: limit is {LIMIT}")
+
+
+async def send_reply(send: Send, scope: Scope, reply: Reply, audit_id: str) -> int:
+    """Send a whole answer; how many bytes its body has."""
+    body = reply.body
+    if isinstance(body, bytes):
+        content, kind = body, reply.headers.get("content-type", "").encode()
+    elif _wants_yaml(scope):
+        content, kind = _yaml(body), b"application/yaml"
+    else:
+        content, kind = _encode(body), reply.headers.get("content-type", "").encode() or JSON
+    await send(start(reply, kind, audit_id, len(content)))
+    await send(
+        {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content}
+    )
+    return len(content)
+
+
+def line_of(event: Any) -> bytes:
+    """One event of a stream."""
+    return event if isinstance(event, bytes) else _encode(event) + b"\n"
+
+
+def _wants_yaml(scope: Scope) -> bool:
+    accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return bool(accept.startswith(b"application/yaml"))
+
+
+def _yaml(document: Any) -> bytes:
+    from kapy.kube import yaml
+
+    return yaml.dump(document).encode()
+
+
+def start(reply: Reply, kind: bytes, audit_id: str, length: int | None) -> dict[str, Any]:
+    """The message that begins an answer. length: None for a stream."""
+    out: list[tuple[bytes, bytes]] = [(b"audit-id", audit_id.encode("latin-1"))]
+    if kind:
+        out.append((b"content-type", kind))
+    if length is not None:
+        out.append((b"content-length", b"%d" % length))
+    for name, value in reply.headers.items():
+        if name == "warning":
+            out += [(b"warning", one.encode("utf-8")) for one in value.split("\n")]
+        elif name != "content-type":
+            out.append((name.encode(), value.encode("latin-1")))
+    return {"type": "http.response.start", "status": reply.status, "headers": out}
