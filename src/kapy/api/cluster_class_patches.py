@@ -1,5 +1,7 @@
 """The patches of a ClusterClass: how variables change what is made of the templates."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any, ClassVar
 
 from msgspec import field

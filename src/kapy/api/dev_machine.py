@@ -1,5 +1,7 @@
 """DevMachine(Template): a machine for development, in memory."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar
 
 from msgspec import field

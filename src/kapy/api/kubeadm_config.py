@@ -1,5 +1,7 @@
 """KubeadmConfig(Template): how a machine becomes a Node with kubeadm."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar
 
 import msgspec

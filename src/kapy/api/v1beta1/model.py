@@ -1,5 +1,7 @@
 """What the Structs of older versions share."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 from kapy.kube.meta import Object
