@@ -1,10 +1,11 @@
 """Machine: one Node of a workload cluster, wanted and observed."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.core_v1 import NodeSystemInfo
 from kapy.api.embedded import (
     ContractVersionedObjectReference,
@@ -14,6 +15,13 @@ from kapy.api.embedded import (
     TemplateMeta,
 )
 from kapy.api.patterns import DNS_SUBDOMAIN
+from kapy.api.status import (
+    Conditions,
+    FailureMessage,
+    FailureReason,
+    ObservedGeneration,
+    V1Beta1Conditions,
+)
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -146,21 +154,9 @@ class MachineDeletionStatus(Model):
 class MachineV1Beta1DeprecatedStatus(Model):
     """What v1beta1 reported of a Machine."""
 
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-    failure_reason: Annotated[
-        str | None, rules("In one word, why the object failed for good; v1beta1 reported it.")
-    ] = None
-    failure_message: Annotated[
-        str | None,
-        rules(
-            "In a sentence, why the object failed for good; v1beta1 reported it.",
-            min_length=1,
-            max_length=10240,
-        ),
-    ] = None
+    conditions: V1Beta1Conditions = field(default_factory=list)
+    failure_reason: FailureReason = None
+    failure_message: FailureMessage = None
 
 
 class MachineDeprecatedStatus(Model):
@@ -197,15 +193,7 @@ class MachineStatus(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
+    conditions: Conditions = field(default_factory=list)
     initialization: Annotated[
         MachineInitializationStatus,
         rules("Milestones of the first provisioning; they are not taken back."),
@@ -247,14 +235,7 @@ class MachineStatus(Model):
         str | None,
         rules("When the certificates of a control plane machine run out.", format="date-time"),
     ] = None
-    observed_generation: Annotated[
-        int,
-        rules(
-            "The generation of the object that the status was computed from.",
-            format="int64",
-            minimum=1,
-        ),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
     deletion: Annotated[
         MachineDeletionStatus | None, rules("When the steps of the deletion began.")
     ] = None

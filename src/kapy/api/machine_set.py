@@ -1,12 +1,26 @@
 """MachineSet: so many Machines of one template."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
-from kapy.api.embedded import LabelSelector, StatusVersion
+from kapy.api.embedded import LabelSelector
 from kapy.api.machine import MachineNamingSpec, MachineTemplateSpec
+from kapy.api.status import (
+    AvailableReplicas,
+    Conditions,
+    FailureMessage,
+    FailureReason,
+    ObservedGeneration,
+    ReadyReplicas,
+    Replicas,
+    Selector,
+    UpToDateReplicas,
+    V1Beta1Conditions,
+    Versions,
+)
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -51,33 +65,30 @@ class MachineSetSpec(Model, kw_only=True):
 class MachineSetV1Beta1DeprecatedStatus(Model):
     """What v1beta1 reported of a MachineSet."""
 
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-    failure_reason: Annotated[
-        str | None, rules("In one word, why the object failed for good; v1beta1 reported it.")
-    ] = None
-    failure_message: Annotated[
-        str | None,
-        rules(
-            "In a sentence, why the object failed for good; v1beta1 reported it.",
-            min_length=1,
-            max_length=10240,
-        ),
-    ] = None
+    conditions: V1Beta1Conditions = field(default_factory=list)
+    failure_reason: FailureReason = None
+    failure_message: FailureMessage = None
     fully_labeled_replicas: Annotated[
         int,
         rules(
             "How many Machines have the labels of the template; v1beta1 reported it.",
             format="int32",
+            zero="written",
         ),
     ] = 0
     ready_replicas: Annotated[
-        int, rules("How many Machines were ready in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            "How many Machines were ready in the sense of v1beta1.", format="int32", zero="written"
+        ),
     ] = 0
     available_replicas: Annotated[
-        int, rules("How many Machines were available in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            "How many Machines were available in the sense of v1beta1.",
+            format="int32",
+            zero="written",
+        ),
     ] = 0
 
 
@@ -94,51 +105,14 @@ class MachineSetStatus(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
-    selector: Annotated[
-        str,
-        rules(
-            "The label selector that finds the Machines, as text, for autoscalers.",
-            min_length=1,
-            max_length=4096,
-        ),
-    ] = ""
-    replicas: Annotated[int | None, rules("How many Machines there are.", format="int32")] = None
-    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
-        None
-    )
-    available_replicas: Annotated[
-        int | None, rules("How many Machines are Available.", format="int32")
-    ] = None
-    up_to_date_replicas: Annotated[
-        int | None, rules("How many Machines are as they are wanted.", format="int32")
-    ] = None
-    versions: Annotated[
-        list[StatusVersion],
-        rules(
-            "How many machines run which version of Kubernetes.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["version"],
-        ),
-    ] = field(default_factory=list)
-    observed_generation: Annotated[
-        int,
-        rules(
-            "The generation of the object that the status was computed from.",
-            format="int64",
-            minimum=1,
-        ),
-    ] = 0
+    conditions: Conditions = field(default_factory=list)
+    selector: Selector = ""
+    replicas: Replicas = None
+    ready_replicas: ReadyReplicas = None
+    available_replicas: AvailableReplicas = None
+    up_to_date_replicas: UpToDateReplicas = None
+    versions: Versions = field(default_factory=list)
+    observed_generation: ObservedGeneration = 0
     deprecated: Annotated[
         MachineSetDeprecatedStatus | None,
         rules("Values that only readers of v1beta1 still look at."),

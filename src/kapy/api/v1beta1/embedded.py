@@ -1,12 +1,21 @@
 """Small Structs that several kinds embed, as v1beta1 had them."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import field
 
 from kapy.api import embedded
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.core_v1 import ObjectReference as ObjectReference
+from kapy.api.status import (
+    AvailableReplicas,
+    Conditions,
+    ReadyReplicas,
+    UpToDateReplicas,
+    V1Beta1Conditions,
+)
 from kapy.api.v1beta1.model import OldModel
 from kapy.kube.model import rules
 
@@ -48,19 +57,49 @@ class FailureDomain(OldModel):
 class ConditionsStatus(OldModel):
     """The conditions of the version after this one."""
 
-    conditions: Annotated[
-        list[Condition],
+    conditions: Conditions = field(default_factory=list)
+
+
+class ReplicasStatus(ConditionsStatus):
+    """The conditions and counters of the version after this one."""
+
+    ready_replicas: ReadyReplicas = None
+    available_replicas: AvailableReplicas = None
+    up_to_date_replicas: UpToDateReplicas = None
+
+
+class MachineNamingStrategy(OldModel):
+    """How Machines are named."""
+
+    template: Annotated[
+        str,
         rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
+            "A Go template of names, with .cluster.name, .machineSet.name and .random.",
+            min_length=1,
+            max_length=256,
         ),
-    ] = field(default_factory=list)
+    ] = ""
 
 
-OldConditions = Annotated[
-    list[V1Beta1Condition],
-    rules("What can be said about the object's state, one condition for each aspect."),
-]
+OldConditions = V1Beta1Conditions
 """The conditions of this version."""
+
+V1Beta2 = Annotated[ConditionsStatus | None, rules("What the version after this one reports.")]
+V1Beta2Replicas = Annotated[
+    ReplicasStatus | None, rules("What the version after this one reports.")
+]
+
+FailureReason = Annotated[str | None, rules("In one word, why it failed for good.")]
+FailureMessage = Annotated[
+    str | None,
+    rules("In a sentence, why it failed for good.", min_length=1, max_length=10240),
+]
+OldGeneration = Annotated[
+    int,
+    rules("The generation of the object that the status was computed from.", format="int64"),
+]
+
+
+def counter(sentence: str) -> msgspec.Meta:
+    """A number of machines that is written even when it is zero."""
+    return rules(sentence, format="int32", zero="written")

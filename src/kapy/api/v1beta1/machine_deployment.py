@@ -1,0 +1,101 @@
+"""MachineDeployment as v1beta1 served it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import field
+
+from kapy.api.embedded import LabelSelector
+from kapy.api.machine_deployment import Phase
+from kapy.api.status import Selector, Versions
+from kapy.api.v1beta1.embedded import (
+    MachineNamingStrategy,
+    OldConditions,
+    OldGeneration,
+    V1Beta2Replicas,
+    counter,
+)
+from kapy.api.v1beta1.machine import MachineTemplateSpec
+from kapy.api.v1beta1.model import OldModel, OldObject
+from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
+from kapy.kube.model import rules
+from kapy.kube.names import Resource
+
+
+class MachineDeploymentSpec(OldModel, kw_only=True):
+    """What a MachineDeployment should be."""
+
+    cluster_name: Annotated[
+        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
+    ]
+    replicas: Annotated[
+        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+    ] = None
+    rollout_after: Annotated[
+        str | None,
+        rules(
+            "Machines that are older than this moment are replaced once it has passed.",
+            format="date-time",
+        ),
+    ] = None
+    selector: Annotated[
+        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+    ]
+    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
+    strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
+        None
+    )
+    machine_naming_strategy: Annotated[
+        MachineNamingStrategy | None, rules("How Machines are named.")
+    ] = None
+    min_ready_seconds: Annotated[
+        int | None,
+        rules("How long a Machine must be Ready before it counts as available.", format="int32"),
+    ] = None
+    revision_history_limit: Annotated[
+        int | None, rules("How many old MachineSets to keep; nobody reads it.", format="int32")
+    ] = None
+    paused: Annotated[bool, rules("Stops rollouts of this MachineDeployment.")] = False
+    progress_deadline_seconds: Annotated[
+        int | None, rules("How long a rollout may take; nobody reads it.", format="int32")
+    ] = None
+
+
+class MachineDeploymentStatus(OldModel):
+    """What was seen of a MachineDeployment."""
+
+    observed_generation: OldGeneration = 0
+    selector: Selector = ""
+    replicas: Annotated[int, counter("How many Machines there are.")] = 0
+    updated_replicas: Annotated[int, counter("How many Machines have the newest template.")] = 0
+    ready_replicas: Annotated[int, counter("How many Machines have a ready Node.")] = 0
+    available_replicas: Annotated[
+        int, counter("How many Machines have had a ready Node for long enough.")
+    ] = 0
+    unavailable_replicas: Annotated[int, counter("How many Machines are still missing.")] = 0
+    phase: Phase = ""
+    conditions: OldConditions = field(default_factory=list)
+    versions: Versions = field(default_factory=list)
+    v1beta2: V1Beta2Replicas = None
+
+
+def _empty() -> MachineDeploymentSpec:
+    return MachineDeploymentSpec(
+        cluster_name="", selector=LabelSelector(), template=MachineTemplateSpec()
+    )
+
+
+class MachineDeployment(OldObject, kw_only=True):
+    """Keeps so many Machines, and replaces them step by step when their template changes."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        "cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment"
+    )
+
+    spec: Annotated[MachineDeploymentSpec, rules("The MachineDeployment as it is wanted.")] = field(
+        default_factory=_empty
+    )
+    status: Annotated[
+        MachineDeploymentStatus, rules("The MachineDeployment as it was seen last.")
+    ] = field(default_factory=MachineDeploymentStatus)

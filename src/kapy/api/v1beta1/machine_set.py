@@ -1,0 +1,93 @@
+"""MachineSet as v1beta1 served it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import field
+
+from kapy.api.embedded import LabelSelector
+from kapy.api.status import Selector, Versions
+from kapy.api.v1beta1.embedded import (
+    FailureMessage,
+    FailureReason,
+    MachineNamingStrategy,
+    OldConditions,
+    OldGeneration,
+    V1Beta2Replicas,
+    counter,
+)
+from kapy.api.v1beta1.machine import MachineTemplateSpec
+from kapy.api.v1beta1.model import OldModel, OldObject
+from kapy.kube.model import rules
+from kapy.kube.names import Resource
+
+
+class MachineSetSpec(OldModel, kw_only=True):
+    """What a MachineSet should be."""
+
+    cluster_name: Annotated[
+        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
+    ]
+    replicas: Annotated[
+        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+    ] = None
+    min_ready_seconds: Annotated[
+        int,
+        rules("How long a Machine must be Ready before it counts as available.", format="int32"),
+    ] = 0
+    delete_policy: Annotated[
+        str,
+        rules(
+            "Which Machines go first when there are too many: Random, Newest or Oldest.",
+            enum=["Random", "Newest", "Oldest"],
+        ),
+    ] = ""
+    selector: Annotated[
+        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+    ]
+    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")] = field(
+        default_factory=MachineTemplateSpec
+    )
+    machine_naming_strategy: Annotated[
+        MachineNamingStrategy | None, rules("How Machines are named.")
+    ] = None
+
+
+class MachineSetStatus(OldModel):
+    """What was seen of a MachineSet."""
+
+    selector: Selector = ""
+    replicas: Annotated[int, counter("How many Machines there are.")] = 0
+    fully_labeled_replicas: Annotated[
+        int, counter("How many Machines have the labels of the template.")
+    ] = 0
+    ready_replicas: Annotated[int, counter("How many Machines have a ready Node.")] = 0
+    available_replicas: Annotated[
+        int, counter("How many Machines have had a ready Node for long enough.")
+    ] = 0
+    observed_generation: OldGeneration = 0
+    failure_reason: FailureReason = None
+    failure_message: FailureMessage = None
+    conditions: OldConditions = field(default_factory=list)
+    versions: Versions = field(default_factory=list)
+    v1beta2: V1Beta2Replicas = None
+
+
+def _empty() -> MachineSetSpec:
+    return MachineSetSpec(cluster_name="", selector=LabelSelector())
+
+
+class MachineSet(OldObject, kw_only=True):
+    """Keeps so many Machines of one template."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        "cluster.x-k8s.io", "v1beta1", "machinesets", "MachineSet"
+    )
+
+    spec: Annotated[MachineSetSpec, rules("The MachineSet as it is wanted.")] = field(
+        default_factory=_empty
+    )
+    status: Annotated[MachineSetStatus, rules("The MachineSet as it was seen last.")] = field(
+        default_factory=MachineSetStatus
+    )
