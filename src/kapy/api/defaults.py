@@ -153,13 +153,31 @@ def _dev_cluster_spec(document: Document, spec: Path) -> Changes:
     docker = (*spec, "backend", "docker")
     if value_at(document, docker) is None and docker not in changes:
         return changes
+    return changes | _docker_cluster_spec(document, spec, docker)
+
+
+def _docker_cluster(cluster: Document, _: Document | None) -> Changes:
+    return _docker_cluster_spec(cluster, ("spec",), ("spec",))
+
+
+def _docker_cluster_template(template: Document, _: Document | None) -> Changes:
+    spec = (*_TEMPLATE, "spec")
+    return _docker_cluster_spec(template, spec, spec)
+
+
+def _docker_cluster_spec(document: Document, spec: Path, docker: Path) -> Changes:
+    """docker: where what is said about containers stands."""
+    changes: Changes = {}
     port = (*spec, "controlPlaneEndpoint", "port")
     if not value_at(document, port):
         changes[port] = DOCKER_PORT
     domains = value_at(document, (*docker, "failureDomains"))
-    if isinstance(domains, list) and all(isinstance(one, dict) for one in domains):
-        changes[(*docker, "failureDomains")] = [{"controlPlane": False, **one} for one in domains]
-    return changes
+    if isinstance(domains, list) and all(isinstance(one, dict | None) for one in domains):
+        known = [{"controlPlane": False, **(one or {})} for one in domains]
+        if known != domains:
+            changes[(*docker, "failureDomains")] = known
+    # Upstream writes all of an object as soon as it changes any of it.
+    return changes and changes | _unless_set(document, (*docker, "loadBalancer"), {})
 
 
 def _dev_machine(machine: Document, _: Document | None) -> Changes:
@@ -250,4 +268,6 @@ _DEFAULTERS: Final[Mapping[tuple[str, str], Defaulter]] = {
     (INFRASTRUCTURE_GROUP, "DevClusterTemplate"): _dev_cluster_template,
     (INFRASTRUCTURE_GROUP, "DevMachine"): _dev_machine,
     (INFRASTRUCTURE_GROUP, "DevMachineTemplate"): _dev_machine_template,
+    (INFRASTRUCTURE_GROUP, "DockerCluster"): _docker_cluster,
+    (INFRASTRUCTURE_GROUP, "DockerClusterTemplate"): _docker_cluster_template,
 }

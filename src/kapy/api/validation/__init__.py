@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from kapy.api.cluster import Cluster
 from kapy.api.dev_cluster import DevCluster, DevClusterTemplate
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.docker_cluster import DockerCluster, DockerClusterTemplate
+from kapy.api.docker_machine import DockerMachine, DockerMachineTemplate
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigTemplate
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane, KubeadmControlPlaneTemplate
@@ -19,13 +21,17 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.validation.cluster import cluster_errors
-from kapy.api.validation.dev import (
+from kapy.api.validation.immutable import immutability_errors
+from kapy.api.validation.infrastructure import (
     dev_cluster_errors,
     dev_cluster_template_errors,
     dev_machine_errors,
     dev_machine_template_errors,
+    docker_cluster_errors,
+    docker_cluster_template_errors,
+    docker_machine_errors,
+    docker_machine_template_errors,
 )
-from kapy.api.validation.immutable import immutability_errors
 from kapy.api.validation.kubeadm_config import kubeadm_config_errors, kubeadm_config_template_errors
 from kapy.api.validation.kubeadm_control_plane import (
     control_plane_errors,
@@ -69,6 +75,12 @@ _RULES: Final[Mapping[tuple[str, str], _Rule]] = {
         _Rule(DevClusterTemplate, dev_cluster_template_errors, "a new resource"),
         _Rule(DevMachine, dev_machine_errors),
         _Rule(DevMachineTemplate, dev_machine_template_errors, "a new resource", may_ask=True),
+        _Rule(DockerCluster, docker_cluster_errors),
+        _Rule(DockerClusterTemplate, docker_cluster_template_errors, "a new resource"),
+        _Rule(DockerMachine, docker_machine_errors),
+        _Rule(
+            DockerMachineTemplate, docker_machine_template_errors, "a new resource", may_ask=True
+        ),
     )
 }
 
@@ -92,7 +104,7 @@ def validate(
     errors = []
     asks = rule.may_ask and dry_run and _is_of_topology(new)
     if rule.immutable and old is not None and not asks:
-        errors += immutability_errors(new, old, rule.immutable)
+        errors += immutability_errors(new, old, rule.kind, rule.immutable)
     before = read(old, rule.kind) if old is not None else None
     return errors + rule.errors(read(new, rule.kind), before, gates)
 

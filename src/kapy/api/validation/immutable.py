@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
+import msgspec
+
+from kapy.api.conversion.wire import wired
 from kapy.api.defaults import default, previous_defaults, value_at
 from kapy.kube import Document
 from kapy.kube.field_errors import NO_VALUE, FieldError
+from kapy.kube.meta import Object
 from kapy.kube.patch.merge_patch import same
 
 _SPEC: Final = ("spec", "template", "spec")
@@ -15,13 +20,15 @@ _STRATEGY: Final = ("rollout", "strategy")
 _USUAL_STRATEGY: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
 
 
-def immutability_errors(new: Document, old: Document, create: str) -> list[FieldError]:
+def immutability_errors(
+    new: Document, old: Document, kind: type[Object], create: str
+) -> list[FieldError]:
     """An error that names the fields of `spec.template.spec` that changed.
 
     create: how the sentence calls what to do instead. The values stay out of it: they may hold
     what nobody is to read.
     """
-    before, after = (_normal(one) for one in (old, new))
+    before, after = (_normal(one, kind) for one in (old, new))
     changed = sorted(_changed("", before, after))
     if not changed:
         return []
@@ -32,10 +39,13 @@ def immutability_errors(new: Document, old: Document, create: str) -> list[Field
     return [FieldError("FieldValueInvalid", ".".join(_SPEC), problem, NO_VALUE)]
 
 
-def _normal(template: Document) -> Document:
-    """The specification as it would be with every default that this or a former release fills in:
-    a template that was stored before them has not changed when it comes back with them."""
+def _normal(template: Document, kind: type[Object]) -> Document:
+    """The specification as it would be with every default that this or a former release fills in,
+    in the one form that a Go program gives it: a template that was stored before them, or that
+    says the same in another way, has not changed."""
     template = previous_defaults(default(template), (*_SPEC, "kubeadmConfigSpec"))
+    with suppress(msgspec.ValidationError):  # what cannot be read is compared as it is
+        template = wired(template, kind)
     spec: Document = value_at(template, _SPEC) or {}
     if value_at(spec, _STRATEGY) == _USUAL_STRATEGY:
         rollout = {key: one for key, one in spec["rollout"].items() if key != "strategy"}
