@@ -7,10 +7,13 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from kapy.api.names import (
+    ADDONS_GROUP,
     BOOTSTRAP_GROUP,
     CLUSTER_GROUP,
     CONTROL_PLANE_GROUP,
     INFRASTRUCTURE_GROUP,
+    IPAM_GROUP,
+    RUNTIME_GROUP,
 )
 from kapy.kube.meta import Object
 from kapy.kube.names import GroupKind
@@ -61,15 +64,42 @@ def _docker(name: str, module: str) -> Kind:
 
 
 KINDS: Final[tuple[Kind, ...]] = (
-    Kind(CLUSTER_GROUP, "Cluster", "cluster", short_names=("cl",)),
-    Kind(CLUSTER_GROUP, "ClusterClass", "cluster_class", short_names=("cc",)),
+    Kind(CLUSTER_GROUP, "Cluster", "cluster", V1BETA1, short_names=("cl",)),
+    Kind(CLUSTER_GROUP, "ClusterClass", "cluster_class", V1BETA1, short_names=("cc",)),
     Kind(CLUSTER_GROUP, "Machine", "machine", V1BETA1, short_names=("ma",)),
-    Kind(CLUSTER_GROUP, "MachineSet", "machine_set", short_names=("ms",)),
-    Kind(CLUSTER_GROUP, "MachineDeployment", "machine_deployment", short_names=("md",)),
-    Kind(BOOTSTRAP_GROUP, "KubeadmConfig", "kubeadm_config"),
-    Kind(BOOTSTRAP_GROUP, "KubeadmConfigTemplate", "kubeadm_config"),
-    Kind(CONTROL_PLANE_GROUP, "KubeadmControlPlane", "kubeadm_control_plane", short_names=("kcp",)),
-    Kind(CONTROL_PLANE_GROUP, "KubeadmControlPlaneTemplate", "kubeadm_control_plane"),
+    Kind(CLUSTER_GROUP, "MachineSet", "machine_set", V1BETA1, short_names=("ms",)),
+    Kind(CLUSTER_GROUP, "MachineDeployment", "machine_deployment", V1BETA1, short_names=("md",)),
+    Kind(CLUSTER_GROUP, "MachinePool", "machine_pool", V1BETA1, short_names=("mp",)),
+    Kind(
+        CLUSTER_GROUP,
+        "MachineHealthCheck",
+        "machine_health_check",
+        V1BETA1,
+        short_names=("mhc", "mhcs"),
+    ),
+    Kind(CLUSTER_GROUP, "MachineDrainRule", "machine_drain_rule", V1BETA1),
+    Kind(ADDONS_GROUP, "ClusterResourceSet", "cluster_resource_set", V1BETA1),
+    Kind(ADDONS_GROUP, "ClusterResourceSetBinding", "cluster_resource_set_binding", V1BETA1),
+    Kind(IPAM_GROUP, "IPAddress", "ip_address", ("v1alpha1", "v1beta1")),
+    Kind(IPAM_GROUP, "IPAddressClaim", "ip_address", ("v1alpha1", "v1beta1")),
+    Kind(
+        RUNTIME_GROUP,
+        "ExtensionConfig",
+        "extension_config",
+        ("v1alpha1",),
+        deprecated=("v1alpha1",),
+        short_names=("ext",),
+    ),
+    Kind(BOOTSTRAP_GROUP, "KubeadmConfig", "kubeadm_config", V1BETA1),
+    Kind(BOOTSTRAP_GROUP, "KubeadmConfigTemplate", "kubeadm_config", V1BETA1),
+    Kind(
+        CONTROL_PLANE_GROUP,
+        "KubeadmControlPlane",
+        "kubeadm_control_plane",
+        V1BETA1,
+        short_names=("kcp",),
+    ),
+    Kind(CONTROL_PLANE_GROUP, "KubeadmControlPlaneTemplate", "kubeadm_control_plane", V1BETA1),
     Kind(INFRASTRUCTURE_GROUP, "DevCluster", "dev_cluster", V1BETA1),
     Kind(INFRASTRUCTURE_GROUP, "DevClusterTemplate", "dev_cluster", V1BETA1),
     Kind(INFRASTRUCTURE_GROUP, "DevMachine", "dev_machine", V1BETA1),

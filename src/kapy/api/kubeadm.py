@@ -1,5 +1,7 @@
 """kubeadm's ClusterConfiguration: what all machines of a control plane have in common."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -103,7 +105,7 @@ class DNS(Model):
     ] = ""
 
 
-class ExternalEtcd(Model):
+class ExternalEtcd(Model, kw_only=True):
     """An etcd that is there already."""
 
     endpoints: Annotated[
@@ -170,6 +172,33 @@ class Etcd(Model):
     ] = None
 
 
+CertificateDays = Annotated[
+    int,
+    rules(
+        "For how many days certificates are valid; 365 unless said.",
+        format="int32",
+        minimum=1,
+        maximum=1095,
+    ),
+]
+AuthorityDays = Annotated[
+    int,
+    rules(
+        "For how many days certificate authorities are valid; 3650 unless said.",
+        format="int32",
+        minimum=1,
+        maximum=36500,
+    ),
+]
+EncryptionAlgorithm = Annotated[
+    str,
+    rules(
+        "The algorithm of keys and certificates; RSA-2048 unless said.",
+        enum=["ECDSA-P256", "ECDSA-P384", "RSA-2048", "RSA-3072", "RSA-4096"],
+    ),
+]
+
+
 class ClusterConfiguration(Model):
     """What kubeadm needs to know about a cluster."""
 
@@ -215,28 +244,6 @@ class ClusterConfiguration(Model):
     feature_gates: Annotated[dict[str, bool], rules("Feature gates of kubeadm.")] = field(
         default_factory=dict
     )
-    certificate_validity_period_days: Annotated[
-        int,
-        rules(
-            "For how many days certificates are valid; 365 unless said.",
-            format="int32",
-            minimum=1,
-            maximum=1095,
-        ),
-    ] = 0
-    ca_certificate_validity_period_days: Annotated[
-        int,
-        rules(
-            "For how many days certificate authorities are valid; 3650 unless said.",
-            format="int32",
-            minimum=1,
-            maximum=36500,
-        ),
-    ] = 0
-    encryption_algorithm: Annotated[
-        str,
-        rules(
-            "The algorithm of keys and certificates; RSA-2048 unless said.",
-            enum=["ECDSA-P256", "ECDSA-P384", "RSA-2048", "RSA-3072", "RSA-4096"],
-        ),
-    ] = ""
+    certificate_validity_period_days: CertificateDays = 0
+    ca_certificate_validity_period_days: AuthorityDays = 0
+    encryption_algorithm: EncryptionAlgorithm = ""

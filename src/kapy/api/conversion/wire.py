@@ -185,7 +185,10 @@ def _shaped(hint: Any, within: type[Model]) -> Any:
     if origin in (Union, UnionType):
         return Union[tuple(_shaped(one, within) for one in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
-        return origin[tuple(_shaped(one, within) for one in get_args(hint))]
+        inner = [_shaped(one, within) for one in get_args(hint)]
+        if origin is list and get_origin(inner[0]) is list:
+            inner = [inner[0] | None]  # a list in a list is null where it is empty
+        return origin[tuple(inner)]
     if hint is within:
         return _ITSELF
     return shape_of(hint) if _is_part(hint) else hint

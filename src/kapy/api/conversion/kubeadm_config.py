@@ -1,0 +1,50 @@
+"""KubeadmConfig(Template) in v1beta1 (upstream's bootstrap/kubeadm/webhooks/conversion)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kapy.api.conversion.kubeadm import config_spec_from_hub, config_spec_to_hub
+from kapy.api.conversion.moves import (
+    bool_to_pointer,
+    put,
+    status_from_hub,
+    status_to_hub,
+    value_at,
+)
+from kapy.api.conversion.spoke import ReferenceVersion, Spoke
+from kapy.kube import Document
+
+_FAILURE: Final = ("failureReason", "failureMessage")
+
+
+def _to_hub(config: Document, remembered: Document | None) -> None:
+    config_spec_to_hub(config["spec"], value_at(remembered, "spec") or {}, "spec")
+    status = config["status"]
+    status_to_hub(status, _FAILURE, always=True)
+    before = value_at(remembered, "status", "initialization", "dataSecretCreated")
+    status["initialization"] = {}
+    put(status["initialization"], "dataSecretCreated", bool_to_pointer(status["ready"], before))
+
+
+def _from_hub(config: Document, _: ReferenceVersion) -> None:
+    config_spec_from_hub(config.get("spec", {}))
+    status = config.get("status", {})
+    status_from_hub(status, _FAILURE)
+    status["ready"] = bool(value_at(status, "initialization", "dataSecretCreated"))
+
+
+def _template_to_hub(template: Document, remembered: Document | None) -> None:
+    before = value_at(remembered, "spec", "template", "spec") or {}
+    config_spec_to_hub(template["spec"]["template"]["spec"], before, "spec.template.spec")
+
+
+def _template_from_hub(template: Document, _: ReferenceVersion) -> None:
+    config_spec_from_hub(value_at(template, "spec", "template", "spec") or {})
+
+
+SPOKES: Final[Mapping[tuple[str, str], Spoke]] = {
+    ("KubeadmConfig", "v1beta1"): Spoke(_to_hub, _from_hub),
+    ("KubeadmConfigTemplate", "v1beta1"): Spoke(_template_to_hub, _template_from_hub),
+}

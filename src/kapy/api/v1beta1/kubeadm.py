@@ -1,0 +1,181 @@
+"""kubeadm's ClusterConfiguration as v1beta1 had it: arguments were a map."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import field
+
+from kapy.api import kubeadm
+from kapy.api.core_v1 import EnvVar
+from kapy.api.v1beta1.model import OldModel
+from kapy.kube import Document
+from kapy.kube.model import rules
+
+_Name = Annotated[str, rules(min_length=1, max_length=253)]
+_ExtraArgs = Annotated[
+    dict[str, str], rules("Command line arguments beyond kubeadm's own, by their names.")
+]
+_ExtraEnvs = Annotated[list[EnvVar], rules("Environment variables for the Pod.", max_items=100)]
+
+ApiVersion = Annotated[str, rules("The version of kubeadm's own API; not looked at.")]
+Kind = Annotated[str, rules("What kubeadm's own API calls this; not looked at.")]
+
+
+class HostPathMount(kubeadm.HostPathMount):
+    """A file or folder of the machine that is mounted into a Pod."""
+
+    ZEROS: ClassVar[bool] = True
+
+    read_only: Annotated[bool, rules("Whether the Pod may only read it.")] = False
+
+
+class ControlPlaneComponent(OldModel):
+    """Additions to a component of the control plane."""
+
+    extra_args: _ExtraArgs = field(default_factory=dict)
+    extra_volumes: Annotated[
+        list[HostPathMount],
+        rules("Files and folders of the machine to mount into the Pod.", max_items=100),
+    ] = field(default_factory=list)
+    extra_envs: _ExtraEnvs = field(default_factory=list)
+
+
+class APIServer(ControlPlaneComponent):
+    """Additions to the API server."""
+
+    cert_sans: Annotated[
+        list[_Name],
+        rules("More names and addresses for the API server's certificate.", max_items=100),
+    ] = field(default_factory=list, name="certSANs")
+    timeout_for_control_plane: Annotated[
+        str | None, rules("How long for the API server to be healthy; 4m unless said.")
+    ] = None
+
+
+class DNS(kubeadm.DNS):
+    """Which CoreDNS to install."""
+
+    SCHEMA: ClassVar[Document] = {}
+
+
+class ExternalEtcd(kubeadm.ExternalEtcd):
+    """An etcd that is there already."""
+
+    ZEROS: ClassVar[bool] = True
+
+    endpoints: Annotated[
+        list[Annotated[str, rules(min_length=1, max_length=512)]] | None,
+        rules("Where its members are reached.", max_items=50, required=True, zero="written"),
+    ] = None
+
+
+class LocalEtcd(OldModel):
+    """An etcd that kubeadm runs on each control plane machine."""
+
+    image_repository: Annotated[
+        str, rules("The registry to pull etcd from.", min_length=1, max_length=512)
+    ] = ""
+    image_tag: Annotated[str, rules("The tag of the etcd image.", min_length=1, max_length=256)] = (
+        ""
+    )
+    data_dir: Annotated[
+        str,
+        rules("The folder for its data; /var/lib/etcd unless said.", min_length=1, max_length=512),
+    ] = ""
+    extra_args: _ExtraArgs = field(default_factory=dict)
+    extra_envs: _ExtraEnvs = field(default_factory=list)
+    server_cert_sans: Annotated[
+        list[_Name], rules("More names and addresses for its server certificate.", max_items=100)
+    ] = field(default_factory=list, name="serverCertSANs")
+    peer_cert_sans: Annotated[
+        list[_Name], rules("More names and addresses for its peer certificate.", max_items=100)
+    ] = field(default_factory=list, name="peerCertSANs")
+
+
+class Etcd(OldModel):
+    """Which etcd to use; one of these."""
+
+    local: Annotated[
+        LocalEtcd | None, rules("An etcd that kubeadm runs on each control plane machine.")
+    ] = None
+    external: Annotated[ExternalEtcd | None, rules("An etcd that is there already.")] = None
+
+
+class Networking(OldModel):
+    """The networks of a cluster; they come from the Cluster, not from here."""
+
+    service_subnet: Annotated[
+        str, rules("Addresses for Services.", min_length=1, max_length=1024)
+    ] = ""
+    pod_subnet: Annotated[str, rules("Addresses for Pods.", min_length=1, max_length=1024)] = ""
+    dns_domain: Annotated[str, rules("The domain of Services.", min_length=1, max_length=253)] = ""
+
+
+class ClusterConfiguration(OldModel):
+    """What kubeadm needs to know about a cluster."""
+
+    api_version: ApiVersion = ""
+    kind: Kind = ""
+    etcd: Annotated[
+        Etcd, rules("Whether kubeadm runs etcd or uses one that is there; it runs one unless said.")
+    ] = field(default_factory=Etcd)
+    networking: Annotated[
+        Networking, rules("Networks; the Cluster's are used, whatever this says.")
+    ] = field(default_factory=Networking)
+    kubernetes_version: Annotated[
+        str,
+        rules(
+            "A Kubernetes version; the Machine's is used, whatever this says.",
+            min_length=1,
+            max_length=256,
+        ),
+    ] = ""
+    control_plane_endpoint: Annotated[
+        str,
+        rules(
+            "Where the control plane is reached; the Cluster's endpoint unless said.",
+            min_length=1,
+            max_length=512,
+        ),
+    ] = ""
+    api_server: Annotated[APIServer, rules("Additions to the API server.")] = field(
+        default_factory=APIServer
+    )
+    controller_manager: Annotated[
+        ControlPlaneComponent, rules("Additions to the controller manager.")
+    ] = field(default_factory=ControlPlaneComponent)
+    scheduler: Annotated[ControlPlaneComponent, rules("Additions to the scheduler.")] = field(
+        default_factory=ControlPlaneComponent
+    )
+    dns: Annotated[DNS, rules("Which CoreDNS to install.")] = field(default_factory=DNS)
+    certificates_dir: Annotated[
+        str,
+        rules(
+            "The folder for certificates; /etc/kubernetes/pki unless said.",
+            min_length=1,
+            max_length=512,
+        ),
+    ] = ""
+    image_repository: Annotated[
+        str,
+        rules(
+            "The registry to pull images from; registry.k8s.io unless said.",
+            min_length=1,
+            max_length=512,
+        ),
+    ] = ""
+    feature_gates: Annotated[dict[str, bool], rules("Feature gates of kubeadm.")] = field(
+        default_factory=dict
+    )
+    certificate_validity_period_days: kubeadm.CertificateDays = 0
+    ca_certificate_validity_period_days: kubeadm.AuthorityDays = 0
+    encryption_algorithm: kubeadm.EncryptionAlgorithm = ""
+    cluster_name: Annotated[
+        str,
+        rules(
+            "A cluster's name; the Cluster's is used, whatever this says.",
+            min_length=1,
+            max_length=63,
+        ),
+    ] = ""
