@@ -25,6 +25,7 @@ from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.admission import Rules
+from kapy.apps.audit import audited
 from kapy.apps.controllers import add_controllers
 from kapy.apps.conversion import converted
 from kapy.apps.credentials import Credentials, credentials
@@ -75,11 +76,18 @@ async def management_plane(
     """Run a plane while the context is open; it is ready when the context is entered.
 
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
-    UnusableCredentials and CannotListen, each a sentence for people.
+    UnusableCredentials, BadPolicy, CannotWrite and CannotListen, each a sentence for people.
     """
-    server = Server.open(settings.data, clock=clock, admission=(Rules(),), convert=converted)
+    server = Server.open(
+        settings.data,
+        clock=clock,
+        admission=(Rules(),),
+        convert=converted,
+        limits=settings.limits,
+    )
     try:
         async with AsyncExitStack() as stack:
+            stack.enter_context(audited(server, settings.audit, clock))
             if settings.serving is not None:  # then the plane is what the process is there for
                 stack.enter_context(rarely_collected())
             yield await _started(stack, server, settings, clock, random)
@@ -96,7 +104,8 @@ async def _started(
     await asyncio.sleep(0)
     await install_definitions(client)
     runtime = Runtime.on(server.transport(CONTROLLERS), clock=clock, random=random)
-    server.metrics = runtime.metrics.text
+    _show_metrics(server, runtime)
+    _watch_health(server, runtime)
     controllers = add_controllers(runtime, sockets=settings.serving is not None)
     access = None
     if settings.serving is not None:
@@ -105,7 +114,30 @@ async def _started(
     services = {"runtime": runtime.run, "events": Expiry(server.plane).run, **controllers.services}
     await stack.enter_async_context(_running(**services))
     await runtime.cache.synced()
+    stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access)
+
+
+def _show_metrics(server: Server, runtime: Runtime) -> None:
+    """One page for the API server, the controllers and the process."""
+    from prometheus_client import ProcessCollector
+
+    runtime.metrics.add(server.families)
+    ProcessCollector(registry=runtime.metrics.registry)
+    server.metrics = runtime.metrics.text
+
+
+def _watch_health(server: Server, runtime: Runtime) -> None:
+    def informers() -> str | None:
+        waiting = runtime.cache.unsynced()
+        names = ", ".join(sorted(one.group_resource for one in waiting))
+        return f"{len(waiting)} informers not started yet: {names}" if waiting else None
+
+    def controllers() -> str | None:
+        return None if runtime.running else "the controllers do not run"
+
+    server.health.add("informer-sync", informers)
+    server.health.add("poststarthook/start-controllers", controllers)
 
 
 @asynccontextmanager

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kapy.kube.http import User
 from kapy.kube.pki import Algorithm
+
+if TYPE_CHECKING:
+    from kapy.apiserver.traffic.inflight import Limits
 
 DEFAULT_PORT: Final = 6443
 LOOPBACK: Final = "127.0.0.1"
@@ -30,15 +33,34 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLog:
+    """Where and how requests are written down.
+
+    path: a file, `-` for standard output. policy: None to write down who asked for what, of every
+    request, and no bodies. megabytes, days, backups: when a file is full, how long and how many
+    full files are kept (0: 100, for ever, all).
+    """
+
+    path: str
+    policy: Path | None = None
+    megabytes: int = 0
+    days: int = 0
+    backups: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A management plane in one process.
 
     data: the folder of the store, None for one in memory. serving: None for no sockets at all
-    (workload clusters are then reached in process only, too).
+    (workload clusters are then reached in process only, too). limits: how many requests over the
+    network may be under way, None: kube-apiserver's. audit: None for no audit log.
     """
 
     data: Path | None = None
     serving: Serving | None = None
+    limits: Limits | None = None
+    audit: AuditLog | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,19 @@ import click
 from kapy import __version__
 from kapy._aio.clock import system_clock
 from kapy.apiserver.authentication import read_tokens
+from kapy.apiserver.traffic.inflight import Limits
 from kapy.apps.all_in_one import CannotListen, Plane, management_plane
 from kapy.apps.context import context_written, kubeconfig_path
 from kapy.apps.presence import Presence, announced, claimed
-from kapy.apps.settings import DEFAULT_PORT, LOOPBACK, Folder, Serving, Settings, context_name
+from kapy.apps.settings import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    AuditLog,
+    Folder,
+    Serving,
+    Settings,
+    context_name,
+)
 from kapy.kube.http import User
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +52,8 @@ class Options:
     port: int | None
     token_file: str
     kubeconfig: str
+    limits: Limits | None = None
+    audit: AuditLog | None = None
 
 
 def plane_options(command: F) -> F:
@@ -125,7 +136,12 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         tokens=tokens,
         pki=folder.pki if folder is not None and keep else None,
     )
-    settings = Settings(data=folder.data if folder is not None and keep else None, serving=serving)
+    settings = Settings(
+        data=folder.data if folder is not None and keep else None,
+        serving=serving,
+        limits=options.limits,
+        audit=options.audit,
+    )
     return management_plane(settings, clock=system_clock, random=Random())
 
 

@@ -23,9 +23,9 @@ from kapy.apps.progress import until_available
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
 from kapy.cli.describe import wants_color
+from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
-from kapy.cli.up import log_to_stderr
 from kapy.client.client import Client
 from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
 from kapy.clusterctl.describe import Options as Shown

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
+from typing import Any
 
 import click
 
 from kapy.cli.background import READY
+from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, Up, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
+from kapy.cli.server_options import audit_of, limits_of, server_options
 
 
 @click.command()
 @click.option("--name", default="", help="Name of the plane; its context is kapy or kapy-NAME.")
 @plane_options
 @click.option("--ready-fd", type=int, default=None, hidden=True)
+@server_options
 @click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
+@click.option(
+    "--logging-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the log on standard error.",
+)
 def up(
     name: str,
     data_dir: str,
@@ -28,11 +38,23 @@ def up(
     kubeconfig: str,
     ready_fd: int | None,
     verbose: int,
+    logging_format: str,
+    **server: Any,
 ) -> None:
     """Run a management plane until Ctrl-C."""
-    log_to_stderr(verbose)
+    log_to_stderr(verbose, logging_format)
     folder = chosen_folder(name, data_dir)
-    options = Options(name, folder, in_memory, host, port, token_file, kubeconfig)
+    options = Options(
+        name,
+        folder,
+        in_memory,
+        host,
+        port,
+        token_file,
+        kubeconfig,
+        limits=limits_of(server),
+        audit=audit_of(server),
+    )
     run(_up(options, ready_fd))
 
 
@@ -54,13 +76,3 @@ def _announce(options: Options, there: Up, ready_fd: int | None) -> None:
     if ready_fd is not None:
         os.write(ready_fd, READY)
         os.close(ready_fd)
-
-
-def log_to_stderr(verbose: int) -> None:
-    """Warnings and errors, or more where that is asked for."""
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    logging.basicConfig(
-        level=level, stream=sys.stderr, format="%(asctime)s %(levelname).1s %(name)s: %(message)s"
-    )
-    # asyncio's own debug lines tell of polls and selectors, nothing of the plane.
-    logging.getLogger("asyncio").setLevel(logging.WARNING)

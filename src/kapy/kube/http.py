@@ -34,8 +34,8 @@ class Arrival:
     """How a request came to its server, and what was found out on the way to its answer.
 
     audit_id: names the request in logs. uri: path and query as sent. peer: the client's address
-    ("" in process). user: who really asks, None when that could not be found out. received: the
-    event loop's time. decision, reason: what authorization said (`allow` or `forbid`), and why.
+    ("" in process). user: who really asks, None when that could not be found out. received: when,
+    by `time.perf_counter`. decision, reason: what authorization said (`allow` or `forbid`), why.
     failed: the answer says that something went wrong which nobody foresaw.
     """
 
@@ -75,12 +75,14 @@ class Reply:
 
     body: a document (shared; do not change), bytes, or an async iterator: of watch event
     documents (`{"type", "object"}`) in process, of bytes when the media type is not JSON.
-    Whoever takes an iterator must `aclose()` it.
+    Whoever takes an iterator must `aclose()` it. sent: wants to know how many bytes the body had
+    on the network.
     """
 
     status: int
     body: Document | bytes | AsyncIterator[Document] | AsyncIterator[bytes]
     headers: Mapping[str, str] = field(default_factory=dict)
+    sent: Callable[[int], None] | None = None
 
 
 Transport: TypeAlias = Callable[[Request], Awaitable[Reply]]

@@ -68,10 +68,6 @@ class Auditor:
         """Write until cancelled."""
         await self._log.run()
 
-    def close(self) -> None:
-        """Write what is left."""
-        self._log.close()
-
     async def audited(self, request: Request, answer: Transport) -> Reply:
         """The answer to a request in process, written down as if it had come over the network."""
         if request.arrival is None:

@@ -144,6 +144,10 @@ class File:
             room -= len(line)
         self._append(batch)
 
+    def close(self) -> None:
+        """Write no more."""
+        os.close(self._handle)
+
     def _append(self, lines: Sequence[bytes]) -> None:
         content = memoryview(b"".join(lines))
         while content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy.apiserver.authentication import Authentication
@@ -39,10 +40,9 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
-        time = asyncio.get_running_loop().time
         headers = wire.headers_of(scope)
         name = headers.get("audit-id") or new_uid(self._server.plane.rng)
-        arrival = wire.arrival_of(scope, name, time())
+        arrival = wire.arrival_of(scope, name, perf_counter())
         request = Request(
             scope["method"], scope["path"], wire.query_of(scope), headers, None, None, arrival
         )
@@ -56,7 +56,8 @@ class Application:
             size = await wire.send_reply(send, scope, reply, name)
             if reply.sent is not None:
                 reply.sent(size)
-        request_log.answered(request, reply.status, time() - arrival.received, stream=stream)
+        seconds = perf_counter() - arrival.received
+        request_log.answered(request, reply.status, seconds, stream=stream)
 
     async def _answer(
         self, scope: Scope, request: Request, arrival: Arrival, receive: Receive

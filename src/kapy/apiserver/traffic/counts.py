@@ -95,6 +95,10 @@ class Audited:
         self.lost = 0
         self.levels: Counter[str] = Counter()
 
+    def lose(self, count: int) -> None:
+        """So many events could not be written."""
+        self.lost += count
+
 
 class Traffic:
     """All numbers of one server.

@@ -1,0 +1,37 @@
+"""The audit log of a plane, as its settings want it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.server import Server
+from kapy.apps.settings import AuditLog
+
+
+@contextmanager
+def audited(server: Server, wanted: AuditLog | None, clock: Clock) -> Iterator[None]:
+    """Write down what a server is asked while the context is open (which its `run` is not to
+    outlive). Raises BadPolicy and CannotWrite, sentences for people."""
+    if wanted is None:
+        yield
+        return
+    from kapy.apiserver.audit.auditor import Auditor
+    from kapy.apiserver.audit.log import STANDARD_OUTPUT, File, Log, Rotation, to_standard_output
+    from kapy.apiserver.audit.policy import EVERYTHING, read_policy
+
+    policy = EVERYTHING if wanted.policy is None else read_policy(wanted.policy)
+    counts = server.plane.traffic.audit
+    with ExitStack() as stack:
+        write = to_standard_output
+        if wanted.path != STANDARD_OUTPUT:
+            rotation = Rotation(wanted.megabytes, wanted.days, wanted.backups)
+            file = File(Path(wanted.path).absolute(), rotation, clock)
+            stack.callback(file.close)
+            write = file.write
+        log = Log(write, lost=counts.lose)
+        stack.callback(log.close)
+        server.audit = Auditor(policy, log, clock=clock, counts=counts, rng=server.plane.rng)
+        yield

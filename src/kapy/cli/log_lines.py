@@ -1,0 +1,38 @@
+"""How a plane's log lines look: text for people, or JSON for what collects logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Final
+
+TEXT: Final = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
+
+
+class Json(logging.Formatter):
+    """One object a line; what a record tells in fields (of a request) stands beside its message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        fields = getattr(record, "fields", {})
+        told = {
+            "ts": round(record.created * 1000, 3),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": getattr(record, "event", None) or record.getMessage(),
+            **fields,
+        }
+        if record.exc_info:
+            told["stacktrace"] = self.formatException(record.exc_info)
+        return json.dumps(told, ensure_ascii=False)
+
+
+def log_to_stderr(verbose: int, form: str = "text") -> None:
+    """Warnings and errors, or more where that is asked for. form: `text` or `json`."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Json() if form == "json" else logging.Formatter(TEXT))
+    logging.basicConfig(level=level, handlers=[handler])
+    # asyncio's own debug lines tell of polls and selectors, nothing of the plane.
+    logging.getLogger("asyncio").setLevel(logging.WARNING)

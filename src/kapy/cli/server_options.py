@@ -1,0 +1,84 @@
+"""The options of `kapy up` that kube-apiserver has, too, by its names: limits and audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kapy.apiserver.traffic.inflight import Limits
+from kapy.apps.settings import AuditLog
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COUNT = click.IntRange(min=0)
+_LIMITS = Limits()
+
+
+def server_options(command: F) -> F:
+    """The options, in the order of `--help`."""
+    for option in reversed(
+        (
+            click.option(
+                "--max-requests-inflight",
+                type=_COUNT,
+                default=_LIMITS.reading,
+                show_default=True,
+                help="Reads over the network at once; the rest gets 429. 0: no limit.",
+            ),
+            click.option(
+                "--max-mutating-requests-inflight",
+                type=_COUNT,
+                default=_LIMITS.mutating,
+                show_default=True,
+                help="The same for writes.",
+            ),
+            click.option("--audit-log-path", default="", help="Audit log; - for standard output."),
+            click.option(
+                "--audit-policy-file", default="", help="What is audited (audit.k8s.io/v1 Policy)."
+            ),
+            click.option(
+                "--audit-log-maxsize",
+                type=_COUNT,
+                default=0,
+                help="Megabytes of one audit file (0: 100).",
+            ),
+            click.option(
+                "--audit-log-maxage",
+                type=_COUNT,
+                default=0,
+                help="Days to keep full audit files (0: for ever).",
+            ),
+            click.option(
+                "--audit-log-maxbackup",
+                type=_COUNT,
+                default=0,
+                help="Full audit files to keep (0: all).",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def limits_of(given: Mapping[str, Any]) -> Limits:
+    """How many requests may be under way."""
+    return Limits(given["max_requests_inflight"], given["max_mutating_requests_inflight"])
+
+
+def audit_of(given: Mapping[str, Any]) -> AuditLog | None:
+    """The audit log, None when none is wanted. Raises click.UsageError."""
+    path, policy = given["audit_log_path"], given["audit_policy_file"]
+    if not path:
+        if policy:
+            raise click.UsageError("--audit-policy-file needs --audit-log-path")
+        return None
+    return AuditLog(
+        path=path,
+        policy=Path(policy) if policy else None,
+        megabytes=given["audit_log_maxsize"],
+        days=given["audit_log_maxage"],
+        backups=given["audit_log_maxbackup"],
+    )
