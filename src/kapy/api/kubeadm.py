@@ -105,7 +105,7 @@ class DNS(Model):
     ] = ""
 
 
-class ExternalEtcd(Model, kw_only=True):
+class ExternalEtcd(Model):
     """An etcd that is there already."""
 
     endpoints: Annotated[

@@ -113,9 +113,10 @@ def _common_to_hub(spec: Document, remembered: Document, path: str) -> None:
     """What a control plane and its template have in common."""
     config = remembered.get("kubeadmConfigSpec") or {}
     config_spec_to_hub(spec["kubeadmConfigSpec"], config, f"{path}.kubeadmConfigSpec")
-    spec["rollout"] = rollout = {}
+    rollout: Document = {}
     for old, new in _ROLLOUT.items():
         put(rollout, new, spec.pop(old, None))
+    spec["rollout"] = rollout
     if remediation := spec.pop("remediationStrategy", None):
         before = value_at(remembered, "remediation", "retryPeriodSeconds")
         spec["remediation"] = _remediation_to_hub(remediation, before, path)

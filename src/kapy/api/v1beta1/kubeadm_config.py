@@ -83,8 +83,10 @@ class SecretKey(kubeadm_config.SecretKey):
     ZEROS: ClassVar[bool] = True
 
 
-class SecretSource(OldModel):
+class SecretSource(kubeadm_config.SecretSource):
     """Where something comes from that is no business of who reads the object."""
+
+    ZEROS: ClassVar[bool] = True
 
     secret: Annotated[SecretKey, rules("A key of a Secret.")]
 
@@ -95,7 +97,7 @@ class File(kubeadm_config.File):
     ZEROS: ClassVar[bool] = True
 
     append: Annotated[bool, rules("Whether to append to a file that is there.")] = False
-    content_from: Annotated[SecretSource | None, rules("Where to take from what to write.")] = None  # type: ignore[assignment]
+    content_from: Annotated[SecretSource | None, rules("Where to take from what to write.")] = None
 
 
 class ContainerLinuxConfig(OldModel):
