@@ -69,7 +69,9 @@ class Definitions:
 
     def _serve(self, document: Document) -> None:
         if is_true(document, "Established"):
-            self._served[document["metadata"]["name"]] = kinds_of(document)
+            self._served[document["metadata"]["name"]] = kinds_of(
+                document, self._plane.converted_here
+            )
 
     def _read_again(self, table_name: str) -> None:
         """Let the objects that are stored already be read by the definition as it is now."""
