@@ -88,14 +88,15 @@ class ClusterSpec(Model):
     ] = field(default_factory=APIEndpoint)
     control_plane_ref: Annotated[
         ContractVersionedObjectReference | None,
-        rules("The provider's object that makes the control plane."),
+        rules("The provider's object that makes the control plane.", zero="omitted"),
     ] = None
     infrastructure_ref: Annotated[
         ContractVersionedObjectReference | None,
-        rules("The provider's object that makes the cluster's infrastructure."),
+        rules("The provider's object that makes the cluster's infrastructure.", zero="omitted"),
     ] = None
     topology: Annotated[
-        Topology | None, rules("A whole cluster said in a few words, to be made of a ClusterClass.")
+        Topology | None,
+        rules("A whole cluster said in a few words, to be made of a ClusterClass.", zero="omitted"),
     ] = None
     availability_gates: Annotated[
         list[ClusterAvailabilityGate],

@@ -43,7 +43,10 @@ class ControlPlaneClass(Model, kw_only=True):
     template_ref: Annotated[ClusterClassTemplateReference, rules("Names the template.")]
     machine_infrastructure: Annotated[
         ClusterClassTemplate | None,
-        rules("The template of the machines' infrastructure, for control planes with Machines."),
+        rules(
+            "The template of the machines' infrastructure, for control planes with Machines.",
+            zero="omitted",
+        ),
     ] = None
     health_check: Annotated[
         ControlPlaneHealthCheck,

@@ -1,14 +1,17 @@
 """The variables that a ClusterClass defines, and the schemas of their values."""
 
-from typing import Annotated, Any, ClassVar
+from __future__ import annotations
 
+from typing import Annotated, Any, ClassVar, Final
+
+import msgspec
 from msgspec import field
 
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
-_Labels = Annotated[dict[str, str], rules("Labels of the variable.")]
-_Annotations = Annotated[dict[str, str], rules("Annotations of the variable.")]
+Labels = Annotated[dict[str, str], rules("Labels of the variable.")]
+Annotations = Annotated[dict[str, str], rules("Annotations of the variable.")]
 
 
 class VariableSchemaMetadata(Model):
@@ -16,8 +19,8 @@ class VariableSchemaMetadata(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    labels: _Labels = field(default_factory=dict)
-    annotations: _Annotations = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
 
 class ClusterClassVariableMetadata(Model):
@@ -25,8 +28,8 @@ class ClusterClassVariableMetadata(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    labels: _Labels = field(default_factory=dict)
-    annotations: _Annotations = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
 
 class ValidationRule(Model):
@@ -74,8 +77,48 @@ class ValidationRule(Model):
     ] = ""
 
 
-_Bound = int | None
-_INT64 = "int64"
+def _bound(description: str) -> msgspec.Meta:
+    return rules(description, format="int64")
+
+
+Description = Annotated[str, rules("What the value is for.", min_length=1, max_length=4096)]
+Example = Annotated[Any, rules("An example of a value.")]
+Type = Annotated[
+    str,
+    rules("The value's type.", enum=["object", "array", "string", "integer", "number", "boolean"]),
+]
+PROPERTIES: Final = rules("The fields of an object, with their schemas.", schemaless=True)
+ADDITIONAL_PROPERTIES: Final = rules(
+    "The schema of the values of a map, whose keys are not known.", schemaless=True
+)
+MaxProperties = Annotated[int | None, _bound("How many members an object may have.")]
+MinProperties = Annotated[int | None, _bound("How many members an object must have.")]
+FieldName = Annotated[str, rules(min_length=1, max_length=256)]
+ITEMS: Final = rules("The schema of the items of a list.", schemaless=True)
+MaxItems = Annotated[int | None, _bound("How many items a list may have.")]
+MinItems = Annotated[int | None, _bound("How many items a list must have.")]
+UNIQUE_ITEMS: Final = rules("Whether no two items of a list may be equal.")
+Format = Annotated[
+    str, rules("The format of a text, or the size of a number.", min_length=1, max_length=32)
+]
+MaxLength = Annotated[int | None, _bound("How many characters a text may have.")]
+MinLength = Annotated[int | None, _bound("How many characters a text must have.")]
+Pattern = Annotated[
+    str, rules("The regular expression that a text matches.", min_length=1, max_length=512)
+]
+Maximum = Annotated[int | None, _bound("The largest number.")]
+EXCLUSIVE_MAXIMUM: Final = rules("Whether the largest number is itself too large.")
+Minimum = Annotated[int | None, _bound("The smallest number.")]
+EXCLUSIVE_MINIMUM: Final = rules("Whether the smallest number is itself too small.")
+PRESERVE_UNKNOWN_FIELDS: Final = rules(
+    "Whether an object keeps fields that its schema does not name."
+)
+Default = Annotated[Any, rules("The value when none is given.")]
+INT_OR_STRING: Final = rules("Whether the value is a whole number or a text.")
+ALL_OF: Final = rules("Schemas that all must hold.", schemaless=True)
+ONE_OF: Final = rules("Schemas of which exactly one must hold.", schemaless=True)
+ANY_OF: Final = rules("Schemas of which at least one must hold.", schemaless=True)
+NOT: Final = rules("A schema that must not hold.", schemaless=True)
 
 
 class JSONSchemaProps(Model):
@@ -86,31 +129,15 @@ class JSONSchemaProps(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    description: Annotated[str, rules("What the value is for.", min_length=1, max_length=4096)] = ""
-    example: Annotated[Any, rules("An example of a value.")] = None
-    type: Annotated[
-        str,
-        rules(
-            "The value's type.",
-            enum=["object", "array", "string", "integer", "number", "boolean"],
-        ),
-    ] = ""
-    properties: Annotated[
-        "dict[str, JSONSchemaProps]",
-        rules("The fields of an object, with their schemas.", schemaless=True),
-    ] = field(default_factory=dict)
-    additional_properties: Annotated[
-        "JSONSchemaProps | None",
-        rules("The schema of the values of a map, whose keys are not known.", schemaless=True),
-    ] = None
-    max_properties: Annotated[
-        _Bound, rules("How many members an object may have.", format=_INT64)
-    ] = None
-    min_properties: Annotated[
-        _Bound, rules("How many members an object must have.", format=_INT64)
-    ] = None
+    description: Description = ""
+    example: Example = None
+    type: Type = ""
+    properties: Annotated[dict[str, JSONSchemaProps], PROPERTIES] = field(default_factory=dict)
+    additional_properties: Annotated[JSONSchemaProps | None, ADDITIONAL_PROPERTIES] = None
+    max_properties: MaxProperties = None
+    min_properties: MinProperties = None
     required: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=256)]],
+        list[FieldName],
         rules(
             "The fields that an object must have.",
             min_items=1,
@@ -118,44 +145,26 @@ class JSONSchemaProps(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
-    items: Annotated[
-        "JSONSchemaProps | None", rules("The schema of the items of a list.", schemaless=True)
-    ] = None
-    max_items: Annotated[_Bound, rules("How many items a list may have.", format=_INT64)] = None
-    min_items: Annotated[_Bound, rules("How many items a list must have.", format=_INT64)] = None
-    unique_items: Annotated[bool | None, rules("Whether no two items of a list may be equal.")] = (
-        None
+    items: Annotated[JSONSchemaProps | None, ITEMS] = None
+    max_items: MaxItems = None
+    min_items: MinItems = None
+    unique_items: Annotated[bool | None, UNIQUE_ITEMS] = None
+    format: Format = ""
+    max_length: MaxLength = None
+    min_length: MinLength = None
+    pattern: Pattern = ""
+    maximum: Maximum = None
+    exclusive_maximum: Annotated[bool | None, EXCLUSIVE_MAXIMUM] = None
+    minimum: Minimum = None
+    exclusive_minimum: Annotated[bool | None, EXCLUSIVE_MINIMUM] = None
+    preserve_unknown_fields: Annotated[bool | None, PRESERVE_UNKNOWN_FIELDS] = field(
+        default=None, name="x-kubernetes-preserve-unknown-fields"
     )
-    format: Annotated[
-        str,
-        rules("The format of a text, or the size of a number.", min_length=1, max_length=32),
-    ] = ""
-    max_length: Annotated[_Bound, rules("How many characters a text may have.", format=_INT64)] = (
-        None
-    )
-    min_length: Annotated[_Bound, rules("How many characters a text must have.", format=_INT64)] = (
-        None
-    )
-    pattern: Annotated[
-        str,
-        rules("The regular expression that a text matches.", min_length=1, max_length=512),
-    ] = ""
-    maximum: Annotated[_Bound, rules("The largest number.", format=_INT64)] = None
-    exclusive_maximum: Annotated[
-        bool | None, rules("Whether the largest number is itself too large.")
-    ] = None
-    minimum: Annotated[_Bound, rules("The smallest number.", format=_INT64)] = None
-    exclusive_minimum: Annotated[
-        bool | None, rules("Whether the smallest number is itself too small.")
-    ] = None
-    preserve_unknown_fields: Annotated[
-        bool | None, rules("Whether an object keeps fields that its schema does not name.")
-    ] = field(default=None, name="x-kubernetes-preserve-unknown-fields")
     enum: Annotated[
         list[Any],
         rules("The values to choose from.", max_items=100, x_kubernetes_list_type="atomic"),
     ] = field(default_factory=list)
-    default: Annotated[Any, rules("The value when none is given.")] = None
+    default: Default = None
     validations: Annotated[
         list[ValidationRule],
         rules(
@@ -169,23 +178,13 @@ class JSONSchemaProps(Model):
     metadata: Annotated[VariableSchemaMetadata, rules("What is noted about the value.")] = field(
         default_factory=VariableSchemaMetadata, name="x-metadata"
     )
-    int_or_string: Annotated[
-        bool | None, rules("Whether the value is a whole number or a text.")
-    ] = field(default=None, name="x-kubernetes-int-or-string")
-    all_of: Annotated[
-        "list[JSONSchemaProps]", rules("Schemas that all must hold.", schemaless=True)
-    ] = field(default_factory=list)
-    one_of: Annotated[
-        "list[JSONSchemaProps]",
-        rules("Schemas of which exactly one must hold.", schemaless=True),
-    ] = field(default_factory=list)
-    any_of: Annotated[
-        "list[JSONSchemaProps]",
-        rules("Schemas of which at least one must hold.", schemaless=True),
-    ] = field(default_factory=list)
-    not_: Annotated[
-        "JSONSchemaProps | None", rules("A schema that must not hold.", schemaless=True)
-    ] = field(default=None, name="not")
+    int_or_string: Annotated[bool | None, INT_OR_STRING] = field(
+        default=None, name="x-kubernetes-int-or-string"
+    )
+    all_of: Annotated[list[JSONSchemaProps], ALL_OF] = field(default_factory=list)
+    one_of: Annotated[list[JSONSchemaProps], ONE_OF] = field(default_factory=list)
+    any_of: Annotated[list[JSONSchemaProps], ANY_OF] = field(default_factory=list)
+    not_: Annotated[JSONSchemaProps | None, NOT] = None
 
 
 class VariableSchema(Model):
@@ -196,7 +195,7 @@ class VariableSchema(Model):
     )
 
 
-_Name = Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]
+VariableName = Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]
 _Required = Annotated[
     bool,
     rules("Whether every Cluster must have a value for it.", zero="kept"),
@@ -208,7 +207,7 @@ _Schema = Annotated[VariableSchema, rules("What its values look like.")]
 class ClusterClassVariable(Model, kw_only=True):
     """A variable that Clusters give a value and patches use."""
 
-    name: _Name
+    name: VariableName
     required: _Required
     deprecated_v1beta1_metadata: _Metadata = field(
         default_factory=ClusterClassVariableMetadata, name="deprecatedV1Beta1Metadata"
@@ -226,7 +225,7 @@ class ClusterClassStatusVariableDefinition(Model, kw_only=True):
             min_length=1,
             max_length=256,
         ),
-    ] = field(name="from")
+    ]
     required: _Required
     deprecated_v1beta1_metadata: _Metadata = field(
         default_factory=ClusterClassVariableMetadata, name="deprecatedV1Beta1Metadata"
@@ -237,7 +236,7 @@ class ClusterClassStatusVariableDefinition(Model, kw_only=True):
 class ClusterClassStatusVariable(Model, kw_only=True):
     """A variable with all of its definitions."""
 
-    name: _Name
+    name: VariableName
     definitions_conflict: Annotated[
         bool | None, rules("Whether the definitions are not the same.")
     ] = None

@@ -33,7 +33,7 @@ class MachineDeploymentClassRolloutSpec(Model):
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     strategy: Annotated[
-        MachineDeploymentRolloutStrategy | None, rules("How Machines are replaced.")
+        MachineDeploymentRolloutStrategy | None, rules("How Machines are replaced.", zero="omitted")
     ] = None
 
 

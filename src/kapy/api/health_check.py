@@ -72,7 +72,7 @@ class RemediationTrigger(Model):
 _Trigger = Annotated[RemediationTrigger, rules("When remediation is allowed.")]
 _TemplateRef = Annotated[
     MachineHealthCheckRemediationTemplateReference | None,
-    rules("A template of the objects that ask somebody else to remediate."),
+    rules("A template of the objects that ask somebody else to remediate.", zero="omitted"),
 ]
 
 

@@ -1,5 +1,7 @@
 """A Cluster's managed topology as v1beta1 had it."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any
 
 from msgspec import field
@@ -24,7 +26,7 @@ _Rollout = Annotated[
 ]
 
 
-class ClusterVariable(OldModel):
+class ClusterVariable(OldModel, kw_only=True):
     """The value of one variable."""
 
     name: Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]
@@ -108,7 +110,7 @@ class MachineDeploymentTopology(OldModel, kw_only=True):
     class_: Annotated[
         str,
         rules("The class of worker machines in the ClusterClass.", min_length=1, max_length=256),
-    ] = field(name="class")
+    ]
     name: _Name
     failure_domain: Annotated[
         str | None,
@@ -140,7 +142,7 @@ class MachinePoolTopology(OldModel, kw_only=True):
     ] = field(default_factory=TemplateMeta)
     class_: Annotated[
         str, rules("The class of machine pools in the ClusterClass.", min_length=1, max_length=256)
-    ] = field(name="class")
+    ]
     name: _Name
     failure_domains: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=256)]],

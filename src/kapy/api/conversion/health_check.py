@@ -1,0 +1,74 @@
+"""What makes Machines unhealthy, and what happens to them: flat in v1beta1, since then in `checks` and
+`remediation`. Cluster and ClusterClass embed it: `machineHealthCheck` became `healthCheck`."""
+
+from __future__ import annotations
+
+from kapy.api.conversion.moves import duration, put, seconds
+from kapy.kube import Document
+
+
+def conditions_to_hub(old: Document, name: str, path: str) -> list[Document]:
+    """Conditions that make a Machine unhealthy, with timeouts in seconds."""
+    found = []
+    for number, one in enumerate(old.get(name) or ()):
+        timeout = seconds(one.pop("timeout"), f"{path}.{name}[{number}].timeout")
+        found.append({**one, "timeoutSeconds": timeout})
+    return found
+
+
+def conditions_from_hub(new: Document, name: str) -> list[Document]:
+    """The way back of `conditions_to_hub`."""
+    return [
+        {**one, "timeout": duration(one.get("timeoutSeconds", 0))} for one in new.get(name) or ()
+    ]
+
+
+def health_check_to_hub(part: Document, path: str) -> None:
+    """`machineHealthCheck` of a part of a Cluster or ClusterClass becomes `healthCheck`."""
+    old = part.pop("machineHealthCheck", None)
+    if old is None:
+        return
+    new = part.setdefault("healthCheck", {})
+    put(new, "enabled", old.get("enable"))
+    checks_to_hub(old, new, f"{path}.machineHealthCheck")
+
+
+def checks_to_hub(old: Document, new: Document, path: str) -> None:
+    """Write `checks` and `remediation` into `new`, after what `old` at `path` says."""
+    checks: Document = {
+        "unhealthyNodeConditions": conditions_to_hub(old, "unhealthyConditions", path),
+        "unhealthyMachineConditions": conditions_to_hub(old, "unhealthyMachineConditions", path),
+    }
+    if (timeout := old.get("nodeStartupTimeout")) is not None:
+        checks["nodeStartupTimeoutSeconds"] = seconds(timeout, f"{path}.nodeStartupTimeout")
+    new["checks"] = checks
+    remediation = new.setdefault("remediation", {})
+    remediation["triggerIf"] = trigger = {}
+    put(trigger, "unhealthyLessThanOrEqualTo", old.get("maxUnhealthy"))
+    put(trigger, "unhealthyInRange", old.get("unhealthyRange"))
+    put(remediation, "templateRef", old.get("remediationTemplate"))
+
+
+def health_check_from_hub(part: Document, namespace: str) -> None:
+    """The way back of `health_check_to_hub`, for what is left of `healthCheck`."""
+    new = part.pop("healthCheck", None)
+    if not new:
+        return
+    part["machineHealthCheck"] = old = {}
+    put(old, "enable", new.get("enabled"))
+    checks_from_hub(new, old, namespace)
+
+
+def checks_from_hub(new: Document, old: Document, namespace: str) -> None:
+    """The way back of `checks_to_hub`."""
+    checks, remediation = new.get("checks", {}), new.get("remediation", {})
+    trigger = remediation.get("triggerIf", {})
+    old["unhealthyConditions"] = conditions_from_hub(checks, "unhealthyNodeConditions")
+    old["unhealthyMachineConditions"] = conditions_from_hub(checks, "unhealthyMachineConditions")
+    if (timeout := checks.get("nodeStartupTimeoutSeconds")) is not None:
+        old["nodeStartupTimeout"] = duration(timeout)
+    put(old, "maxUnhealthy", trigger.get("unhealthyLessThanOrEqualTo"))
+    put(old, "unhealthyRange", trigger.get("unhealthyInRange"))
+    if template := remediation.get("templateRef"):
+        old["remediationTemplate"] = {**template, "namespace": namespace}
+    part["machineHealthCheck"] = old
