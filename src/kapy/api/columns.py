@@ -100,6 +100,18 @@ _INFRA_MACHINE = (
     AGE,
 )
 
+_POOL = (
+    Column("Pool Name", ".spec.poolRef.name", "The pool that it is taken from"),
+    Column("Pool Kind", ".spec.poolRef.kind", "The kind of that pool"),
+)
+IP_ADDRESS = (Column("Address", ".spec.address", "The address"), *_POOL, AGE)
+IP_ADDRESS_CLAIM = (*_POOL, AGE)
+DRAIN_RULE = (
+    Column("Behavior", ".spec.drain.behavior", "What happens to the Pods"),
+    Column("Order", ".spec.drain.order", "When it is their turn"),
+    AGE,
+)
+
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "Cluster": (
         Column("ClusterClass", ".spec.topology.classRef.name", "The ClusterClass it is made of"),
@@ -143,6 +155,35 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         PHASE,
         AGE,
         version(".spec.template.spec.version"),
+    ),
+    "MachinePool": (
+        CLUSTER,
+        *_REPLICAS,
+        PAUSED,
+        PHASE,
+        AGE,
+        version(".spec.template.spec.version"),
+    ),
+    "MachineHealthCheck": (
+        CLUSTER,
+        count("Replicas", ".status.expectedMachines", "How many Machines are watched"),
+        count("Healthy", ".status.currentHealthy", "How many of them are healthy"),
+        PAUSED,
+        AGE,
+    ),
+    "MachineDrainRule": DRAIN_RULE,
+    "ClusterResourceSet": (
+        condition("ResourcesApplied", "Whether all clusters have the objects", name="Applied"),
+        PAUSED,
+        AGE,
+    ),
+    "ClusterResourceSetBinding": (CLUSTER, AGE),
+    "IPAddress": IP_ADDRESS,
+    "IPAddressClaim": IP_ADDRESS_CLAIM,
+    "ExtensionConfig": (
+        PAUSED,
+        condition("Discovered", "Whether it is known what the server offers"),
+        AGE,
     ),
     "KubeadmConfig": (
         LABELED,

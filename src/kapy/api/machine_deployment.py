@@ -106,7 +106,8 @@ class MachineDeploymentRolloutSpec(Model):
         ),
     ] = None
     strategy: Annotated[
-        MachineDeploymentRolloutStrategy | None, rules("How Machines are replaced.")
+        MachineDeploymentRolloutStrategy | None,
+        rules("How Machines are replaced.", zero="omitted"),
     ] = None
 
 

@@ -93,7 +93,9 @@ def _field(error: msgspec.ValidationError) -> str:
 
 def _to_hub(document: Document, kind: Kind, version: str) -> Document:
     spoke = _spoke(kind, version)
-    metadata, data = _without_data(document.get("metadata") or {})
+    metadata, data = document.get("metadata") or {}, None
+    if spoke.remembers:
+        metadata, data = _without_data(metadata)
     body = wired(document, kind.type_of(version))
     hub = kind.type_of()
     body["metadata"] = metadata

@@ -1,5 +1,7 @@
-"""What makes Machines unhealthy, and what happens to them: flat in v1beta1, since then in `checks` and
-`remediation`. Cluster and ClusterClass embed it: `machineHealthCheck` became `healthCheck`."""
+"""What makes Machines unhealthy, and what happens to them: `checks` and `remediation` in v1beta2.
+
+Cluster and ClusterClass embed it: `machineHealthCheck` became `healthCheck`.
+"""
 
 from __future__ import annotations
 

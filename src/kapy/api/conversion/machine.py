@@ -7,8 +7,9 @@ from typing import Final
 
 from kapy.api.conversion.moves import (
     DELETION_TIMEOUTS,
-    bool_to_pointer,
     contract_reference,
+    initialization_from_hub,
+    initialization_to_hub,
     object_reference,
     put,
     status_from_hub,
@@ -20,7 +21,7 @@ from kapy.api.conversion.moves import (
 from kapy.api.conversion.spoke import ReferenceVersion, Spoke
 from kapy.kube import Document
 
-_INITIALIZATION: Final = {
+INITIALIZATION: Final = {
     "bootstrapReady": "bootstrapDataSecretCreated",
     "infrastructureReady": "infrastructureProvisioned",
 }
@@ -52,17 +53,27 @@ def spec_from_hub(spec: Document, namespace: str, version: ReferenceVersion, pat
         )
 
 
+def template_to_hub(spec: Document) -> None:
+    """The template of a kind that makes Machines, and `minReadySeconds`, which moved there."""
+    template = spec["template"]["spec"]
+    put(template, "minReadySeconds", spec.pop("minReadySeconds", None))
+    spec_to_hub(template, "spec.template.spec")
+
+
+def template_from_hub(spec: Document, namespace: str, version: ReferenceVersion) -> None:
+    """The way back of `template_to_hub`."""
+    if template := value_at(spec, "template", "spec"):
+        put(spec, "minReadySeconds", template.pop("minReadySeconds", None))
+        spec_from_hub(template, namespace, version, "spec.template.spec")
+
+
 def _to_hub(machine: Document, remembered: Document | None) -> None:
     spec_to_hub(machine["spec"], "spec")
     status = machine["status"]
     if status.get("nodeRef"):
         status["nodeRef"] = {"name": status["nodeRef"].get("name", "")}
     status_to_hub(status, _FAILURE)
-    initialization: Document = {}
-    status["initialization"] = initialization
-    for old, new in _INITIALIZATION.items():
-        before = value_at(remembered, "status", "initialization", new)
-        put(initialization, new, bool_to_pointer(status.pop(old, False), before))
+    initialization_to_hub(status, remembered, INITIALIZATION)
     if remembered is not None:
         # v1beta1 has no place for these.
         put(machine["spec"], "minReadySeconds", value_at(remembered, "spec", "minReadySeconds"))
@@ -78,9 +89,7 @@ def _from_hub(machine: Document, version: ReferenceVersion) -> None:
         status["phase"] = "Running"  # v1beta1 knows no other word for it
     if name := value_at(status, "nodeRef", "name"):
         status["nodeRef"] = {"kind": "Node", "name": name, "apiVersion": "v1"}
-    initialization = status.pop("initialization", {})
-    for old, new in _INITIALIZATION.items():
-        status[old] = bool(initialization.get(new))
+    initialization_from_hub(status, INITIALIZATION)
     status_from_hub(status, _FAILURE)
 
 

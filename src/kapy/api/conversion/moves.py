@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from kapy.api.conversion.spoke import CannotConvert, ReferenceVersion
+from kapy.api.conversion.spoke import CannotConvert, ReferenceVersion, Spoke
 from kapy.kube import Document
 from kapy.kube.duration import parse, text
 from kapy.kube.names import GroupKind
@@ -120,6 +120,28 @@ def value_at(document: Document | None, *path: str) -> Any:
     return found
 
 
+COUNTERS: Final = ("readyReplicas", "availableReplicas", "upToDateReplicas")
+"""Counters that have a new meaning, and in v1beta1 stand beside the new conditions."""
+
+
+def initialization_to_hub(
+    status: Document, remembered: Document | None, names: Mapping[str, str]
+) -> None:
+    """What v1beta1 called ready becomes milestones. names: the old ones and the new."""
+    before = value_at(remembered, "status", "initialization")
+    status["initialization"] = initialization = {}
+    for old, new in names.items():
+        value = bool_to_pointer(status.pop(old, False), value_at(before, new))
+        put(initialization, new, value)
+
+
+def initialization_from_hub(status: Document, names: Mapping[str, str]) -> None:
+    """The way back of `initialization_to_hub`."""
+    initialization = status.pop("initialization", {})
+    for old, new in names.items():
+        status[old] = bool(initialization.get(new))
+
+
 def status_to_hub(status: Document, deprecated: tuple[str, ...], *, always: bool = False) -> None:
     """Conditions and what else changed its meaning: the old to `deprecated.v1beta1`, what stood in
     `v1beta2` to its place.
@@ -146,3 +168,15 @@ def status_from_hub(
             status[name] = old[name]
     if moved:
         status["v1beta2"] = moved
+
+
+def _conditions_to_hub(document: Document, _: Document | None) -> None:
+    status_to_hub(document["status"], ())
+
+
+def _conditions_from_hub(document: Document, _: ReferenceVersion) -> None:
+    status_from_hub(document.get("status", {}), ())
+
+
+CONDITIONS_MOVED: Final = Spoke(_conditions_to_hub, _conditions_from_hub, remembers=False)
+"""An older version that differs only in its conditions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
@@ -37,3 +37,7 @@ class Spoke(NamedTuple):
     to_hub: Callable[[Document, Document | None], None]
     from_hub: Callable[[Document, ReferenceVersion], None]
     remembers: bool = True
+
+
+SAME: Final = Spoke(lambda *_: None, lambda *_: None, remembers=False)
+"""An older version whose fields all mean the same."""
