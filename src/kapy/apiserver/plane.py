@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kapy.apiserver.webhooks.following import Following
 
 Convert = Callable[
-    [Sequence[Document], str, Callable[[str], Document | None]], Awaitable[list[Document] | None]
+    [Sequence[Document], str, Callable[[str], Document | None]], list[Document] | None
 ]
 """Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind. The last
 argument looks definitions up by their names."""
@@ -107,18 +107,26 @@ class Plane:
         kind = self.registry.find(target.group, target.version, target.plural)
         found = None
         if self.convert is not None and source.group == target.group:
-            found = await self.convert(documents, target.api_version, self.definition)
+            found = self.convert(documents, target.api_version, self.definition)
         hook = None if source.group != target.group else self._conversion(source)
         if found is None and hook is None:
             return [_read(kind, _renamed(one, target)) for one in documents]
         if found is None and hook is not None and self.following is not None:
-            found = await self.following.convert(hook, documents, target.api_version)
+            found = await self.following.convert(hook, documents, source, target)
         if found is None:
             raise ConversionFailed(
                 f"conversion of {source.group_resource} to {target.api_version} failed: "
                 "this server has no conversion for it"
             )
         return [_read(kind, one) for one in found]
+
+    def converted_here(self, document: Document, api_version: str) -> Document:
+        """An object in another version, for ownership of fields, which cannot wait for a webhook:
+        without a conversion in process only its apiVersion changes. Raises ConversionFailed."""
+        found = None
+        if self.convert is not None:
+            found = self.convert((document,), api_version, self.definition)
+        return {**document, "apiVersion": api_version} if found is None else found[0]
 
     def definition(self, name: str) -> Document | None:
         """A CustomResourceDefinition by its name. Shared: do not change."""

@@ -14,7 +14,7 @@ from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
 
-async def converted(
+def converted(
     documents: Sequence[Document],
     api_version: str,
     definition: Callable[[str], Document | None],

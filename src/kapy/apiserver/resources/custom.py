@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 
 from kapy.apiserver.metadata import finalizer_warnings
 from kapy.apiserver.resources.kind import Column, Kind
 from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.strategy import Strategy
 from kapy.kube import Document
-from kapy.kube.apply import Types
+from kapy.kube.apply import ToVersion, Tracker, Types
 from kapy.kube.names import Resource
 from kapy.kube.schema import Rules, Structural
 
@@ -34,17 +34,18 @@ def storage_version(definition: Document) -> str:
     return str(next(one["name"] for one in definition["spec"]["versions"] if one.get("storage")))
 
 
-def kinds_of(definition: Document) -> list[Kind]:
-    """The Kinds that an established CRD serves."""
-    return list(_kinds(definition))
+def kinds_of(definition: Document, convert: ToVersion | None = None) -> list[Kind]:
+    """The Kinds that an established CRD serves. convert: an object to another apiVersion."""
+    return list(_kinds(definition, convert))
 
 
-def _types(definition: Document) -> dict[str, Types]:
+def _tracker(definition: Document, convert: ToVersion | None) -> Tracker:
     group = definition["spec"]["group"]
-    return {
+    types = {
         f"{group}/{version['name']}": Types.of_schema(_schema(version))
         for version in definition["spec"]["versions"]
     }
+    return Tracker(types, convert)
 
 
 def _rules(schema: Document, *, root: bool) -> Rules:
@@ -59,13 +60,13 @@ def _schema(version: Document) -> Document:
     return schema
 
 
-def _kinds(definition: Document) -> Iterator[Kind]:
+def _kinds(definition: Document, convert: ToVersion | None) -> Iterator[Kind]:
     spec = definition["spec"]
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
     namespaced = spec["scope"] == "Namespaced"
     stored = storage_version(definition)
     plural, kind = names["plural"], names["kind"]
-    types = partial(_types, definition)
+    tracker = cache(partial(_tracker, definition, convert))
     for version in spec["versions"]:
         if not version.get("served"):
             continue
@@ -78,7 +79,7 @@ def _kinds(definition: Document) -> Iterator[Kind]:
             strategy=CustomStrategy(status="status" in parts),
             schema=CustomSchema(
                 structural,
-                types,
+                tracker,
                 preserve=bool(spec.get("preserveUnknownFields")),
                 scale=parts.get("scale"),
                 openapi=_schema(version),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from kapy.apiserver.resources.structs import decoder
 from kapy.kube import Document
-from kapy.kube.apply import Tracker, Types
+from kapy.kube.apply import Tracker
 from kapy.kube.field_errors import FieldError
 from kapy.kube.schema import Structural, scale_errors
 
@@ -15,22 +15,22 @@ from kapy.kube.schema import Structural, scale_errors
 class ObjectSchema:
     """An object of a kind of Kubernetes' own, whose struct is `struct` ("" when not known).
 
-    The field tracker is made when it is first needed, from `types`: the merge types of every
-    served version by apiVersion.
+    The field tracker is made when it is first needed: it knows the merge types of every served
+    version.
     """
 
-    __slots__ = ("_make_types", "_tracker", "struct")
+    __slots__ = ("_make_tracker", "_tracker", "struct")
 
-    def __init__(self, make_types: Callable[[], Mapping[str, Types]], struct: str = "") -> None:
+    def __init__(self, make_tracker: Callable[[], Tracker], struct: str = "") -> None:
         self.struct = struct
-        self._make_types = make_types
+        self._make_tracker = make_tracker
         self._tracker: Tracker | None = None
 
     @property
     def tracker(self) -> Tracker:
         """Ownership of fields, over all versions of the kind."""
         if self._tracker is None:
-            self._tracker = Tracker(self._make_types())
+            self._tracker = self._make_tracker()
         return self._tracker
 
     def decoded(
@@ -73,13 +73,13 @@ class CustomSchema(ObjectSchema):
     def __init__(
         self,
         structural: Structural,
-        make_types: Callable[[], Mapping[str, Types]],
+        make_tracker: Callable[[], Tracker],
         *,
         preserve: bool = False,
         scale: Document | None = None,
         openapi: Document | None = None,
     ) -> None:
-        super().__init__(make_types)
+        super().__init__(make_tracker)
         self.openapi: Document = openapi or {}
         self._structural = structural
         self._scale = scale

@@ -22,7 +22,7 @@ from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
 from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
 from kapy.kube.apply.misfits import misfits
-from kapy.kube.errors import BadRequest
+from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.names import split_api_version
 from kapy.kube.patch.merge_patch import same
 
@@ -51,6 +51,9 @@ class Write:
         return Identity(self.manager, applies, self.subresource, version)
 
 
+ToVersion = Callable[[Document, str], Document]
+"""An object of a kind in another apiVersion; an ApiError where that cannot be had."""
+
 Differences = tuple[Fields | None, Fields | None]
 
 
@@ -64,7 +67,7 @@ class Tracker:
     def __init__(
         self,
         types: Mapping[str, Types],
-        convert: Callable[[Document, str], Document] | None = None,
+        convert: ToVersion | None = None,
     ) -> None:
         """types: by apiVersion, every version that is served. convert: an object to another
         apiVersion; without it only the `apiVersion` field is changed."""
@@ -242,7 +245,10 @@ class Tracker:
         if types is None:
             text = f"request to convert CR to an invalid group/version: {version}"
         else:
-            document = self._convert(document, version)
+            try:
+                document = self._convert(document, version)
+            except ApiError as error:
+                raise _Unconvertible(f"failed to convert {which} object: {error}") from None
             text = misfits(types.root, document)
         if text:
             raise _Unconvertible(f"failed to convert {which} object: {text}")

@@ -9,17 +9,17 @@ from kapy.apiserver.resources.builtin.table import ROWS, Row
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.schemas import ObjectSchema
 from kapy.apiserver.resources.structs import decoder, facts, struct_of
-from kapy.kube.apply import Types
+from kapy.kube.apply import Tracker, Types
 from kapy.kube.names import Resource
 
 
-def _types(resource: Resource) -> dict[str, Types]:
+def _tracker(resource: Resource) -> Tracker:
     struct = struct_of(resource.group, resource.version, resource.kind)
     if not struct:
-        return {resource.api_version: Types.deduced()}
+        return Tracker({resource.api_version: Types.deduced()})
     zero = decoder(struct)({}, None, [])
     types = Types.of_struct(facts()["structs"], struct, zero=zero)
-    return {resource.api_version: types}
+    return Tracker({resource.api_version: types})
 
 
 def _kind(row: Row) -> Kind:
@@ -35,7 +35,7 @@ def _kind(row: Row) -> Kind:
         storage=storage,
         strategy=strategy_of(row),
         schema=ObjectSchema(
-            partial(_types, resource),
+            partial(_tracker, resource),
             struct_of(resource.group, resource.version, resource.kind) or "",
         ),
         singular=row.kind.lower(),
