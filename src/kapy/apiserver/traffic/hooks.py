@@ -53,18 +53,16 @@ class HookCounts:
         """A webhook failed, and its failurePolicy let the write pass."""
         self.fail_open[name, role] += 1
 
-    def called(self, seconds: float, failure: str) -> None:
-        """A conversion webhook answered. failure: kube-apiserver's word for what went wrong."""
+    def converted(
+        self, definition: str, versions: tuple[str, str], seconds: float, failure: str
+    ) -> None:
+        """A conversion webhook was asked. versions: from, to. failure: kube-apiserver's word for
+        what went wrong, "" for nothing."""
         key = ("failure" if failure else "success", failure)
         self.conversion_calls[key] += 1
         _seen(self.calls, key, CONVERSION_CALL_BUCKETS, seconds)
-
-    def converted(
-        self, definition: str, source: str, target: str, seconds: float, *, succeeded: bool
-    ) -> None:
-        """Objects went through a conversion webhook. source, target: versions."""
-        key = (definition, source, target, "true" if succeeded else "false")
-        _seen(self.conversions, key, CONVERSION_BUCKETS, seconds)
+        done = "false" if failure else "true"
+        _seen(self.conversions, (definition, *versions, done), CONVERSION_BUCKETS, seconds)
 
 
 def _seen(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from time import perf_counter
 
 from kapy.apiserver.admission import Review
 from kapy.apiserver.metadata import new_uid
@@ -17,6 +19,8 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, details, no_such_resource
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit
+from kapy.apiserver.traffic.counts import ON_WEBHOOKS
+from kapy.apiserver.traffic.hooks import HookCounts
 from kapy.apiserver.verbs.scaling import replicas_set, scale_seen
 from kapy.apiserver.webhooks.calls import CallFailed, Calls
 from kapy.apiserver.webhooks.configuration import Hook
@@ -59,12 +63,18 @@ class Webhooks:
     async def default(self, review: Review) -> Document:
         """The object after the patches of mutating webhooks, with defaults and pruned again."""
         assert review.new is not None
-        return await self._mutated(review) or review.new
+        with _waiting():
+            return await self._mutated(review) or review.new
 
     async def validate(self, review: Review) -> Sequence[str]:
         """Asks validating webhooks (and about a deletion mutating ones, first). Raises ApiError.
 
         Warnings go to the review: they are told with a refusal, too."""
+        with _waiting():
+            await self._validate(review)
+        return ()
+
+    async def _validate(self, review: Review) -> None:
         if review.operation == "DELETE":
             await self._mutated(review)
         kinds = _versions(self._plane, review.resource)
@@ -75,7 +85,6 @@ class Webhooks:
         )
         if refusals:
             raise refusals[0]
-        return ()
 
     async def _wants(
         self, hook: Hook, kinds: Sequence[Kind], review: Review, seen: _Seen
@@ -173,15 +182,18 @@ class Webhooks:
         new, old = await seen.in_version(kind)
         uid = new_uid(self._plane.rng)
         request = request_of(review, kind, seen.asked, new, old, uid)
+        counted = _Counted(self._plane.traffic.hooks, hook, review.operation)
         try:
             document = await self._called(hook, request)
             answer = _verified(document, uid, hook)
         except CallFailed as error:
             sentence = f'failed calling webhook "{hook.name}": {error}'
+            counted.failed()
             if not hook.ignores_failures:
                 raise internal(sentence) from None
             _log.warning("%s; its failurePolicy lets the request pass", sentence)
             return None
+        counted.answered(answer)
         review.warnings.extend(answer.warnings)
         return answer
 
@@ -191,6 +203,46 @@ class Webhooks:
             return await self._calls.ask(hook.client, review, hook.seconds)
         except CallFailed as error:
             raise CallFailed(f"failed to call webhook: {error}") from None
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """The time until the end is not the server's own."""
+    began = perf_counter()
+    try:
+        yield
+    finally:
+        ON_WEBHOOKS.set(ON_WEBHOOKS.get() + perf_counter() - began)
+
+
+class _Counted:
+    """One call of a webhook, for `/metrics`."""
+
+    def __init__(self, counts: HookCounts, hook: Hook, operation: str) -> None:
+        self._counts = counts
+        self._hook = hook
+        self._what = hook.name, "admit" if hook.role == "mutating" else "validating", operation
+        self._began = perf_counter()
+
+    def failed(self) -> None:
+        rejected = not self._hook.ignores_failures
+        self._told(400, rejected=rejected)
+        if rejected:
+            self._counts.rejected(*self._what, "calling_webhook_error", 400)
+        else:
+            self._counts.passed(*self._what[:2])
+
+    def answered(self, answer: Answer) -> None:
+        if answer.allowed:
+            self._told(200, rejected=False)
+            return
+        code = denial(self._hook.name, answer.status).code
+        self._told(code, rejected=True)
+        self._counts.rejected(*self._what, "no_error", code)
+
+    def _told(self, code: int, *, rejected: bool) -> None:
+        seconds = perf_counter() - self._began
+        self._counts.asked(*self._what, seconds, code=code, rejected=rejected)
 
 
 def _verified(document: Document, uid: str, hook: Hook) -> Answer:

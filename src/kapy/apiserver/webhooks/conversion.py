@@ -10,12 +10,19 @@ from kapy.apiserver.refusals import StorageFailure, plain_failure
 from kapy.apiserver.webhooks.calls import CallFailed, Calls
 from kapy.apiserver.webhooks.clients import ClientConfig
 from kapy.kube import Document
-from kapy.kube.errors import ApiError
 from kapy.kube.field_errors import FieldError
 from kapy.kube.names import split_api_version
 
 VERSION, KIND = "apiextensions.k8s.io/v1", "ConversionReview"
 SECONDS = 30
+
+
+class WebhookFailed(StorageFailure):
+    """Objects were not converted (500). kind: what went wrong, in the words of metrics."""
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message, status=plain_failure(message))
+        self.kind = f"conversion_webhook_{kind}_failure"
 
 
 class _Wrong(Exception):
@@ -27,7 +34,7 @@ async def converted(
 ) -> list[Document]:
     """Objects of one kind in another apiVersion, as the webhook makes them.
 
-    conversion: `spec.conversion` of the definition. Raises an ApiError (500) in kube-apiserver's
+    conversion: `spec.conversion` of the definition. Raises WebhookFailed in kube-apiserver's
     words when it fails or changes what it may not.
     """
     first = documents[0]
@@ -45,9 +52,11 @@ async def converted(
         client = ClientConfig.of(hook["clientConfig"])
         found = _objects(await calls.ask(client, review, SECONDS), uid)
     except (CallFailed, _Wrong) as error:
-        raise _failure(f"{about} failed: {error}") from None
+        kind = "call" if isinstance(error, CallFailed) else "malformed_response"
+        raise WebhookFailed(f"{about} failed: {error}", kind) from None
     if len(found) != len(documents):
-        raise _failure(f"{about} returned {len(found)} objects, expected {len(documents)}")
+        why = f"{about} returned {len(found)} objects, expected {len(documents)}"
+        raise WebhookFailed(why, "partial_response")
     result = []
     for index, (one, other) in enumerate(zip(documents, found, strict=True)):
         _check_type(about, index, one, other, version)
@@ -62,8 +71,8 @@ async def converted(
     return result
 
 
-def _failure(message: str) -> ApiError:
-    return StorageFailure(message, status=plain_failure(message))
+def _failure(message: str) -> WebhookFailed:
+    return WebhookFailed(message, "invalid_converted_object")
 
 
 def _objects(document: Document, uid: str) -> list[Any]:

@@ -7,12 +7,14 @@ first configuration (or conversion) comes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
+from kapy.kube.names import Resource
 
 if TYPE_CHECKING:
     from kapy.apiserver.webhooks.calls import Calls
@@ -52,13 +54,28 @@ class Following:
             await self._calls.aclose()
 
     async def convert(
-        self, conversion: Document, documents: Sequence[Document], version: str
+        self,
+        conversion: Document,
+        documents: Sequence[Document],
+        source: Resource,
+        target: Resource,
     ) -> list[Document]:
-        """Objects as a definition's conversion webhook makes them. Raises ApiError."""
-        from kapy.apiserver.webhooks.conversion import converted
+        """Objects as the conversion webhook of a resource makes them. Raises ApiError."""
+        from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
 
-        uid = new_uid(self._plane.rng)
-        return await converted(self._client(), conversion, documents, version, uid)
+        began, failure = perf_counter(), ""
+        try:
+            uid = new_uid(self._plane.rng)
+            wanted = target.api_version
+            return await converted(self._client(), conversion, documents, wanted, uid)
+        except WebhookFailed as error:
+            failure = error.kind
+            raise
+        finally:
+            versions = source.version, target.version
+            self._plane.traffic.hooks.converted(
+                source.group_resource, versions, perf_counter() - began, failure
+            )
 
     def _noticed(self, one: Happening) -> None:
         if one.table not in _WATCHED:
