@@ -31,7 +31,7 @@ def _content(directory: Path) -> tuple[int, dict[str, str]]:
     """The revision and the values that a new process finds."""
     store = Store.open(directory)
     objects = store.table("configmaps").namespaces.get("default", {})
-    values = {name: one["data"]["v"] for name, one in objects.items()}
+    values = {name: one.read()["data"]["v"] for name, one in objects.items()}
     revision = store.revision
     store.close()
     return revision, values

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server, StoreError, StoreInUse, StoreTooNew
+from kapy.apiserver.store import schema
 from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
 from kapy.apiserver.store.store import Store
 from kapy.kube import Document
@@ -105,15 +108,55 @@ async def test_a_later_schema_is_refused_with_a_sentence(tmp_path: Path) -> None
         Store.open(tmp_path)
 
 
-async def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+FORMATS = Path(__file__).parents[1] / "data" / "store"
+"""A data directory of every released format: of namespace default, two Gizmos, a ConfigMap."""
+
+
+@pytest.mark.parametrize("directory", sorted(FORMATS.iterdir()), ids=lambda path: path.name)
+async def test_every_released_format_is_opened(tmp_path: Path, directory: Path) -> None:
+    shutil.copytree(directory, tmp_path / "data")
+    for _ in range(2):  # once migrated, and once as it is then
+        async with running(tmp_path / "data") as asking:
+            assert (await asking.get(f"{GIZMOS}/b"))["spec"] == {"color": "blue", "replicas": 1}
+            assert await asking.names(GIZMOS) == ["a", "b"]
+            assert (await asking.get(f"{CONFIG_MAPS}/c"))["data"] == {"text": "Grüße, 水豚"}
+            assert await asking.gone(f"{CONFIG_MAPS}/gone")
+            assert asking.server.store.revision >= 108
+
+
+async def test_a_migration_is_all_or_nothing_and_keeps_what_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(FORMATS / "schema-1", tmp_path, dirs_exist_ok=True)
+    before = _schema(tmp_path / "store.db")
+
+    def broken(db: sqlite3.Connection) -> None:
+        db.execute("DROP TABLE objects")
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(schema.MIGRATIONS, 1, broken)
+        with pytest.raises(StoreError):
+            Store.open(tmp_path)
+    assert _schema(tmp_path / "store.db") == before
+    Store.open(tmp_path).close()
+    assert _schema(tmp_path / "store.db") != before
+    kept = tmp_path / "store.db.schema-1"
+    assert (_schema(kept), kept.stat().st_mode & 0o777) == (before, 0o600)
+
+
+def _schema(path: Path) -> tuple[str, int]:
+    with closing(sqlite3.connect(path)) as db:
+        (version,) = db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        (objects,) = db.execute("SELECT count(*) FROM objects").fetchone()
+    return version, objects
+
+
+async def test_an_unknown_older_format_is_refused(tmp_path: Path) -> None:
     Store.open(tmp_path).close()
     _meta(tmp_path, "schema", "0")
-    step = "INSERT OR REPLACE INTO meta VALUES ('migrated', 'yes')"
-    monkeypatch.setattr("kapy.apiserver.store.sqlite._MIGRATIONS", {0: step})
-    Store.open(tmp_path).close()
-    db = sqlite3.connect(tmp_path / "store.db")
-    assert dict(db.execute("SELECT key, value FROM meta"))["migrated"] == "yes"
-    db.close()
+    with pytest.raises(StoreError, match=r"schema 0, which this version of kapy \(schema 2\)"):
+        Store.open(tmp_path)
 
 
 async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
@@ -147,7 +190,7 @@ async def test_a_write_that_fails_is_answered_so_and_leaves_nothing(
         with monkeypatch.context() as patch:
             patch.setattr(SqliteLog, "write", full)
             status, body = await asking.ask("POST", CONFIG_MAPS, config_map("b"))
-        assert (status, "disk is full" in body["message"]) == (500, True)
+        assert (status, "disk is full" in body["message"]) == (503, True)
         assert await asking.names(CONFIG_MAPS) == ["a"]
         await asking.create(CONFIG_MAPS, config_map("b"))
         assert await asking.names(CONFIG_MAPS) == ["a", "b"]

@@ -75,16 +75,19 @@ class Definitions:
 
     def _read_again(self, table_name: str) -> None:
         """Let the objects that are stored already be read by the definition as it is now."""
-        table = self._plane.store.peek(table_name)
-        if table is None:
-            return
+        table = self._plane.store.table(table_name)
+        definition = self._plane.store.table(TABLE).get("", table_name)
         kinds = {kind.resource.api_version: kind for kind in self._served.get(table_name, ())}
-        for (namespace, name), document in table.content("").items():
+        # What was written after the definition was read by it then.
+        since = int(definition["metadata"]["resourceVersion"]) if definition else 0
+
+        def read(document: Document) -> Document:
             kind = kinds.get(document["apiVersion"])
-            if kind is not None:
-                seen = kind.schema.decoded(document, [], live=None)
-                if seen != document:
-                    table.put(namespace, name, seen)
+            if kind is None or int(document["metadata"]["resourceVersion"]) > since:
+                return document
+            return kind.schema.decoded(document, [], live=None)
+
+        table.read_again(read)
 
     def _settled(self, document: Document) -> Document:
         """The definition with a true status, stored when it had another one."""

@@ -24,6 +24,10 @@ class PlaneRuns(KapyError):
     """A plane runs in that folder already."""
 
 
+class UnfinishedRestore(KapyError):
+    """A restore into that folder was interrupted."""
+
+
 class NoPlane(KapyError):
     """No plane runs in that folder."""
 
@@ -41,8 +45,8 @@ class Presence:
 
 
 @contextmanager
-def claimed(folder: Folder) -> Iterator[None]:
-    """Hold the folder for one plane. Raises PlaneRuns."""
+def claimed(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
+    """Hold the folder for one plane. Raises PlaneRuns, UnfinishedRestore."""
     folder.make()
     handle = _open(folder)
     try:
@@ -53,9 +57,19 @@ def claimed(folder: Folder) -> Iterator[None]:
                 f"a management plane runs in {folder.path} already; stop it with `kapy down`, or "
                 "choose another --name or --data-dir"
             ) from None
+        if unfinished(folder).exists() and not for_restore:
+            raise UnfinishedRestore(
+                f"a restore into {folder.path} was interrupted, its data may be of two planes; "
+                "run `kapy restore --force` again"
+            )
         yield
     finally:
         os.close(handle)
+
+
+def unfinished(folder: Folder) -> Path:
+    """What is there while a restore swaps the folder's data."""
+    return folder.path / "restore.unfinished"
 
 
 @contextmanager

@@ -22,6 +22,8 @@ Commands:
   down        Stop a plane that runs in the background.
   status      Say whether a plane runs, and where.
   logs        Print what a plane in the background said.
+  backup      Save a plane, also while it runs.
+  restore     Put a backup of a plane back.
   get         Get info of a workload cluster.
   describe    Describe workload clusters.
   crds        Print the CRDs of Cluster API's kinds.

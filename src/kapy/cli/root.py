@@ -50,6 +50,8 @@ ROOT = Lazy(
         "down": ("kapy.cli.running:down", "Stop a plane that runs in the background."),
         "status": ("kapy.cli.running:status", "Say whether a plane runs, and where."),
         "logs": ("kapy.cli.running:logs", "Print what a plane in the background said."),
+        "backup": ("kapy.cli.backup:backup", "Save a plane, also while it runs."),
+        "restore": ("kapy.cli.restore:restore", "Put a backup of a plane back."),
         "get": ("kapy.cli.root:GET", "Get info of a workload cluster."),
         "describe": ("kapy.cli.root:DESCRIBE", "Describe workload clusters."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),

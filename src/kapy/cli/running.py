@@ -29,7 +29,7 @@ def chosen_folder(name: str, data_dir: str) -> Folder:
     return folder_of(name, os.environ, Path.home())
 
 
-def _folder(name: str, data_dir: str) -> Folder:
+def meant_folder(name: str, data_dir: str) -> Folder:
     """As `chosen_folder`; a quickstart's plane is meant where only that one is there."""
     folder = chosen_folder(name, data_dir)
     if not name and not data_dir and not is_claimed(folder):
@@ -48,7 +48,7 @@ data_dir_option = click.option("--data-dir", default="", help="Folder of the pla
 @data_dir_option
 def down(name: str, data_dir: str) -> None:
     """Stop a plane that runs in the background; its data stay."""
-    folder = _folder(name, data_dir)
+    folder = meant_folder(name, data_dir)
     presence = ask_to_end(folder)
     deadline = time.monotonic() + PATIENCE
     while is_claimed(folder):
@@ -67,7 +67,7 @@ def down(name: str, data_dir: str) -> None:
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
 def status(name: str, data_dir: str, output: str | None) -> None:
     """Say whether a plane runs, and where. Exit code 1 when none does."""
-    folder = _folder(name, data_dir)
+    folder = meant_folder(name, data_dir)
     presence = presence_of(folder)
     if output == "json":
         told = {"running": presence is not None, "folder": str(folder.path)}
@@ -88,7 +88,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
 def logs(name: str, data_dir: str, follow: bool) -> None:
     """Print what a plane in the background said."""
-    folder = _folder(name, data_dir)
+    folder = meant_folder(name, data_dir)
     if not folder.log.exists():
         raise NoPlane(f"there is no log at {folder.log}: no plane ran in the background there")
     with folder.log.open(encoding="utf-8", errors="replace") as file:

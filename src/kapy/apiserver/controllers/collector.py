@@ -41,8 +41,8 @@ class Collector:
     async def run(self) -> None:
         """Look at everything once, then at what changes."""
         for table in self._plane.store.tables():
-            for (namespace, name), document in table.content("").items():
-                self._learn(Place(table.name, namespace, name), document)
+            for namespace, name, metadata in table.heads():
+                self._learn(Place(table.name, namespace, name), metadata)
         self._plane.store.listeners.append(self._noticed)
         try:
             while True:
@@ -50,8 +50,7 @@ class Collector:
         finally:
             self._plane.store.listeners.remove(self._noticed)
 
-    def _learn(self, place: Place, document: Document) -> None:
-        meta = document["metadata"]
+    def _learn(self, place: Place, meta: Document) -> None:
         self._alive[meta["uid"]] = place
         for owner in meta.get("ownerReferences") or ():
             self._dependents.setdefault(owner["uid"], set()).add(place)
@@ -73,7 +72,7 @@ class Collector:
             one.previous is None
             or one.previous["metadata"]["uid"] != one.document["metadata"]["uid"]
         ):
-            self._learn(place, one.document)
+            self._learn(place, one.document["metadata"])
             return
         meta = one.document["metadata"]
         after = _owner_uids(one.document)

@@ -1,8 +1,9 @@
 """What can go wrong with the storage of a server, as sentences for people.
 
-* StoreError            (KapyError) the store cannot be opened or cannot be trusted any more
+* StoreError            (KapyError) the store cannot be opened, or a write to it failed
   - StoreInUse          another process has the data directory
   - StoreTooNew         a later version of this program wrote it
+  - StoreDamaged        what is on disk cannot be trusted; nothing is written to it any more
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from kapy.kube.errors import KapyError
 
 
 class StoreError(KapyError):
-    """The store cannot be opened, or a write to it failed; the message says what to do."""
+    """The store cannot be opened, or a write to it failed; the message says what to do.
+
+    A write that failed has left nothing behind, and one tried later may succeed.
+    """
 
 
 class StoreInUse(StoreError):
@@ -20,3 +24,7 @@ class StoreInUse(StoreError):
 
 class StoreTooNew(StoreError):
     """The data was written by a later schema version than this program knows."""
+
+
+class StoreDamaged(StoreError):
+    """What is on disk is not what was written, or whether it is cannot be told."""

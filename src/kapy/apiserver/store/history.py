@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from kapy.apiserver.store.stored import Stored
 from kapy.kube import Document
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -18,8 +19,8 @@ _DOCUMENT = 6  # a dict takes about six times the bytes of its JSON
 class Happening:
     """One committed write.
 
-    document: the object after it (for DELETED: as it was last, with the revision of the
-    deletion). previous: the object before it, None when it is new. size: bytes of the JSON.
+    after: the object after it (for DELETED: as it was last, with the revision of the deletion).
+    before: the object before it, None when it is new. size: bytes of the JSON.
     """
 
     revision: int
@@ -27,10 +28,25 @@ class Happening:
     table: str
     namespace: str
     name: str
-    document: Document
-    previous: Document | None
-    size: int
+    after: Stored
+    before: Stored | None
+    size: int = 0
     line: bytes = b""  # the event as bytes, kept by whoever encodes it first
+
+    @property
+    def document(self) -> Document:
+        """The object after it."""
+        return self.after.document or self.after.read()
+
+    @property
+    def previous(self) -> Document | None:
+        """The object before it."""
+        return None if self.before is None else self.before.document or self.before.read()
+
+    @property
+    def weight(self) -> int:
+        """Bytes of memory that remembering it takes."""
+        return self.size if self.after.encoded else self.size * _DOCUMENT
 
 
 class History:
@@ -51,13 +67,13 @@ class History:
     def add(self, happening: Happening) -> None:
         """Remember one more, and forget the oldest ones that are too much."""
         self._events.append(happening)
-        self._weight += happening.size * _DOCUMENT
+        self._weight += happening.weight
         while self._weight > self.limit and len(self._events) > 1:
             self._forget()
 
     def _forget(self) -> None:
         oldest = self._events.popleft()
-        self._weight -= oldest.size * _DOCUMENT
+        self._weight -= oldest.weight
         self.floor = oldest.revision
 
     def compact(self, revision: int) -> None:
@@ -86,8 +102,9 @@ class History:
         for one in self._back_to(revision):
             if one.table != table:
                 continue
-            if one.previous is None:
+            previous = one.previous
+            if previous is None:
                 then.pop((one.namespace, one.name), None)
             else:
-                then[(one.namespace, one.name)] = one.previous
+                then[(one.namespace, one.name)] = previous
         return then

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from kapy.apiserver.store.errors import StoreError
+from kapy.apiserver.store.errors import StoreDamaged, StoreError
 from kapy.apiserver.store.feed import Feed, Matcher, Notice
 from kapy.apiserver.store.history import Happening, History
+from kapy.apiserver.store.stored import Stored, with_shared_fields
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 
@@ -24,8 +25,14 @@ _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 MEMORY_HISTORY = 256 * 1024
-DURABLE_HISTORY = 64 * 1024 * 1024
+DURABLE_HISTORY = 16 * 1024 * 1024
 """Bytes of memory that the history may hold, of a store in memory and of one on disk."""
+
+COMPACTION_SECONDS = 300.0
+"""Every so often the history forgets what was old already the last time."""
+
+RETRY_SECONDS = 1.0
+"""How long after a write that failed the next one is tried, if nobody writes meanwhile."""
 
 FIRST_REVISION = 100
 """Where a new store begins: as on a real server, low numbers are always in the past."""
@@ -37,6 +44,9 @@ class Store:
     Reads (`get`, `table(...).scan`) see what is committed. A write is staged with `put` or
     `delete`: later writes see it at once (`latest`), readers and watchers when it is committed,
     which `committed()` waits for. Without a log, staging is committing.
+
+    When a write fails, `failure` says why until one succeeds: what was read stays true, and nothing
+    of what failed is ever seen.
     """
 
     __slots__ = (
@@ -46,7 +56,9 @@ class Store:
         "_flight",
         "_log",
         "_next",
+        "_retry",
         "_tables",
+        "_trouble",
         "history",
         "listeners",
         "revision",
@@ -59,7 +71,9 @@ class Store:
         self._batch: list[Happening] = []
         self._flight: asyncio.Future[None] | None = None
         self._done: asyncio.Future[None] | None = None
-        self._broken = ""
+        self._broken = ""  # why nothing is written any more
+        self._trouble = ""  # why nothing can be written now
+        self._retry: asyncio.TimerHandle | None = None
         self.revision = FIRST_REVISION
         if log is not None:
             self._load(log)
@@ -82,15 +96,11 @@ class Store:
             raise
 
     def _load(self, log: SqliteLog) -> None:
-        decode = msgspec.json.Decoder().decode
         revision, rows = log.load()
         self.revision = max(revision, FIRST_REVISION)
-        try:
-            with closing(rows):
-                for table, namespace, name, document in rows:
-                    self.table(table).put(namespace, name, decode(document))
-        except msgspec.MsgspecError as error:
-            raise StoreError(f"a stored object is damaged ({error}); restore a backup") from error
+        with closing(rows):
+            for table, namespace, name, document in rows:
+                self.table(table).put(namespace, name, Stored(None, document))
 
     def table(self, name: str) -> Table:
         """The table of a resource, made when it is first asked for."""
@@ -107,26 +117,32 @@ class Store:
         """The table of a resource if anything was ever put into it."""
         return self._tables.get(name)
 
+    @property
+    def failure(self) -> str | None:
+        """Why writes are refused, None while they are not."""
+        return self._broken or self._trouble or None
+
     # writing
 
     def put(self, table: Table, namespace: str, name: str, document: Document) -> Document:
         """Stage `document` (which the store owns from here) with the next resourceVersion."""
-        previous = table.latest(namespace, name)
+        before = table.newest(namespace, name)
         revision = self._advance()
         document["metadata"]["resourceVersion"] = str(revision)
-        change: Literal["ADDED", "MODIFIED"] = "ADDED" if previous is None else "MODIFIED"
-        self._stage(
-            table, Happening(revision, change, table.name, namespace, name, document, previous, 0)
-        )
+        with_shared_fields(document, None if before is None else before.document)
+        change: Literal["ADDED", "MODIFIED"] = "ADDED" if before is None else "MODIFIED"
+        after = Stored(document)
+        self._stage(table, Happening(revision, change, table.name, namespace, name, after, before))
         return document
 
     def delete(self, table: Table, namespace: str, name: str, last: Document) -> Document:
         """Stage a deletion; returns the last state with the deletion's resourceVersion."""
-        previous = table.latest(namespace, name)
+        before = table.newest(namespace, name)
         revision = self._advance()
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(revision)}}
+        after = Stored(gone)
         self._stage(
-            table, Happening(revision, "DELETED", table.name, namespace, name, gone, previous, 0)
+            table, Happening(revision, "DELETED", table.name, namespace, name, after, before)
         )
         return gone
 
@@ -141,8 +157,7 @@ class Store:
             self.revision = one.revision
             self._publish(table, one)
             return
-        gone = one.change == "DELETED"
-        table.staged[one.namespace, one.name] = None if gone else one.document
+        table.staged[one.namespace, one.name] = None if one.change == "DELETED" else one.after
         self._batch.append(one)
         if self._done is None:
             loop = asyncio.get_running_loop()
@@ -155,7 +170,7 @@ class Store:
         if one.change == "DELETED":
             table.remove(one.namespace, one.name)
         else:
-            table.put(one.namespace, one.name, one.document)
+            table.put(one.namespace, one.name, one.after)
         if not one.size:
             one.size = len(_encode(one.document))
         self.history.add(one)
@@ -166,6 +181,8 @@ class Store:
                 listener(one)
             except Exception:  # a fault of one controller must not take a write back
                 _log.exception("a listener of the store failed")
+        if one.before is not None:
+            one.before.cool()
 
     async def committed(self) -> None:
         """Wait until everything staged so far is on disk. Raises StoreError when it is not."""
@@ -198,10 +215,9 @@ class Store:
 
     @staticmethod
     def _row(one: Happening) -> tuple[str, str, str, bytes | None]:
-        document = _encode(one.document)
-        one.size = len(document)
-        gone = one.change == "DELETED"
-        return one.table, one.namespace, one.name, None if gone else document
+        encoded = one.after.encoded = _encode(one.document)
+        one.size = len(encoded)
+        return one.table, one.namespace, one.name, None if one.change == "DELETED" else encoded
 
     def _written(
         self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
@@ -217,12 +233,12 @@ class Store:
         if error is not None:
             self._refuse(done, error)
             return
+        self._trouble = ""
         for one in batch:
             table = self._tables[one.table]
             self.revision = one.revision
             key = (one.namespace, one.name)
-            gone = one.change == "DELETED"
-            if table.staged.get(key, one) is (None if gone else one.document):
+            if table.staged.get(key, one) is (None if one.change == "DELETED" else one.after):
                 del table.staged[key]
             self._publish(table, one)
         if not done.done():
@@ -230,7 +246,8 @@ class Store:
 
     def _refuse(self, done: asyncio.Future[None], error: BaseException) -> None:
         """Nothing of the batch was written: forget it, and what was staged on top of it."""
-        failure = StoreError(str(error))
+        failure = error if isinstance(error, StoreError) else StoreError(str(error))
+        self._note(failure)
         waiting = self._done
         self._batch, self._done = [], None
         for table in self._tables.values():
@@ -239,6 +256,29 @@ class Store:
             if future is not None and not future.done():
                 future.set_exception(failure)
                 future.exception()  # nobody may be waiting
+
+    def _note(self, failure: StoreError) -> None:
+        if not self._trouble:
+            _log.error("%s", failure)
+        self._trouble = str(failure)
+        if isinstance(failure, StoreDamaged):
+            self._broken = self._trouble
+        elif self._retry is None:
+            # A timer: nobody tells when there is space again, or a lock is let go.
+            self._retry = asyncio.get_running_loop().call_later(RETRY_SECONDS, self._probe)
+
+    def _probe(self) -> None:
+        """See whether writing works again, so that a server that nobody asks becomes ready."""
+        self._retry = None
+        if self._log is None or not self._trouble or self._broken or self._flight is not None:
+            return
+        try:
+            self._log.write([], self.revision)
+        except StoreError as error:
+            self._note(error)
+        else:
+            self._trouble = ""
+            _log.warning("the store can be written to again")
 
     # watching
 
@@ -265,14 +305,36 @@ class Store:
                 document: Document = {"metadata": {"resourceVersion": str(revision)}}
                 feed.push(Notice("BOOKMARK", document, revision))
 
+    async def compacting(self) -> None:
+        """Forget what happened 5 to 10 minutes ago, as kube-apiserver lets etcd do it.
+
+        A timer: time is what it is about.
+        """
+        while True:
+            last = self.revision
+            await asyncio.sleep(COMPACTION_SECONDS)
+            self.history.compact(last)
+
     def close(self) -> None:
         """Commit what is staged, end all feeds, close the file."""
-        if self._batch and self._flight is None:
-            self._flush()
+        if self._log is not None:
+            self._finish(self._log)
+            self._log = None
         for table in self._tables.values():
             for feed in list(table.feeds):
                 self.leave(table, feed)
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        if self._retry is not None:
+            self._retry.cancel()
         self._broken = "the server is stopping"
+
+    def _finish(self, log: SqliteLog) -> None:
+        """Write what is staged (after what is being written) and close the file."""
+        batch, done, self._batch, self._done = self._batch, self._done, [], None
+        if batch and done is not None:
+            try:
+                log.write([self._row(one) for one in batch], batch[-1].revision)
+            except StoreError as error:
+                self._refuse(done, error)
+            else:
+                self._settle(batch, done, None)
+        log.close()

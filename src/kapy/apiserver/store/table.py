@@ -2,49 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from kapy.apiserver.store.stored import Stored
 from kapy.kube import Document
 
 if TYPE_CHECKING:
     from kapy.apiserver.store.feed import Feed
 
+Reader = Callable[[Document], Document]
+"""What an object that was stored earlier is read as: itself, or another document."""
+
+
+class _Head(msgspec.Struct):
+    """What garbage collection asks of every object."""
+
+    metadata: _Metadata
+
+
+class _Metadata(msgspec.Struct, rename="camel", omit_defaults=True):
+    uid: str = ""
+    finalizers: list[str] = []
+    owner_references: list[Document] = []
+    deletion_timestamp: str | None = None
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
 
 class Table:
     """Current documents by namespace and name, in etcd's order, and the feeds that follow them.
 
-    A cluster-scoped resource has the single namespace "".
+    A cluster-scoped resource has the single namespace "". reader: how an object that was found on
+    disk is read when it is first asked for.
     """
 
-    __slots__ = ("_order", "feeds", "name", "namespaces", "staged")
+    __slots__ = ("_order", "feeds", "name", "namespaces", "reader", "staged")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.namespaces: dict[str, dict[str, Document]] = {}
-        self.staged: dict[tuple[str, str], Document | None] = {}
+        self.namespaces: dict[str, dict[str, Stored]] = {}
+        self.staged: dict[tuple[str, str], Stored | None] = {}
         self.feeds: list[Feed] = []
+        self.reader: Reader | None = None
         self._order: dict[str, list[str]] = {}
 
     def get(self, namespace: str, name: str) -> Document | None:
         """The committed object."""
         objects = self.namespaces.get(namespace)
-        return None if objects is None else objects.get(name)
+        stored = None if objects is None else objects.get(name)
+        return None if stored is None else stored.document or self._thawed(stored)
+
+    def _thawed(self, stored: Stored) -> Document:
+        document = stored.read()
+        if self.reader is not None:
+            seen = self.reader(document)
+            if seen is not document and seen != document:
+                stored.document, stored.encoded = seen, b""
+                return seen
+        return document
 
     def latest(self, namespace: str, name: str) -> Document | None:
         """The object as the next write must see it: staged writes included."""
+        stored = self.newest(namespace, name)
+        return None if stored is None else stored.document or self._thawed(stored)
+
+    def newest(self, namespace: str, name: str) -> Stored | None:
+        """As `latest`, without reading it."""
         if self.staged and (namespace, name) in self.staged:
             return self.staged[namespace, name]
-        return self.get(namespace, name)
+        objects = self.namespaces.get(namespace)
+        return None if objects is None else objects.get(name)
 
-    def put(self, namespace: str, name: str, document: Document) -> None:
-        """Make `document` the current one."""
+    def put(self, namespace: str, name: str, stored: Stored) -> None:
+        """Make `stored` the current one."""
         objects = self.namespaces.get(namespace)
         if objects is None:
             objects = self.namespaces[namespace] = {}
         if name not in objects:
             self._order.pop(namespace, None)
-        objects[name] = document
+        objects[name] = stored
 
     def remove(self, namespace: str, name: str) -> None:
         """Drop the current object, if there is one."""
@@ -53,6 +93,18 @@ class Table:
             self._order.pop(namespace, None)
             if not objects:
                 del self.namespaces[namespace]
+
+    def read_again(self, reader: Reader | None) -> None:
+        """Read all objects by `reader` from now on, those that were read already at once."""
+        self.reader = reader
+        if reader is None:
+            return
+        for objects in self.namespaces.values():
+            for name, stored in objects.items():
+                if stored.document is not None:
+                    seen = reader(stored.document)
+                    if seen is not stored.document and seen != stored.document:
+                        objects[name] = Stored(seen)
 
     def scan(self, namespace: str) -> Iterator[Document]:
         """All objects of a namespace ("" = of all), ordered by namespace and name as etcd is."""
@@ -65,20 +117,39 @@ class Table:
     def _of(self, namespace: str) -> Iterator[Document]:
         objects = self.namespaces.get(namespace)
         if objects is None:
-            return iter(())
+            return
         order = self._order.get(namespace)
         if order is None:
             order = self._order[namespace] = sorted(objects)
-        return map(objects.__getitem__, order)
+        for name in order:
+            stored = objects[name]
+            yield stored.document or self._thawed(stored)
 
     def content(self, namespace: str) -> dict[tuple[str, str], Document]:
         """All objects of a namespace ("" = of all) by key."""
         wanted = [namespace] if namespace else list(self.namespaces)
         return {
-            (each, name): document
+            (each, name): stored.document or self._thawed(stored)
             for each in wanted
-            for name, document in self.namespaces.get(each, {}).items()
+            for name, stored in self.namespaces.get(each, {}).items()
         }
+
+    def heads(self) -> Iterator[tuple[str, str, Document]]:
+        """Namespace, name, and of the metadata: uid, owners, finalizers, deletionTimestamp."""
+        for namespace, objects in self.namespaces.items():
+            for name, stored in objects.items():
+                document = stored.document
+                if document is None:
+                    yield namespace, name, msgspec.to_builtins(_head(stored.encoded).metadata)
+                else:
+                    yield namespace, name, document["metadata"]
+
+    def encoded(self, document: Document) -> bytes:
+        """The JSON of a current document of this table, b"" where it is not kept."""
+        metadata = document["metadata"]
+        objects = self.namespaces.get(metadata.get("namespace", ""))
+        stored = None if objects is None else objects.get(metadata["name"])
+        return stored.encoded if stored is not None and stored.document is document else b""
 
     def __len__(self) -> int:
         return sum(map(len, self.namespaces.values()))

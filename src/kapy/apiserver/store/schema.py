@@ -1,0 +1,167 @@
+"""The tables of a store's file, how those of earlier versions become them, and what a row proves.
+
+Every released format of the data directory has a number here; `tests/data/store` keeps a directory
+of each.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+from kapy.apiserver.store.errors import StoreDamaged, StoreError, StoreTooNew
+
+SCHEMA: Final = 2
+"""The version of the tables below.
+
+1: as it was first. 2: a checksum with every object; free pages can be given back.
+"""
+
+Found = tuple[str, str, str, bytes]
+"""resource, namespace, name, JSON."""
+
+_META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+_OBJECTS = """
+CREATE TABLE objects (
+    resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, document BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (resource, namespace, name)
+) WITHOUT ROWID
+"""
+PUT: Final = "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"
+_SELECT = "SELECT resource, namespace, name, document, checksum FROM objects"
+
+
+def checksum(resource: str, namespace: str, name: str, document: bytes) -> int:
+    """What proves that a row is as it was written."""
+    return crc32(document, crc32(f"{resource}/{namespace}/{name}".encode()))
+
+
+def prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Make the tables, or bring those of an earlier version up to date.
+
+    Before anything is changed, the file is copied to `store.db.schema-N` beside it. Raises
+    StoreTooNew, StoreError.
+    """
+    if not _tables(db):
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("VACUUM")  # which makes that true of a file that has a page already
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(_META)
+        db.execute(_OBJECTS)
+        put_meta(db, "schema", str(SCHEMA))
+        db.execute("COMMIT")
+        return
+    found = schema_of(db, path)
+    if found < SCHEMA:
+        _keep(db, path.with_name(f"{path.name}.schema-{found}"))
+        _migrate(db, found)
+    if db.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("VACUUM")
+
+
+def _tables(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchall())
+
+
+def schema_of(db: sqlite3.Connection, path: Path) -> int:
+    """The version of the tables of a file, which this program can read or migrate."""
+    text = meta(db, "schema", "0")
+    found = int(text) if text.isdigit() else 0
+    if found > SCHEMA:
+        raise StoreTooNew(
+            f"{path} was written by a later version of kapy (schema {found}, this one "
+            f"knows {SCHEMA}); upgrade kapy or use another data directory"
+        )
+    if any(step not in MIGRATIONS for step in range(found, SCHEMA)):
+        raise StoreError(
+            f"{path} has schema {text}, which this version of kapy (schema {SCHEMA}) cannot "
+            "migrate; use another data directory"
+        )
+    return found
+
+
+def _keep(db: sqlite3.Connection, path: Path) -> None:
+    """Copy the file as it is, all at once."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.unlink(missing_ok=True)
+    os.close(os.open(beside, os.O_RDWR | os.O_CREAT, 0o600))
+    with closing(sqlite3.connect(beside)) as copy:
+        db.backup(copy)
+    beside.replace(path)
+
+
+def _migrate(db: sqlite3.Connection, found: int) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(found, SCHEMA):
+            MIGRATIONS[version](db)
+            put_meta(db, "schema", str(version + 1))
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _add_checksums(db: sqlite3.Connection) -> None:
+    """Schema 1 to 2. What is no JSON any more is found out here, for the last time by reading."""
+    db.execute("ALTER TABLE objects RENAME TO objects_1")
+    db.execute(_OBJECTS)
+    rows: Iterator[Found] = db.execute("SELECT resource, namespace, name, document FROM objects_1")
+    for resource, namespace, name, document in rows:
+        try:
+            msgspec.json.decode(document)
+        except msgspec.MsgspecError as error:
+            raise damaged_object(resource, namespace, name, str(error)) from error
+        proof = checksum(resource, namespace, name, document)
+        db.execute(PUT, (resource, namespace, name, document, proof))
+    db.execute("DROP TABLE objects_1")
+
+
+MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _add_checksums}
+"""What turns schema N into N + 1, by N; all steps that a file needs are one transaction."""
+
+
+def objects_of(db: sqlite3.Connection) -> Iterator[Found]:
+    """All rows, each proved. Raises StoreDamaged."""
+    for resource, namespace, name, document, proof in db.execute(_SELECT):
+        if not isinstance(document, bytes) or proof != checksum(
+            resource, namespace, name, document
+        ):
+            raise damaged_object(resource, namespace, name, "its checksum is wrong")
+        yield resource, namespace, name, document
+
+
+def damaged_object(resource: str, namespace: str, name: str, why: str) -> StoreDamaged:
+    """The sentence about one object that is not as it was written."""
+    key = f"{namespace}/{name}" if namespace else name
+    return StoreDamaged(
+        f"the stored object {resource} {key} is damaged ({why}); restore a backup "
+        "(`kapy restore`) or use another data directory"
+    )
+
+
+def check(db: sqlite3.Connection) -> str:
+    """What is wrong with the pages of a file, "" for nothing."""
+    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    return "" if said == "ok" else str(said)
+
+
+def meta(db: sqlite3.Connection, key: str, default: str) -> str:
+    """One value of the table `meta`."""
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return default if row is None else str(row[0])
+
+
+def put_meta(db: sqlite3.Connection, key: str, value: str) -> None:
+    """Set one value of the table `meta`."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

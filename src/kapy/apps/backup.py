@@ -1,0 +1,154 @@
+"""A backup of a plane: everything that it keeps on disk, in one file.
+
+A gzipped tar archive. Its first member `manifest.json` says what follows, with checksums:
+`data/store.db` (a consistent copy, also of a plane that runs), `data/service-account.key` and
+`pki/` as far as they are there. It holds private keys and Secrets: keep it as one keeps those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from kapy import __version__
+from kapy.apiserver.store.copies import State, copied
+from kapy.apps.settings import Folder
+from kapy.kube.errors import KapyError
+
+FORMAT: Final = 1
+"""The version of the archive's layout."""
+MANIFEST: Final = "manifest.json"
+STORE: Final = "data/store.db"
+
+_NOT_KEPT: Final = ("store.db", "lock")
+"""Beginnings of names in `data/`: the store is copied in another way, a lock is nothing to keep."""
+_LEVEL: Final = 1  # a fifth of the size for a tenth of the time
+
+
+class BackupFailed(KapyError):
+    """There is nothing to back up, or the file cannot be written; the message says why."""
+
+
+class File(msgspec.Struct, frozen=True):
+    """What proves a member. size: bytes."""
+
+    size: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, rename="camel"):
+    """The first member. kapy: the version that took the backup. taken: RFC 3339."""
+
+    format: int
+    kapy: str
+    taken: str
+    schema: int
+    resource_version: str
+    objects: int
+    files: dict[str, File]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    content: bytes | Path
+
+    def proof(self) -> File:
+        with self.opened() as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return File(self.size, digest)
+
+    @property
+    def size(self) -> int:
+        content = self.content
+        return len(content) if isinstance(content, bytes) else content.stat().st_size
+
+    def opened(self) -> io.BytesIO | io.BufferedReader:
+        content = self.content
+        return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+
+def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
+    """Write a backup of the folder's plane, which may run. Raises BackupFailed, StoreError."""
+    store = folder.data / "store.db"
+    if not store.exists():
+        raise BackupFailed(
+            f"there is nothing to back up in {folder.path}: no plane ran there, or one that keeps "
+            "nothing on disk; choose another --name or --data-dir"
+        )
+    # Beside the data: it is as private, and there is more space than in a /tmp in memory.
+    with tempfile.TemporaryDirectory(prefix=".backup-", dir=folder.path) as scratch:
+        copy = Path(scratch) / "store.db"
+        state = copied(store, copy)
+        members = [_Member(STORE, copy), *_others(folder)]
+        manifest = _manifest(state, members, now)
+        _write(to, [_Member(MANIFEST, msgspec.json.encode(manifest)), *members], now)
+    return manifest
+
+
+def back_up_to(folder: Folder, path: Path, now: datetime) -> Manifest:
+    """A backup as a file for its owner's eyes only; it appears when it is complete."""
+    with _all_at_once(path) as file:
+        return back_up(folder, file, now)
+
+
+def _others(folder: Folder) -> Iterator[_Member]:
+    """The plane's keys and certificates."""
+    for directory, name in ((folder.data, "data"), (folder.pki, "pki")):
+        if not directory.is_dir():
+            continue
+        for path in sorted(directory.iterdir()):
+            if path.is_file() and not path.name.startswith((".", *_NOT_KEPT)):
+                yield _Member(f"{name}/{path.name}", path.read_bytes())
+
+
+def _manifest(state: State, members: list[_Member], now: datetime) -> Manifest:
+    return Manifest(
+        format=FORMAT,
+        kapy=__version__,
+        taken=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        schema=state.schema,
+        resource_version=str(state.revision),
+        objects=state.objects,
+        files={one.name: one.proof() for one in members},
+    )
+
+
+def _write(to: IO[bytes], members: list[_Member], now: datetime) -> None:
+    with tarfile.open(fileobj=to, mode="w|gz", compresslevel=_LEVEL) as archive:
+        for one in members:
+            info = tarfile.TarInfo(one.name)
+            info.size, info.mode, info.mtime = one.size, 0o600, int(now.timestamp())
+            with one.opened() as file:
+                archive.addfile(info, file)
+
+
+@contextmanager
+def _all_at_once(path: Path) -> Iterator[IO[bytes]]:
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise BackupFailed(f"cannot write {path}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise BackupFailed(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        beside.unlink(missing_ok=True)

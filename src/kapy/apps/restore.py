@@ -1,0 +1,161 @@
+"""Putting a backup back: checked first, then swapped in, with revisions that only rise.
+
+What was there is kept beside it as `data.replaced` and `pki.replaced`. While the folders are
+swapped there is a folder `restore.unfinished`, with which no plane starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tarfile
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from kapy.apiserver.store.copies import State, renewed, state_of
+from kapy.apiserver.store.errors import StoreError
+from kapy.apiserver.store.sqlite import held
+from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
+from kapy.apps.presence import claimed, unfinished
+from kapy.apps.settings import Folder
+from kapy.kube.errors import KapyError
+
+_NAMES: Final = re.compile(r"(data|pki)/[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_MANIFEST_LIMIT: Final = 2**20
+_CHUNK: Final = 2**20
+
+
+class UnusableBackup(KapyError):
+    """The file is no backup, or not as it was written; the message says what is wrong."""
+
+
+class HasData(KapyError):
+    """The folder holds a plane's data already."""
+
+
+def restore(folder: Folder, source: IO[bytes], *, force: bool = False) -> tuple[Manifest, State]:
+    """Make the folder's plane the one of a backup; answers what was and what is in it.
+
+    Nothing is changed before all of the backup is proved. force: replace the data that are there.
+    Raises PlaneRuns, HasData, UnusableBackup, StoreError.
+    """
+    with claimed(folder, for_restore=True):
+        if not force and (folder.data.exists() or unfinished(folder).exists()):
+            raise HasData(
+                f"{folder.path} holds the data of a plane; --force replaces them (they are kept "
+                "as data.replaced), or choose another --name or --data-dir"
+            )
+        with held(folder.data) if folder.data.exists() else nullcontext():
+            incoming = _emptied(folder.path / ".restoring")
+            try:
+                manifest = _unpacked(source, incoming)
+                state = renewed(incoming / STORE, _served(folder))
+                _swap(folder, incoming)
+            finally:
+                shutil.rmtree(incoming, ignore_errors=True)
+    return manifest, state
+
+
+def _emptied(path: Path) -> Path:
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(mode=0o700)
+    return path
+
+
+def _served(folder: Folder) -> int:
+    """The last revision that is known to have been given out here."""
+    store = folder.data / "store.db"
+    if store.exists():
+        with suppress(StoreError):  # damaged: that may be why something is restored
+            return state_of(store).revision
+    return 0
+
+
+def _unpacked(source: IO[bytes], to: Path) -> Manifest:
+    """Write the members below `to`, each proved. Raises UnusableBackup."""
+    try:
+        with tarfile.open(fileobj=source, mode="r|*") as archive:
+            manifest = _manifest(archive)
+            left = dict(manifest.files)
+            for member in archive:
+                proof = left.pop(member.name, None)
+                if proof is None or not member.isfile():
+                    raise UnusableBackup(f"the backup holds {member.name!r}, which does not belong")
+                content = archive.extractfile(member)
+                assert content is not None
+                _write(to / member.name, content, proof)
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise UnusableBackup(f"the backup cannot be read ({error})") from None
+    if left:
+        raise UnusableBackup(f"the backup is not complete: {', '.join(left)} is missing")
+    return manifest
+
+
+def _manifest(archive: tarfile.TarFile) -> Manifest:
+    first = archive.next()
+    if first is None or first.name != MANIFEST or first.size > _MANIFEST_LIMIT:
+        raise UnusableBackup(f"this is no backup of kapy: it does not begin with {MANIFEST}")
+    content = archive.extractfile(first)
+    assert content is not None
+    raw = content.read()
+    try:
+        found = msgspec.json.decode(raw)["format"]
+        if found != FORMAT:
+            raise UnusableBackup(
+                f"the backup has format {found}, this version of kapy knows {FORMAT}; "
+                "restore it with the version that took it, or a later one"
+            )
+        manifest = msgspec.json.decode(raw, type=Manifest)
+    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        raise UnusableBackup(f"the manifest of the backup cannot be read ({error})") from None
+    if STORE not in manifest.files or not all(map(_NAMES.fullmatch, manifest.files)):
+        raise UnusableBackup("the manifest of the backup names files that do not belong in one")
+    return manifest
+
+
+def _write(path: Path, content: IO[bytes], proof: File) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        while chunk := content.read(_CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    if (size, digest.hexdigest()) != (proof.size, proof.sha256):
+        raise UnusableBackup(f"{path.name} in the backup is not as it was written: damaged")
+
+
+def _swap(folder: Folder, incoming: Path) -> None:
+    """Put what is new where it belongs. What the backup has nothing of stays."""
+    marker = unfinished(folder)
+    shutil.rmtree(marker, ignore_errors=True)
+    incoming.rename(marker)
+    _settle(folder.path)
+    for there in (folder.pki, folder.data):
+        new = marker / there.name
+        if not new.exists():
+            continue
+        if there.exists():  # not so after a restore that was interrupted here
+            kept = there.with_name(f"{there.name}.replaced")
+            shutil.rmtree(kept, ignore_errors=True)
+            there.rename(kept)
+        new.rename(there)
+        _settle(there)
+    _settle(folder.path)
+    shutil.rmtree(marker)
+
+
+def _settle(directory: Path) -> None:
+    """Let renames survive a loss of power."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
