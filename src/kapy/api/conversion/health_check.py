@@ -45,7 +45,8 @@ def checks_to_hub(old: Document, new: Document, path: str) -> None:
         checks["nodeStartupTimeoutSeconds"] = seconds(timeout, f"{path}.nodeStartupTimeout")
     new["checks"] = checks
     remediation = new.setdefault("remediation", {})
-    remediation["triggerIf"] = trigger = {}
+    trigger: Document = {}
+    remediation["triggerIf"] = trigger
     put(trigger, "unhealthyLessThanOrEqualTo", old.get("maxUnhealthy"))
     put(trigger, "unhealthyInRange", old.get("unhealthyRange"))
     put(remediation, "templateRef", old.get("remediationTemplate"))
@@ -56,7 +57,8 @@ def health_check_from_hub(part: Document, namespace: str) -> None:
     new = part.pop("healthCheck", None)
     if not new:
         return
-    part["machineHealthCheck"] = old = {}
+    old: Document = {}
+    part["machineHealthCheck"] = old
     put(old, "enable", new.get("enabled"))
     checks_from_hub(new, old, namespace)
 
@@ -73,4 +75,3 @@ def checks_from_hub(new: Document, old: Document, namespace: str) -> None:
     put(old, "unhealthyRange", trigger.get("unhealthyInRange"))
     if template := remediation.get("templateRef"):
         old["remediationTemplate"] = {**template, "namespace": namespace}
-    part["machineHealthCheck"] = old

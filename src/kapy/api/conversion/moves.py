@@ -129,7 +129,8 @@ def initialization_to_hub(
 ) -> None:
     """What v1beta1 called ready becomes milestones. names: the old ones and the new."""
     before = value_at(remembered, "status", "initialization")
-    status["initialization"] = initialization = {}
+    initialization: Document = {}
+    status["initialization"] = initialization
     for old, new in names.items():
         value = bool_to_pointer(status.pop(old, False), value_at(before, new))
         put(initialization, new, value)
