@@ -110,8 +110,9 @@ def _from_hub(
     body = wired(document, kind.type_of())
     metadata = document.get("metadata") or {}
     if spoke.remembers:
+        known = body or {"metadata": {}}  # upstream's programs leave it only where it stands last
         data = msgspec.json.encode(
-            {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **body}
+            {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **known}
         )
         annotations = metadata.get("annotations") or {}
         annotations = {**annotations, DATA: _escaped(data.decode())}
