@@ -37,6 +37,7 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Transport, User
+from kapy.providers.unserved import add_to as add_unserved
 from kapy.remote.connections import Connections
 
 CONTROLLERS: Final = User(
@@ -107,6 +108,7 @@ async def _started(
     _show_metrics(server, runtime)
     _watch_health(server, runtime)
     controllers = add_controllers(runtime, sockets=settings.serving is not None)
+    add_unserved(runtime)
     access = None
     if settings.serving is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, clock))

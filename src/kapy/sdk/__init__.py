@@ -8,6 +8,7 @@ the parts of the runtime below.
 from kapy import conditions
 from kapy._aio.clock import Clock
 from kapy.client.client import Client, Listed
+from kapy.conditions import v1beta1
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External, owner_keys
@@ -84,4 +85,5 @@ __all__ = [
     "pick_most",
     "requeue",
     "run_phases",
+    "v1beta1",
 ]

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
 
 T = TypeVar("T")
@@ -48,3 +48,8 @@ class InfraClusterProvider(ABC, Generic[T]):
     @abstractmethod
     async def release(self, order: ClusterOrder[T]) -> Released | Waiting:
         """Move one step towards nothing. Must answer Released for a cluster never made."""
+
+    def serves(self, document: Document) -> bool:
+        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        del document
+        return True

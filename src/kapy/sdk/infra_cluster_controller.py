@@ -104,7 +104,7 @@ class InfraClusters(Generic[T]):
         cluster = None if owner is None else self._clusters.get(owner)
         if draft.object.deleting:
             return await self._deleting(draft, owner, cluster)
-        if cluster is None:
+        if cluster is None or not self._provider.serves(document):
             return DONE  # core sets the owner reference, which changes the object
         if self._finalizer not in draft.object.metadata.finalizers:
             draft.object.metadata.finalizers.append(self._finalizer)

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.sdk.answers import Provisioned, Released, Waiting
 
 T = TypeVar("T")
@@ -51,6 +51,11 @@ class InfraMachineProvider(ABC, Generic[T]):
     @abstractmethod
     async def release(self, order: MachineOrder[T]) -> Released | Waiting:
         """Move one step towards nothing. Must answer Released for a machine never made."""
+
+    def serves(self, document: Document) -> bool:
+        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        del document
+        return True
 
     def before_start(self, order: MachineOrder[T], reason: str) -> Sequence[Condition]:
         """Conditions while the machine cannot be started yet, for what `reason` says.

@@ -97,7 +97,7 @@ class InfraMachines(Generic[T]):
         cluster = self._cluster(draft.object, machine)
         if draft.object.deleting:
             return await self._deleting(draft, machine, cluster)
-        if machine is None or cluster is None:
+        if machine is None or cluster is None or not self._provider.serves(document):
             return DONE  # core sets the owner reference, which changes the object
         if self._finalizer not in draft.object.metadata.finalizers:
             draft.object.metadata.finalizers.append(self._finalizer)

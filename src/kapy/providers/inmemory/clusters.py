@@ -8,8 +8,8 @@ from typing import Final
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
+from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemory
-from kapy.providers.inmemory.unserved import UNSERVED, unserved_cluster
 from kapy.sdk import (
     ClusterOrder,
     ClusterProvisioned,
@@ -35,9 +35,10 @@ class DevClusters(InfraClusterProvider[DevCluster]):
         self._infra = runtime.cache.informer(DevCluster.RESOURCE)
         self._infra.add_index(BY_ENDPOINT, _endpoints)
 
-    async def converge(self, order: Order) -> ClusterProvisioned | Waiting:
-        if order.object.spec.backend.in_memory is None:
-            return Waiting(because=UNSERVED, poll_after=None, conditions=[unserved_cluster()])
+    def serves(self, document: Document) -> bool:
+        return is_in_memory(document)
+
+    async def converge(self, order: Order) -> ClusterProvisioned:
         known = self._in_memory.get(order.cluster)
         endpoint = order.endpoint
         if endpoint is None:

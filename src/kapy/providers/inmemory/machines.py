@@ -19,6 +19,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.kube.pki import KeyPair
+from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.startup import (
     FAILED,
@@ -29,7 +30,6 @@ from kapy.providers.inmemory.startup import (
     progress,
     reported,
 )
-from kapy.providers.inmemory.unserved import UNSERVED, unserved_machine
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.remote.secrets import CLUSTER_CA, key_pair, secret_key
@@ -59,15 +59,13 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         self._secrets = secrets
         self._clusters = runtime.cache.informer(Cluster)
 
+    def serves(self, document: Document) -> bool:
+        return is_in_memory(document)
+
     def before_start(self, order: Order, reason: str) -> Sequence[Condition]:
-        if _backend(order) is None:
-            return [unserved_machine()]
         return not_started(reason, control_plane=order.control_plane)
 
     async def converge(self, order: Order) -> Provisioned | Waiting:
-        backend = _backend(order)
-        if backend is None:
-            return Waiting(because=UNSERVED, poll_after=None, conditions=[unserved_machine()])
         workload = self._in_memory.get(order.cluster)
         if workload is None:
             because = "the DevCluster is not there yet"
@@ -75,7 +73,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             told = not_started(reason, control_plane=order.control_plane)
             return Waiting(because=because, poll_after=None, conditions=told)
         try:
-            found = self._progress(order, backend, workload)
+            found = self._progress(order, workload)
         except BadDuration as error:
             return _bad_spec(order, error)
         return await self._started(order, workload, found)
@@ -86,10 +84,10 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             workload.remove(order.key.name)
         return Released()
 
-    def _progress(
-        self, order: Order, backend: InMemoryMachineBackendSpec, workload: WorkloadCluster
-    ) -> Progress:
+    def _progress(self, order: Order, workload: WorkloadCluster) -> Progress:
         name, now = order.key.name, self._in_memory.clock()
+        backend = order.object.spec.backend.in_memory
+        assert backend is not None  # `serves` said so
         durations = Durations.of(backend, f"{self._in_memory.seed}/{order.uid}")
         reached = workload.machines.setdefault(name, Milestones(now))
         # What was reported once stays true: an earlier process may have started the machine.
@@ -151,10 +149,6 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             return
         patch: Document = {"metadata": {"annotations": {BOOTSTRAPPED: ""}}}
         await self._runtime.client.patch(Machine.RESOURCE, machine.key, patch)
-
-
-def _backend(order: Order) -> InMemoryMachineBackendSpec | None:
-    return order.object.spec.backend.in_memory
 
 
 def _host(order: Order) -> Host:
