@@ -176,39 +176,41 @@ class Server:
         plane = self.plane
         if plane.webhooks:
             ON_WEBHOOKS.set(0.0)
-        reply, route, verb = await self._answer(request)
+        route, verb = None, ""
+        try:
+            user = request.user or ANONYMOUS
+            route = self._route(request, user)
+            if route is None:
+                reply = self._page(request, user)
+            else:
+                verb = _verb(request, route)
+                reply = await self._resource(request, user, route, verb)
+        except Exception as error:
+            if request.arrival is not None:
+                request.arrival.failed = not isinstance(error, KapyError)
+            reply = failure(error)
         tally = plane.traffic.tally(request, route, verb)
-        stream = reply.body
-        if verb == "watch" and isinstance(stream, WatchStream):
+        if verb == "watch" and isinstance(reply.body, WatchStream):
             tally.open += 1
-            stream.ended.append(lambda: tally.watched(perf_counter() - began))
+            reply.body.ended.append(lambda: tally.watched(perf_counter() - began))
             return reply
-        waited = ON_WEBHOOKS.get() if plane.webhooks else 0.0
-        tally.answered(reply.status, perf_counter() - began, waited)
+        if plane.webhooks and (waited := ON_WEBHOOKS.get()):
+            tally.waited(reply.status, perf_counter() - began, waited)
+        else:
+            tally.answered(reply.status, perf_counter() - began)
         if request.arrival is not None and verb in ("get", "list"):
             reply.sent = tally.sizes.observe
         return reply
 
-    async def _answer(self, request: Request) -> tuple[Reply, Route | None, str]:
-        """The answer, and what was asked for as far as it is known."""
-        route, verb = None, ""
+    def _route(self, request: Request, user: User) -> Route | None:
+        """What is asked for, None when it is no resource. Raises NotFound, Forbidden."""
+        if request.arrival is not None and SUPERUSERS in user.groups:
+            request.arrival.decision = "allow"
         try:
-            user = request.user or ANONYMOUS
-            if request.arrival is not None and SUPERUSERS in user.groups:
-                request.arrival.decision = "allow"
-            try:
-                route = resolve(self.plane.registry, request.path)
-            except ApiError:
-                self._allow(request, attributes_of(request, user))
-                raise
-            if route is None:
-                return self._page(request, user), None, verb
-            verb = _verb(request, route)
-            return await self._resource(request, user, route, verb), route, verb
-        except Exception as error:
-            if request.arrival is not None:
-                request.arrival.failed = not isinstance(error, KapyError)
-            return failure(error), route, verb
+            return resolve(self.plane.registry, request.path)
+        except ApiError:
+            self._allow(request, attributes_of(request, user))
+            raise
 
     def _allow(self, request: Request, asked: Attributes) -> None:
         """Check that the user may, and write down why. Raises Forbidden."""

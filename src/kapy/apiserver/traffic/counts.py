@@ -12,6 +12,7 @@ from kapy.kube.prometheus import Histogram
 
 if TYPE_CHECKING:
     from kapy.apiserver.authorization import Attributes
+    from kapy.apiserver.resources.kind import Kind
     from kapy.apiserver.routes import Route
     from kapy.apiserver.store.history import Happening
 
@@ -26,6 +27,10 @@ EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
 _APPLY: Final = "application/apply-patch+"
 _VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
 _METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")} | {"head": "get"}
+_OF_ONE: Final = frozenset({"create", "delete", "get", "update"})
+"""Verbs that are about one object, whichever the path."""
+_MANY: Final = 1000  # kinds come and go with their definitions
+
 _PAGES: Final = frozenset({"healthz", "livez", "readyz"})
 
 ON_WEBHOOKS: Final[ContextVar[float]] = ContextVar("ON_WEBHOOKS", default=0.0)
@@ -46,28 +51,54 @@ class Label(NamedTuple):
 class Tally:
     """The numbers of requests of one label.
 
-    codes: how many were answered with which status. open: how many watches go on.
+    codes: how many were answered with which status. durations: of those that waited for no webhook.
+    whole, own: of the others, with and without the time of webhooks. open: watches that go on.
     """
 
-    __slots__ = ("codes", "durations", "open", "own", "sizes")
+    __slots__ = ("codes", "durations", "open", "own", "sizes", "whole")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
         self.durations = Histogram(DURATION_BUCKETS)
+        self.whole = Histogram(DURATION_BUCKETS)
         self.own = Histogram(SLI_BUCKETS)
         self.sizes = Histogram(RESPONSE_BUCKETS)
         self.open = 0
 
-    def answered(self, status: int, seconds: float, waited: float = 0.0) -> None:
-        """One more. waited: how many of the seconds somebody else is to blame for."""
-        self.codes[status] = self.codes.get(status, 0) + 1
+    def answered(self, status: int, seconds: float) -> None:
+        """One more."""
+        codes = self.codes
+        codes[status] = codes.get(status, 0) + 1
         self.durations.observe(seconds)
-        self.own.observe(seconds - waited)
+
+    def waited(self, status: int, seconds: float, webhooks: float) -> None:
+        """One more, in which webhooks took some of the seconds."""
+        self.codes[status] = self.codes.get(status, 0) + 1
+        self.whole.observe(seconds)
+        self.own.observe(seconds - webhooks)
 
     def watched(self, seconds: float) -> None:
         """A watch that went on for so long is over."""
         self.open -= 1
         self.answered(200, seconds)
+
+    def all_durations(self) -> Histogram:
+        """How long requests took."""
+        found = Histogram(DURATION_BUCKETS)
+        found.sum = self.durations.sum + self.whole.sum
+        pairs = zip(self.durations.counts, self.whole.counts, strict=True)
+        found.counts = [one + other for one, other in pairs]
+        return found
+
+    def own_durations(self) -> Histogram:
+        """How long requests took without the time of webhooks."""
+        found = Histogram(SLI_BUCKETS)
+        found.sum = self.durations.sum + self.own.sum
+        finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS)
+        first, rest = self.durations.counts[: finer + 1], self.durations.counts[finer + 1 :]
+        pairs = zip((sum(first), *rest), self.own.counts, strict=True)
+        found.counts = [one + other for one, other in pairs]
+        return found
 
 
 class Events:
@@ -107,10 +138,11 @@ class Traffic:
     their readers were too slow, by table.
     """
 
-    __slots__ = ("_tallies", "audit", "changes", "cut", "events", "hooks", "refused")
+    __slots__ = ("_plain", "_tallies", "audit", "changes", "cut", "events", "hooks", "refused")
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str, str, str, str, str], Tally] = {}
+        self._plain: dict[tuple[Kind, str], Tally] = {}
         self.events: dict[tuple[str, str], Events] = {}
         self.refused: Counter[Label] = Counter()
         self.changes: Counter[str] = Counter()
@@ -121,19 +153,27 @@ class Traffic:
     def tally(self, request: Request, route: Route | None, verb: str) -> Tally:
         """Where a request is counted. verb: Kubernetes', of what is no resource the method."""
         if route is None:
-            key = _page(request)
-        else:
-            one = route.kind.resource
-            if verb == "patch" and request.headers.get("content-type", "").startswith(_APPLY):
-                verb = "apply"
-            key = (
-                verb,
-                "All" if request.query and "dryRun" in request.query else "",
-                one.api_version,
-                one.plural,
-                route.subresource,
-                scope_of(verb, route.namespace, route.name),
-            )
+            return self._tally(_page(request))
+        kind = route.kind
+        plain = verb in _OF_ONE and not route.subresource and not request.query
+        if plain:  # most requests: found without looking closely
+            found = self._plain.get((kind, verb))
+            if found is not None:
+                return found
+        one = kind.resource
+        if verb == "patch" and request.headers.get("content-type", "").startswith(_APPLY):
+            verb = "apply"
+        dry_run = "All" if "dryRun" in request.query else ""
+        scope = scope_of(verb, route.namespace, route.name)
+        key = (verb, dry_run, one.api_version, one.plural, route.subresource, scope)
+        tally = self._tally(key)
+        if plain:
+            if len(self._plain) > _MANY:
+                self._plain.clear()
+            self._plain[kind, verb] = tally
+        return tally
+
+    def _tally(self, key: tuple[str, str, str, str, str, str]) -> Tally:
         found = self._tallies.get(key)
         if found is None:
             found = self._tallies[key] = Tally()

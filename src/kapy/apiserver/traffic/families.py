@@ -76,13 +76,17 @@ class Families:
             "apiserver_request_duration_seconds",
             "Seconds from a request's arrival to its answer (of a watch: to its end).",
             ["verb", "dry_run", *_WHAT],
-            ((_with_dry_run(label), tally.durations) for label, tally in answered),
+            ((_with_dry_run(label), tally.all_durations()) for label, tally in answered),
         )
         yield histogram(
             "apiserver_request_sli_duration_seconds",
             "As apiserver_request_duration_seconds, without the time that webhooks took.",
             ["verb", *_WHAT],
-            ((_plain(label), tally.own) for label, tally in answered if not label.dry_run),
+            (
+                (_plain(label), tally.own_durations())
+                for label, tally in answered
+                if not label.dry_run
+            ),
         )
         yield histogram(
             "apiserver_response_sizes",
