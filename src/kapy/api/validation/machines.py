@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from kapy.api.embedded import LabelSelector
@@ -13,6 +12,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Label
 from kapy.api.validation.metadata import name_as_label_errors, template_metadata_errors
 from kapy.api.validation.naming import naming_errors
+from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
 from kapy.api.validation.taints import taint_errors, worker_taint_errors
 from kapy.api.validation.versions import version_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
@@ -27,7 +27,6 @@ PREFLIGHT_CHECKS: Final = (
     "KubeadmVersionSkew",
     "KubernetesVersionSkew",
 )
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 _TEMPLATE: Final = "spec.template.spec"
 
 
@@ -74,7 +73,7 @@ def machine_deployment_errors(
     )
     errors += _rollout_errors(deployment)
     in_flight = spec.remediation.max_in_flight
-    errors += _int_or_percent_errors("spec.remediation.maxInFlight", in_flight)
+    errors += int_or_percent_errors("spec.remediation.maxInFlight", in_flight)
     if spec.template.spec.version:
         errors += version_errors(spec.template.spec.version, f"{_TEMPLATE}.version")
     errors += naming_errors(spec.machine_naming.template, "spec.machineNaming", "machineSet")
@@ -156,24 +155,4 @@ def _rollout_errors(deployment: MachineDeployment) -> list[FieldError]:
     strategy = deployment.spec.rollout.strategy
     if strategy is None:
         return []
-    path = "spec.rollout.strategy.rollingUpdate"
-    unavailable = strategy.rolling_update.max_unavailable
-    surge = strategy.rolling_update.max_surge
-    errors = _int_or_percent_errors(f"{path}.maxUnavailable", unavailable)
-    errors += _int_or_percent_errors(f"{path}.maxSurge", surge)
-    if unavailable == 0 and surge == 0:
-        errors.append(invalid(path, "0", "maxUnavailable and maxSurge cannot both be 0"))
-    return errors
-
-
-def _int_or_percent_errors(path: str, value: int | str | None) -> list[FieldError]:
-    if not isinstance(value, str):
-        return []
-    if not value.endswith("%"):
-        problem = "invalid type: string is not a percentage"
-    elif not _NUMBER.fullmatch(value[:-1]):
-        problem = f'invalid value "{value}": strconv.Atoi: parsing "{value[:-1]}": invalid syntax'
-    else:
-        return []
-    problem = f"must be either an int or a percentage: invalid value for IntOrString: {problem}"
-    return [invalid(path, value, problem)]
+    return rolling_update_errors(strategy.rolling_update, "spec.rollout.strategy.rollingUpdate")
