@@ -160,9 +160,10 @@ def _lenient_scale(ask: Ask, live: Document) -> Document:
 def _check(ask: Ask, live: Document, replicas: int) -> None:
     if replicas < 0:
         path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
-        errors = [invalid(path, replicas, "should be a non-negative integer")]
-        errors += ask.kind.schema.errors(_with(live, path, replicas), live)
-        raise invalid_object(ask.kind, ask.name, errors)
+        errors = ask.kind.schema.errors(_with(live, path, replicas), live)
+        negative = invalid(path, replicas, "should be a non-negative integer")
+        others = [one for one in errors if one != negative]
+        raise invalid_object(ask.kind, ask.name, [negative, *others])
 
 
 VERBS: dict[str, Callable[[Plane, Ask], Awaitable[Reply]]] = {
