@@ -13,6 +13,7 @@ from typing import Final
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 _NAME_SENTENCE: Final = (
@@ -29,6 +30,11 @@ _LABEL_SENTENCE: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
     "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_LABEL_1035_SENTENCE: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+    "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 _SUBDOMAIN_SENTENCE: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -47,6 +53,12 @@ def dns_label_errors(value: str) -> list[str]:
     """An RFC 1123 label, as namespaces and Services are named."""
     errors = [_too_long(63)] if len(value) > 63 else []
     return errors if _LABEL.fullmatch(value) else [*errors, _LABEL_SENTENCE]
+
+
+def dns_1035_label_errors(value: str) -> list[str]:
+    """An RFC 1035 label, as Services were named before they were an RFC 1123 one."""
+    errors = [_too_long(63)] if len(value) > 63 else []
+    return errors if _LABEL_1035.fullmatch(value) else [*errors, _LABEL_1035_SENTENCE]
 
 
 @lru_cache(maxsize=4096)

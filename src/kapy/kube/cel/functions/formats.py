@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -11,19 +10,6 @@ from kapy.kube import qualified_names
 from kapy.kube.cel.overloads import Function
 from kapy.kube.cel.values import NONE, Format, Optional, some
 from kapy.kube.schema.formats import format_of
-
-_DNS1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_DNS1035_SENTENCE: Final = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
-    "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
-_LONGEST: Final = 63
-
-
-def _dns1035_label(text: str) -> list[str]:
-    long = [f"must be no more than {_LONGEST} bytes"] if len(text) > _LONGEST else []
-    return long if _DNS1035.fullmatch(text) else [*long, _DNS1035_SENTENCE]
 
 
 def _prefix(check: Callable[[str], list[str]], text: str) -> list[str]:
@@ -39,10 +25,10 @@ def _formatted(name: str, sentence: str, text: str) -> list[str]:
 _CHECKS: Final[dict[str, Callable[[str], list[str]]]] = {
     "dns1123Label": qualified_names.dns_label_errors,
     "dns1123Subdomain": qualified_names.dns_subdomain_errors,
-    "dns1035Label": _dns1035_label,
+    "dns1035Label": qualified_names.dns_1035_label_errors,
     "dns1123LabelPrefix": partial(_prefix, qualified_names.dns_label_errors),
     "dns1123SubdomainPrefix": partial(_prefix, qualified_names.dns_subdomain_errors),
-    "dns1035LabelPrefix": partial(_prefix, _dns1035_label),
+    "dns1035LabelPrefix": partial(_prefix, qualified_names.dns_1035_label_errors),
     "qualifiedName": qualified_names.qualified_name_errors,
     "labelValue": qualified_names.label_value_errors,
     "uri": partial(_formatted, "uri", "invalid URI"),

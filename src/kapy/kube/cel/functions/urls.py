@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 
 from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.overloads import Function
 from kapy.kube.cel.values import Url
-
-_UNFIT: Final = re.compile(r"[\x00-\x20\x7f]|%(?![0-9a-fA-F]{2})")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+from kapy.kube.urls import request_uri
 
 
-def _parsed(text: str) -> Url | None:
-    """An absolute URI, or an absolute path, as Go's `url.ParseRequestURI` takes it."""
-    if not (text.startswith("/") or _SCHEME.match(text)) or _UNFIT.search(text.partition("?")[0]):
-        return None
-    if not text.startswith("/") and "//" not in text and not text.partition(":")[2]:
-        return None
+def _is_url(text: str) -> bool:
     try:
-        parts = urlsplit(text)
-        _ = parts.port
+        request_uri(text)
     except ValueError:
-        return None
-    return Url(parts)
+        return False
+    return True
 
 
 def _url(text: str) -> Url:
-    found = _parsed(text)
-    if found is None:
-        why = f'parse "{text}": invalid URI for request'
-        raise EvaluationError(f"URL parse error during conversion from string: {why}")
-    return found
+    try:
+        return Url(request_uri(text))
+    except ValueError as error:
+        why = f"URL parse error during conversion from string: {error}"
+        raise EvaluationError(why) from None
 
 
 def _host(one: Url) -> str:
@@ -62,7 +53,7 @@ def _query(one: Url) -> dict[str, list[str]]:
 _KIND: Final = "kubernetes.URL"
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    "isURL(string) -> bool": lambda text: _parsed(text) is not None,
+    "isURL(string) -> bool": _is_url,
     f"url(string) -> {_KIND}": _url,
     f"url({_KIND}) -> {_KIND}": lambda one: one,
     f"{_KIND} :: getScheme() -> string": lambda one: one.parts.scheme,

@@ -1,0 +1,62 @@
+"""URLs as Go's `net/url` takes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
+_NOT_IN_HOST: Final = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%\x80-\U0010ffff]")
+_PORT: Final = re.compile(r"(?::[0-9]*)?")
+
+
+def request_uri(text: str) -> SplitResult:
+    """The parts of an absolute URI or an absolute path (`url.ParseRequestURI`).
+
+    Raises ValueError with Go's sentence.
+    """
+    if problem := _problem(text):
+        raise ValueError(f"parse {json.dumps(text, ensure_ascii=False)}: {problem}")
+    return urlsplit(text)
+
+
+def _problem(text: str) -> str:
+    if _CONTROL.search(text):
+        return "net/url: invalid control character in URL"
+    if not text:
+        return "empty url"
+    if text.startswith(":"):
+        return "missing protocol scheme"
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
+    if not rest.startswith("/"):
+        return "" if scheme else "invalid URI for request"
+    path = rest.partition("?")[0]
+    if scheme and path.startswith("//"):
+        host, slash, path = path[2:].partition("/")
+        if problem := _host_problem(host.rpartition("@")[2]):
+            return problem
+        path = slash + path
+    wrong = _ESCAPE.search(path)
+    return f"invalid URL escape {json.dumps(wrong[0])}" if wrong else ""
+
+
+def _host_problem(host: str) -> str:
+    name, port = host, ""
+    if host.startswith("["):
+        end = host.rfind("]")
+        if end < 0:
+            return "missing ']' in host"
+        name, port = host[: end + 1], host[end + 1 :]
+    elif ":" in host:
+        name, port = host[: host.rindex(":")], host[host.rindex(":") :]
+    if not _PORT.fullmatch(port):
+        return f"invalid port {json.dumps(port)} after host"
+    if wrong := _NOT_IN_HOST.search(name):
+        return f"invalid character {json.dumps(wrong[0])} in host name"
+    wrong = _ESCAPE.search(name)
+    return f"invalid URL escape {json.dumps(wrong[0])}" if wrong else ""
