@@ -14,9 +14,16 @@ def not_run() -> list[str]:
         lines.append(f"not run, as ../shared is not there: recorded cases of {', '.join(topics)}")
     if not has_kubectl():
         lines.append("not run, as kubectl is not on PATH: tests/e2e")
+    if not has_go():
+        lines.append("not run, as go is not on PATH: tests/foreign/test_manager.py")
     return lines
 
 
 def has_kubectl() -> bool:
     """Whether the tests that drive the real kubectl can run."""
     return shutil.which("kubectl") is not None
+
+
+def has_go() -> bool:
+    """Whether the manager in Go can be built."""
+    return shutil.which("go") is not None
