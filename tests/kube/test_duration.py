@@ -41,6 +41,11 @@ def test_a_duration_is_read_and_printed_as_go_does(text: str, seconds: float, pr
         ("60s", "1m0s"),
         ("0h5m0s", "5m0s"),
         ("1h0m0s", "1h0m0s"),
+        ("0.5s", "500ms"),
+        ("1m0.5s", "1m0.5s"),
+        ("1.50s", "1.5s"),
+        ("-0s", "0s"),
+        ("-5m", "-5m0s"),
         ("12ns", "12ns"),
         ("1500ns", "1.5µs"),
         ("-84733h26m7.914528341s", "-84733h26m7.914528341s"),
@@ -49,6 +54,12 @@ def test_a_duration_is_read_and_printed_as_go_does(text: str, seconds: float, pr
 )
 def test_a_duration_has_one_form(text: str, printed: str) -> None:
     assert duration.canonical(text) == printed
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_the_one_form_is_its_own(nanoseconds: int) -> None:
+    form = duration.canonical(f"{nanoseconds}ns")
+    assert duration.canonical(form) == form
 
 
 @given(st.timedeltas(timedelta(days=-400), timedelta(days=400)))

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from fractions import Fraction
 
+_SECOND = 10**9
 _UNITS = {
-    "ns": Fraction(1),
-    "us": Fraction(1000),
-    "µs": Fraction(1000),
-    "μs": Fraction(1000),
-    "ms": Fraction(1_000_000),
-    "s": Fraction(1_000_000_000),
-    "m": Fraction(60_000_000_000),
-    "h": Fraction(3_600_000_000_000),
+    "ns": 1,
+    "us": 1000,
+    "µs": 1000,
+    "μs": 1000,
+    "ms": 10**6,
+    "s": _SECOND,
+    "m": 60 * _SECOND,
+    "h": 3600 * _SECOND,
 }
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_WHOLE = re.compile(rf"[+-]?(?:{_PART.pattern})+", re.ASCII)
-_CANONICAL = re.compile(r"(?:[1-9][0-9]{0,5}h[1-5]?[0-9]m|[1-5]?[1-9]m|[1-5]0m)?[1-5]?[0-9]s")
+_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)")
+_WHOLE = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+", re.ASCII)
+_FRACTION = r"(?:\.[0-9]{0,8}[1-9])?"
+_CANONICAL = re.compile(
+    r"0s|-?(?:"
+    rf"(?:[1-9][0-9]{{0,5}}h[1-5]?[0-9]m|[1-5]?[1-9]m|[1-5]0m)[1-5]?[0-9]{_FRACTION}s"
+    rf"|(?:[1-9]|[1-5][0-9]){_FRACTION}s)"
+)
 _LONGEST = 2**63
 
 
@@ -48,24 +53,25 @@ def _nanoseconds(text: str) -> int:
         return 0
     if not _WHOLE.fullmatch(text):
         raise ValueError(f'time: invalid duration "{text}"')
-    total = sum(
-        (Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text)),
-        Fraction(0),
-    )
-    return int(-total if text[0] == "-" else total)
+    total = 0
+    for whole, fraction, unit in _PART.findall(text):
+        total += int(whole or 0) * _UNITS[unit]
+        if fraction:
+            total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
+    return -total if text[0] == "-" else total
 
 
 def _text(nanos: int) -> str:
     sign, nanos = ("-", -nanos) if nanos < 0 else ("", nanos)
     if nanos == 0:
         return "0s"
-    for largest, unit, name in ((1000, 1, "ns"), (10**6, 1000, "µs"), (10**9, 10**6, "ms")):
+    for largest, unit, name in ((1000, 1, "ns"), (10**6, 1000, "µs"), (_SECOND, 10**6, "ms")):
         if nanos < largest:
             return f"{sign}{_decimal(nanos, unit)}{name}"
-    minutes, rest = divmod(nanos, 60 * 10**9)
+    minutes, rest = divmod(nanos, 60 * _SECOND)
     hours, minutes = divmod(minutes, 60)
     head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{sign}{head}{_decimal(rest, 10**9)}s"
+    return f"{sign}{head}{_decimal(rest, _SECOND)}s"
 
 
 def _decimal(amount: int, unit: int) -> str:

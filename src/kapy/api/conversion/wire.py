@@ -96,7 +96,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
             hint = hint | None
         fields.append((one.name, hint, _field(kind, one, rules, hint)))
         if "form" in rules:
-            forms[one.name] = _FORMS[rules["form"]]
+            forms[one.name] = (one.encode_name, _FORMS[rules["form"]])
     more = {"__post_init__": _forming(forms)} if forms else {}
     shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), namespace=more, kw_only=True)
     assert issubclass(shape, Model)
@@ -104,13 +104,17 @@ def shape_of(kind: type[Model]) -> type[Model]:
     return shape
 
 
-def _forming(forms: Mapping[str, Callable[[Any], Any]]) -> Callable[[Model], None]:
-    """What brings fields into their form as soon as they are read; a ValueError gets a path."""
+def _forming(forms: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> Callable[[Model], None]:
+    """What brings fields (as they are called here and in documents) into their form as soon as
+    they are read; msgspec adds the path of the Struct to a ValueError."""
 
     def formed(model: Model) -> None:
-        for name, form in forms.items():
+        for name, (field, form) in forms.items():
             if (value := getattr(model, name)) or value == 0:
-                setattr(model, name, form(value))
+                try:
+                    setattr(model, name, form(value))
+                except ValueError as error:
+                    raise ValueError(f"{field}: {error}") from None
 
     return formed
 

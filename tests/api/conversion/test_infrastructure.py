@@ -1,0 +1,132 @@
+"""Infrastructure in v1beta1 and in v1beta2."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.api.conversion import ConversionError, convert
+from kapy.kube import Document
+
+GROUP = "infrastructure.cluster.x-k8s.io"
+OLD, NEW = f"{GROUP}/v1beta1", f"{GROUP}/v1beta2"
+DATA = "cluster.x-k8s.io/conversion-data"
+
+
+def old(kind: str, spec: Document, **more: Document) -> Document:
+    return {"apiVersion": OLD, "kind": kind, "metadata": {"name": "one"}, "spec": spec, **more}
+
+
+def stored(document: Document) -> Document:
+    found = convert(document, NEW)
+    return {"spec": found.get("spec"), "status": found.get("status")}
+
+
+def test_failure_domains_are_a_map_by_name_and_a_list_in_its_order() -> None:
+    domains = {"b": {"controlPlane": True}, "a": {"attributes": {"zone": "1"}}}
+    cluster = old("DockerCluster", {"failureDomains": domains}, status={"failureDomains": domains})
+    listed = [
+        {"name": "a", "controlPlane": False, "attributes": {"zone": "1"}},
+        {"name": "b", "controlPlane": True},
+    ]
+    found = stored(cluster)
+    assert found["spec"]["failureDomains"] == found["status"]["failureDomains"] == listed
+    back = convert(convert(cluster, NEW), OLD)
+    assert back["spec"]["failureDomains"] == back["status"]["failureDomains"] == domains
+
+
+def test_ready_is_provisioned() -> None:
+    ready = stored(old("DevMachine", {"backend": {}}, status={"ready": True}))
+    assert ready["status"]["initialization"] == {"provisioned": True}
+    not_ready = stored(old("DevMachine", {"backend": {}}, status={"ready": False}))
+    assert "initialization" not in not_ready["status"]
+
+
+def test_false_that_was_said_stays_false() -> None:
+    cluster = {
+        "apiVersion": NEW,
+        "kind": "DevCluster",
+        "metadata": {"name": "one"},
+        "spec": {"backend": {"inMemory": {}}},
+        "status": {"initialization": {"provisioned": False}},
+    }
+    there = convert(cluster, OLD)
+    assert there["status"]["ready"] is False
+    assert convert(there, NEW) == cluster
+
+
+def test_what_v1beta1_has_no_place_for_comes_back() -> None:
+    template = {
+        "apiVersion": NEW,
+        "kind": "DockerMachineTemplate",
+        "metadata": {"name": "one"},
+        "spec": {"template": {"spec": {}}},
+        "status": {"capacity": {"cpu": "2", "memory": "4Gi"}},
+    }
+    there = convert(template, OLD)
+    assert "status" not in there
+    assert convert(there, NEW) == template
+
+
+@pytest.mark.parametrize(
+    ("capacity", "form"),
+    [
+        ({"cpu": "2000m"}, {"cpu": "2"}),
+        ({"cpu": "0.5"}, {"cpu": "500m"}),
+        ({"cpu": 2}, {"cpu": "2"}),
+    ],
+)
+def test_a_capacity_comes_back_in_its_one_form(capacity: Document, form: Document) -> None:
+    template = {
+        "apiVersion": NEW,
+        "kind": "DevMachineTemplate",
+        "metadata": {"name": "one"},
+        "spec": {"template": {"spec": {"backend": {}}}},
+        "status": {"capacity": capacity},
+    }
+    assert convert(convert(template, OLD), NEW)["status"]["capacity"] == form
+
+
+@pytest.mark.parametrize(
+    ("given", "form"), [("5m", "5m0s"), ("90s", "1m30s"), ("0", "0s"), ("1h0m0s", "1h0m0s")]
+)
+def test_a_duration_has_one_form(given: str, form: str) -> None:
+    vm = {"provisioning": {"startupDuration": given}}
+    machine = old("DevMachine", {"backend": {"inMemory": {"vm": vm}}})
+    found = stored(machine)["spec"]["backend"]["inMemory"]["vm"]
+    assert found == {"provisioning": {"startupDuration": form}}
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "why"),
+    [
+        (
+            old("DockerMachine", {"bootstrapTimeout": "soon"}),
+            "spec: bootstrapTimeout",
+            'duration "soon"',
+        ),
+        (old("DockerMachine", {"bootstrapTimeout": 5}), "spec.bootstrapTimeout", "got `int`"),
+        (
+            old("DevCluster", {"backend": {"docker": {"failureDomains": [{"name": "a"}]}}}),
+            "spec.backend.docker.failureDomains",
+            "got `array`",
+        ),
+        (
+            old("DockerMachinePool", {"providerIDList": ["a", 1]}),
+            "spec.providerIDList[1]",
+            "got `int`",
+        ),
+    ],
+)
+def test_a_broken_object_is_named_with_its_field(document: Document, field: str, why: str) -> None:
+    with pytest.raises(ConversionError) as raised:
+        convert(document, NEW)
+    said = str(raised.value)
+    assert f"{OLD} {document['kind']} one" in said
+    assert f": {field}: " in said
+    assert why in said
+
+
+def test_a_kind_without_an_older_version_says_which_it_has() -> None:
+    pool = {"apiVersion": NEW, "kind": "DevMachinePool", "metadata": {"name": "one"}}
+    with pytest.raises(ConversionError, match=rf"versions of DevMachinePool are {NEW}"):
+        convert(pool, OLD)
