@@ -8,14 +8,13 @@ from msgspec import field
 
 from kapy.api.embedded import APIEndpoint, FailureDomain, TemplateMeta
 from kapy.api.infrastructure import (
-    Conditions,
-    Deprecated,
     DockerLoadBalancer,
     FailureDomains,
     Initialization,
     LoadBalancer,
     Milestones,
 )
+from kapy.api.status import Conditions, Deprecated
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource

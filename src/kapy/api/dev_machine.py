@@ -11,14 +11,13 @@ from kapy.api.infrastructure import (
     Addresses,
     BootstrapTimeout,
     Capacity,
-    Conditions,
     Container,
-    Deprecated,
     Initialization,
     MachineFailureDomain,
     MachineProviderID,
     Milestones,
 )
+from kapy.api.status import Conditions, Deprecated
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource

@@ -8,7 +8,6 @@ from msgspec import field
 
 from kapy.api.embedded import TemplateMeta
 from kapy.api.infrastructure import (
-    Conditions,
     Container,
     InfrastructureMachineKind,
     ObservedGeneration,
@@ -18,6 +17,7 @@ from kapy.api.infrastructure import (
     PoolReplicas,
     ProviderIDs,
 )
+from kapy.api.status import Conditions
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource

@@ -14,9 +14,7 @@ from kapy.api.embedded import TemplateMeta
 from kapy.api.infrastructure import (
     Addresses,
     BootstrapTimeout,
-    Conditions,
     CustomImage,
-    Deprecated,
     ExtraMounts,
     Initialization,
     MachineFailureDomain,
@@ -24,6 +22,7 @@ from kapy.api.infrastructure import (
     Milestones,
     PreLoadImages,
 )
+from kapy.api.status import Conditions, Deprecated
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource

@@ -11,9 +11,7 @@ from msgspec import field
 
 from kapy.api.embedded import TemplateMeta
 from kapy.api.infrastructure import (
-    Conditions,
     Container,
-    Deprecated,
     InfrastructureMachineKind,
     ObservedGeneration,
     PoolInstance,
@@ -22,6 +20,7 @@ from kapy.api.infrastructure import (
     PoolReplicas,
     ProviderIDs,
 )
+from kapy.api.status import Conditions, Deprecated
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource

@@ -6,22 +6,11 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.core_v1 import LocalObjectReference
 from kapy.api.embedded import FailureDomain, MachineAddress
 from kapy.api.patterns import QUANTITY
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
-
-Conditions = Annotated[
-    list[Condition],
-    rules(
-        "What can be said about the object's state, one condition for each aspect.",
-        max_items=32,
-        x_kubernetes_list_type="map",
-        x_kubernetes_list_map_keys=["type"],
-    ),
-]
 
 FailureDomains = Annotated[
     list[FailureDomain],
@@ -104,26 +93,6 @@ MachineFailureDomain = Annotated[
 Capacity = Annotated[
     dict[str, Annotated[int | str, rules(pattern=QUANTITY)]],
     rules("The resources of such a machine, for autoscalers that start at zero.", form="quantity"),
-]
-
-
-class OldConditions(Model):
-    """What v1beta1 reported of the object."""
-
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-
-
-class OldStatus(Model):
-    """What older versions of the API reported of the object."""
-
-    v1beta1: Annotated[OldConditions | None, rules("What v1beta1 reported.")] = None
-
-
-Deprecated = Annotated[
-    OldStatus | None, rules("Values that only readers of v1beta1 still look at.")
 ]
 
 
