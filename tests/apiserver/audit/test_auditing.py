@@ -1,0 +1,222 @@
+"""What the audit log says of requests, from their coming to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.audit.auditor import Auditor
+from kapy.apiserver.audit.log import Log
+from kapy.apiserver.audit.policy import EVERYTHING, Policy, policy_of
+from kapy.apiserver.server import Server
+from kapy.kube import Document
+from kapy.kube.http import Request, User
+from tests.apiserver.asking import CONFIG_MAPS, config_map
+from tests.apiserver.calling import Calls
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+ALL = policy_of(
+    {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitManagedFields": True,
+        "rules": [
+            {"level": "None", "verbs": ["list"]},
+            {"level": "Metadata", "resources": [{"resources": ["secrets"]}]},
+            {"level": "RequestResponse"},
+        ],
+    }
+)
+
+
+class Book:
+    """What was written, and who asks."""
+
+    def __init__(self, server: Server, policy: Policy) -> None:
+        self.server = server
+        self.lines: list[bytes] = []
+        counts = server.plane.traffic.audit
+        self.log = Log(self.lines.extend, lost=counts.lose)
+        rng, clock = server.plane.rng, server.plane.clock
+        server.audit = Auditor(policy, self.log, clock=clock, counts=counts, rng=rng)
+        self.calls = Calls(server)
+        self.call = self.calls.call
+
+    def events(self) -> list[Document]:
+        """The events since the last look."""
+        self.log.close()
+        lines = self.lines.copy()
+        self.lines.clear()
+        return [json.loads(line) for line in lines]
+
+
+@asynccontextmanager
+async def audited(policy: Policy = ALL) -> AsyncIterator[Book]:
+    server = Server.open(None, clock=loop_clock())
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(server.run())
+        await asyncio.sleep(0)
+        yield Book(server, policy)
+        running.cancel()
+    server.close()
+
+
+async def test_a_write_is_told_with_who_what_when_and_why() -> None:
+    async with audited() as book:
+        answer = await book.call(
+            "POST",
+            f"{CONFIG_MAPS}?fieldManager=me",
+            config_map("a"),
+            user_agent="kubectl/v1",
+            audit_id="my-id",
+            x_forwarded_for="198.51.100.1, 198.51.100.2",
+        )
+        assert answer.headers["audit-id"] == "my-id"
+        received, complete = book.events()
+        assert received["stage"] == "RequestReceived"
+        assert received["stageTimestamp"] == received["requestReceivedTimestamp"]
+        assert "responseStatus" not in received
+        response = complete.pop("responseObject")
+        assert (response["kind"], response["metadata"]["name"]) == ("ConfigMap", "a")
+        assert "managedFields" not in response["metadata"]
+        assert complete == {
+            "kind": "Event",
+            "apiVersion": "audit.k8s.io/v1",
+            "level": "RequestResponse",
+            "auditID": "my-id",
+            "stage": "ResponseComplete",
+            "requestURI": f"{CONFIG_MAPS}?fieldManager=me",
+            "verb": "create",
+            "user": {"username": "root", "groups": ["system:masters", "system:authenticated"]},
+            "sourceIPs": ["198.51.100.1", "198.51.100.2", "192.0.2.7"],
+            "userAgent": "kubectl/v1",
+            "objectRef": {
+                "resource": "configmaps",
+                "namespace": "default",
+                "name": "a",
+                "apiVersion": "v1",
+            },
+            "responseStatus": {"metadata": {}, "code": 201},
+            "requestObject": config_map("a"),
+            "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z",
+            "stageTimestamp": "2026-01-01T00:00:00.000000Z",
+            "annotations": {
+                "authorization.k8s.io/decision": "allow",
+                "authorization.k8s.io/reason": "",
+            },
+        }
+
+
+def secret(name: str) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name},
+        "stringData": {"key": "hidden"},
+    }
+
+
+@pytest.mark.parametrize("policy", [ALL, EVERYTHING], ids=["metadata", "without a policy"])
+async def test_what_a_secret_holds_is_not_written(policy: Policy) -> None:
+    async with audited(policy) as book:
+        await book.call("POST", SECRETS, secret("a"))
+        await book.call("GET", f"{SECRETS}/a")
+        patch, media = {"stringData": {"key": "hidden"}}, "application/merge-patch+json"
+        await book.call("PATCH", f"{SECRETS}/a", patch, content_type=media)
+        events = book.events()
+        assert [one["verb"] for one in events if one["stage"] == "ResponseComplete"] == [
+            *("create", "get", "patch"),
+        ]
+        assert "hidden" not in json.dumps(events)
+        assert not any("requestObject" in one or "responseObject" in one for one in events)
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "told"),
+    [
+        ("application/merge-patch+json", b'{"data":{"a":"b"}}', {"data": {"a": "b"}}),
+        ("application/json-patch+json", b"[]", []),
+        (
+            "application/apply-patch+yaml",
+            b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+            config_map("a"),
+        ),
+        ("application/merge-patch+json", b"{", None),
+    ],
+)
+async def test_a_patch_is_told_as_it_was_sent(media: str, body: bytes, told: Any) -> None:
+    async with audited() as book:
+        target = f"{CONFIG_MAPS}/a?fieldManager=me&force=true"
+        await book.call("PATCH", target, body, content_type=media)
+        assert book.events()[-1].get("requestObject") == told
+
+
+async def test_a_watch_is_told_when_it_begins_and_when_it_ends() -> None:
+    async with audited() as book:
+        await book.call("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=7")
+        events = book.events()
+        assert [one["stage"] for one in events] == [
+            *("RequestReceived", "ResponseStarted", "ResponseComplete"),
+        ]
+        assert [one["stageTimestamp"][17:19] for one in events] == ["00", "00", "07"]
+        assert {one["verb"] for one in events} == {"watch"}
+
+
+async def test_who_is_refused_is_told_with_the_reason() -> None:
+    async with audited() as book:
+        await book.call("GET", f"{SECRETS}/a", token="ann")
+        _, event = book.events()
+        assert event["responseStatus"]["code"] == 403
+        assert event["responseStatus"]["reason"] == "Forbidden"
+        assert event["annotations"]["authorization.k8s.io/decision"] == "forbid"
+
+
+async def test_who_shows_a_wrong_token_is_told_once_and_not_the_token() -> None:
+    async with audited() as book:
+        answer = await book.call("GET", f"{SECRETS}/a", token="wrong")
+        (event,) = book.events()
+        assert (answer.status, event["stage"], event["user"]) == (401, "ResponseStarted", {})
+        assert event["responseStatus"]["code"] == 401
+        assert "wrong" not in json.dumps(event)
+
+
+async def test_both_are_told_who_asks_and_as_whom() -> None:
+    async with audited() as book:
+        await book.call("GET", "/api/v1/namespaces/default", impersonate_user="ann")
+        event = book.events()[-1]
+        assert event["user"]["username"] == "root"
+        assert event["impersonatedUser"]["username"] == "ann"
+        assert event["responseStatus"]["code"] == 403
+
+
+async def test_what_the_policy_leaves_out_is_only_counted() -> None:
+    async with audited() as book:
+        await book.call("GET", CONFIG_MAPS)
+        await book.call("GET", f"{CONFIG_MAPS}/a")
+        assert len(book.events()) == 2
+        counts = book.server.plane.traffic.audit
+        assert dict(counts.levels) == {"None": 1, "RequestResponse": 1}
+        assert (counts.events, counts.lost) == (2, 0)
+
+
+async def test_requests_in_process_are_told_too() -> None:
+    async with audited() as book:
+        transport = book.server.transport(User("controller", ("system:masters",)))
+        await transport(Request("POST", CONFIG_MAPS, {"dryRun": "All"}, {}, config_map("a")))
+        event = book.events()[-1]
+        assert event["user"]["username"] == "controller"
+        assert event["requestURI"] == f"{CONFIG_MAPS}?dryRun=All"
+        assert "sourceIPs" not in event
+
+
+async def test_a_failure_that_nobody_foresaw_is_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with audited() as book:
+        monkeypatch.setattr(book.server, "metrics", lambda: 1 / 0)
+        assert (await book.call("GET", "/metrics")).status == 500
+        assert book.events()[-1]["stage"] == "Panic"
