@@ -42,10 +42,7 @@ def canonical(text: str) -> str:
     """The duration as Go prints it, to the nanosecond. Raises ValueError with Go's sentence."""
     if _CANONICAL.fullmatch(text):
         return text  # as most are
-    nanos = _nanoseconds(text)
-    if not -_LONGEST <= nanos < _LONGEST:
-        raise ValueError(f'time: invalid duration "{text}"')
-    return _text(nanos)
+    return _text(_nanoseconds(text))
 
 
 def _nanoseconds(text: str) -> int:
@@ -58,7 +55,10 @@ def _nanoseconds(text: str) -> int:
         total += int(whole or 0) * _UNITS[unit]
         if fraction:
             total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
-    return -total if text[0] == "-" else total
+    total = -total if text[0] == "-" else total
+    if not -_LONGEST <= total < _LONGEST:
+        raise ValueError(f'time: invalid duration "{text}"')
+    return total
 
 
 def _text(nanos: int) -> str:

@@ -17,7 +17,8 @@ from kapy.kube.names import GroupKind
 
 MAX_SECONDS: Final = 2**31 - 1
 _SECOND: Final = timedelta(seconds=1)
-_WHOLE: Final = re.compile(r"(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?")
+_WHOLE: Final = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,7})m)?(?:([0-9]{1,8})s)?")
+"""Durations as most are, and none that is too long for Go."""
 
 
 def seconds(duration: str, path: str) -> int:
