@@ -75,10 +75,13 @@ class Plane:
         return found
 
     def _plugins(self, kind: Kind, subresource: str) -> Iterator[Admission]:
+        webhooks = self.admission[-1] if self.webhooks else None
         for one in self.admission:
             if one.handles(kind.resource, subresource):
                 yield one
-            elif kind.storage != kind.resource and one.handles(kind.storage, subresource):
+            elif one is webhooks or kind.storage == kind.resource:
+                continue  # webhooks know by themselves which versions they want to see
+            elif one.handles(kind.storage, subresource):
                 yield Equivalent(one, kind.storage, self.converted)
 
     async def in_version(

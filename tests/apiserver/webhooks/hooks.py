@@ -7,7 +7,7 @@ import base64
 import json
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from kapy._aio.clock import loop_clock
+from kapy.apiserver.admission import Admission
 from kapy.apiserver.server import Server
 from kapy.apiserver.webhooks.clients import Services
 from kapy.kube import Document, pki
@@ -87,9 +88,11 @@ async def serving(*names: str) -> AsyncIterator[Hooks]:
 
 
 @asynccontextmanager
-async def plane(services: Services | None = None) -> AsyncIterator[Asking]:
+async def plane(
+    services: Services | None = None, *, admission: Sequence[Admission] = ()
+) -> AsyncIterator[Asking]:
     """An API server that runs and serves Gizmos."""
-    server = Server.open(None, clock=loop_clock(), services=services)
+    server = Server.open(None, clock=loop_clock(), services=services, admission=admission)
     try:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.run())

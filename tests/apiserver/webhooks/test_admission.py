@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from kapy.apiserver.admission import Review
 from kapy.kube import Document
+from kapy.kube.names import Resource
 from tests.apiserver.asking import GIZMOS, Asking, gizmo
 from tests.apiserver.webhooks.hooks import (
     CONFIGURATIONS,
@@ -240,3 +243,72 @@ def test_a_server_without_webhooks_has_no_plug_ins_and_no_client() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+class Painted:
+    """A plug-in in process: what is green must be called so."""
+
+    def handles(self, resource: Resource, subresource: str) -> bool:
+        return resource.plural == "gizmos" and not subresource
+
+    async def default(self, review: Review) -> Document:
+        assert review.new is not None
+        labels = {"color": review.new["spec"]["color"]}
+        return {**review.new, "metadata": {**review.new["metadata"], "labels": labels}}
+
+    async def validate(self, review: Review) -> Sequence[str]:
+        return ()
+
+
+async def test_plug_ins_in_process_see_what_webhooks_changed_and_the_willing_are_told() -> None:
+    """A webhook that wants to know is asked again, as the plug-in changed something after it."""
+    async with serving() as hooks, plane(admission=(Painted(),)) as asking:
+        hooks.answers["/paint"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
+        willing = hook("a.hook.dev", f"{hooks.base}/paint", reinvocationPolicy="IfNeeded")
+        await configure(asking, "mutating", willing)
+        made = await asking.create(GIZMOS, gizmo("one"))
+        assert (made["spec"]["color"], made["metadata"]["labels"]) == ("blue", {"color": "blue"})
+        seen = [request["object"] for request in hooks.asked("/paint")]
+        assert [one["metadata"]["labels"]["color"] for one in seen] == ["red", "blue"]
+
+
+async def test_reviews_and_tokens_are_asked_about() -> None:
+    rule = {"apiVersions": ["v1"], "operations": ["CREATE"]}
+    reviews = {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews"]}
+    tokens = {"apiGroups": [""], "resources": ["serviceaccounts/token"]}
+    rules = [{**rule, **reviews}, {**rule, **tokens}]
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/check"] = deny("no")
+        await configure(
+            asking, "validating", hook("a.hook.dev", f"{hooks.base}/check", rules=rules)
+        )
+        spec = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        status, body = await asking.ask("POST", path, spec)
+        assert (status, body["message"].endswith("denied the request: no")) == (400, True)
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+        await asking.create(accounts, account)
+        status, _ = await asking.ask("POST", f"{accounts}/robot/token", {"spec": {}})
+        assert status == 400
+        asked = hooks.asked("/check")
+        assert [(one["kind"]["kind"], one.get("subResource")) for one in asked] == [
+            ("SelfSubjectAccessReview", None),
+            ("TokenRequest", "token"),
+        ]
+
+
+async def test_a_token_is_given_out_as_a_webhook_changed_the_request() -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    rules = [{**rule, "resources": ["serviceaccounts/token"]}]
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/short"] = patch(
+            {"op": "add", "path": "/spec/expirationSeconds", "value": 600}
+        )
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/short", rules=rules))
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+        await asking.create(accounts, account)
+        request = {"spec": {"expirationSeconds": 7200}}
+        made = await asking.create(f"{accounts}/robot/token", request)
+        assert made["spec"]["expirationSeconds"] == 600

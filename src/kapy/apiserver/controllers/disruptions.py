@@ -17,9 +17,9 @@ from kapy.apiserver.verbs.budgets import (
     BUDGETS,
     budgets_of,
     is_ready,
-    judged,
     selects,
     with_condition,
+    with_judgement,
 )
 from kapy.apiserver.verbs.scaling import scale_seen
 from kapy.kube import Document
@@ -85,7 +85,7 @@ class Disruptions:
             "expectedPods": expected,
             **({"conditions": before["conditions"]} if before.get("conditions") else {}),
         }
-        return judged(status, now)
+        return with_judgement(status, now)
 
     def _pods(self, namespace: str) -> list[Document]:
         table = self._plane.store.peek(PODS)

@@ -37,7 +37,7 @@ def is_ready(pod: Document) -> bool:
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
-def judged(status: Document, now: str) -> Document:
+def with_judgement(status: Document, now: str) -> Document:
     """The status with the condition DisruptionAllowed that its numbers ask for."""
     if status.get("disruptionsAllowed", 0) > 0:
         return with_condition(status, now, "True", "SufficientPods")
@@ -49,7 +49,7 @@ def with_condition(
 ) -> Document:
     """The status with another condition DisruptionAllowed. now: when it changes, if it does."""
     conditions = status.get("conditions") or []
-    before = next((one for one in conditions if one.get("type") == _CONDITION), {})
+    before: Document = next((one for one in conditions if one.get("type") == _CONDITION), {})
     since = before.get("lastTransitionTime") if before.get("status") == state else None
     said = {
         "type": _CONDITION,

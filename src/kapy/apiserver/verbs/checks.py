@@ -113,6 +113,15 @@ async def admitted(
     return new
 
 
+async def judged(plane: Plane, ask: Ask, document: Document, *, dry_run: bool) -> Document:
+    """What is created but not stored (a review, an eviction, a token), after admission."""
+    document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    asked = review(ask, "CREATE", document, None, dry_run=dry_run)
+    for plugin in plane.plugins(ask.kind, ask.subresource):
+        ask.warnings.extend(await plugin.validate(asked))
+    return document
+
+
 async def validated(
     plane: Plane,
     ask: Ask,

@@ -11,8 +11,8 @@ from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, not_found, plain_failure
 from kapy.apiserver.verbs import deletion
-from kapy.apiserver.verbs.budgets import budgets_of, is_ready, judged
-from kapy.apiserver.verbs.checks import review
+from kapy.apiserver.verbs.budgets import budgets_of, is_ready, with_judgement
+from kapy.apiserver.verbs.checks import judged
 from kapy.kube import Document
 from kapy.kube.apply import Write
 from kapy.kube.errors import ApiError, BadRequest, Conflict, TooManyRequests
@@ -37,7 +37,7 @@ async def evict(plane: Plane, ask: Ask) -> Reply:
     pod = plane.table(ask.kind).latest(ask.namespace, ask.name)
     if pod is None:
         raise not_found(ask.kind, ask.name)
-    await _admit(plane, ask, content, dry_run=dry_run)
+    await judged(plane, ask, content, dry_run=dry_run)
     guarded = None if _ends_anyway(pod) else _guard(plane, ask, pod, dry_run=dry_run)
     if guarded is not None:
         options = _only_as_it_is(options, pod)
@@ -71,14 +71,6 @@ async def _delete(plane: Plane, ask: Ask, options: Document) -> None:
     request = Request("DELETE", ask.request.path, {}, {}, options, ask.user)
     ending = replace(ask, request=request, verb="delete", subresource="")
     await deletion.delete(plane, ending, admission=False)
-
-
-async def _admit(plane: Plane, ask: Ask, content: Document, *, dry_run: bool) -> None:
-    """Ask admission about the eviction; of the pod's deletion it is not asked besides."""
-    for plugin in plane.plugins(ask.kind, ask.subresource):
-        asked = review(ask, "CREATE", content, None, dry_run=dry_run)
-        await plugin.default(asked)
-        ask.warnings.extend(await plugin.validate(asked))
 
 
 def _ends_anyway(pod: Document) -> bool:
@@ -127,7 +119,7 @@ def _spend(plane: Plane, ask: Ask, budget: Document, *, dry_run: bool) -> None:
     now = stamp(plane.clock())
     noted = {**(status.get("disruptedPods") or {}), ask.name: now}
     left = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
-    _store(plane, budget, judged(left, now) if allowed == 1 else left, now)
+    _store(plane, budget, with_judgement(left, now) if allowed == 1 else left, now)
 
 
 def _store(plane: Plane, budget: Document, status: Document, now: str) -> None:

@@ -13,7 +13,7 @@ from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.grants import Grants
 from kapy.apiserver.tokens import ISSUER
-from kapy.apiserver.verbs.checks import tracked, typed
+from kapy.apiserver.verbs.checks import judged, tracked, typed
 from kapy.apiserver.verbs.options import field_validation
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, Invalid
@@ -43,6 +43,7 @@ async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
     if name == "LocalSubjectAccessReview":
         document["metadata"]["namespace"] = ask.namespace
     document = tracked(plane, ask, None, document)
+    document = await judged(plane, ask, document, dry_run=ask.dry_run("CreateOptions"))
     answer = _ANSWERS[name]
     meta = document["metadata"]
     if name == "SelfSubjectReview":

@@ -12,6 +12,7 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.tokens import ISSUER, ServiceTokens
+from kapy.apiserver.verbs.checks import judged
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Invalid
 from kapy.kube.field_errors import FieldError, invalid
@@ -32,6 +33,7 @@ async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
         raise not_found(ask.kind, ask.name)
     document = body.read_object(replace(ask, kind=_kind(ask.kind)))
     document = body.fitted(document, "authentication.v1.TokenRequest")
+    document = await judged(plane, ask, document, dry_run=ask.dry_run("CreateOptions"))
     spec = document.get("spec") or {}
     seconds = spec.get("expirationSeconds")
     seconds = _HOUR if seconds is None else seconds

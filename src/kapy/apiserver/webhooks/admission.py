@@ -1,7 +1,8 @@
 """Asking webhooks about writes: the last of a server's admission plug-ins.
 
-Mutating webhooks are asked one after the other, and those that want it once more when a later one
-changed the object; validating ones all at once, and the first refusal counts.
+Mutating webhooks are asked one after the other. When one of them changed the object, the plug-ins
+in process are asked again, and then those webhooks that want it if anybody later than they changed
+something. Validating webhooks are asked all at once, and the first refusal counts.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from kapy.apiserver.webhooks.matching import concerns, matching
 from kapy.apiserver.webhooks.patching import CannotPatch, patched
 from kapy.apiserver.webhooks.review import (
     KIND,
+    OTHER_KINDS,
     VERSION,
     Answer,
     InvalidAnswer,
@@ -115,12 +117,25 @@ class Webhooks:
 
     async def _mutated(self, review: Review) -> Document | None:
         """The object after all mutating webhooks, None when none of them changed it."""
-        changed_by = await self._round(review, self._mutating)
-        current, last, invoked = changed_by
+        changed, last, invoked = await self._round(review, self._mutating)
+        if changed is None:
+            return None
+        current = await self._defaulted_again(replace(review, new=changed))
+        if current != changed:
+            last = len(invoked)
         again = tuple(hook for at, hook in enumerate(invoked) if hook.again and at < last)
         if again:
             current = (await self._round(replace(review, new=current), again))[0] or current
         return current
+
+    async def _defaulted_again(self, review: Review) -> Document:
+        """The object that webhooks changed, after the plug-ins in process."""
+        kind = _versions(self._plane, review.resource)[0]
+        for plugin in self._plane.plugins(kind, review.subresource):
+            if plugin is not self:
+                review = replace(review, new=await plugin.default(review))
+        assert review.new is not None
+        return review.new
 
     async def _round(
         self, review: Review, hooks: Sequence[Hook]
@@ -162,6 +177,8 @@ class Webhooks:
             changed = patched(new, answer.patch)
             if review.subresource == "scale":
                 return replicas_set(seen.asked, review.new, changed)
+            if review.subresource in OTHER_KINDS:
+                return changed
             return await self._read_again(kind, seen.asked, changed)
         except (CannotPatch, Misfit) as error:
             raise internal(str(error)) from None
@@ -277,7 +294,7 @@ class _Seen:
             return None
         if self._review.subresource == "scale":
             return scale_seen(self.asked, document)
-        if self._review.subresource == "eviction":
+        if self._review.subresource in OTHER_KINDS:
             return document
         (document,) = await self._plane.in_version((document,), kind.resource)
         return document

@@ -6,7 +6,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +17,13 @@ from kapy.kube import Document
 from kapy.kube.errors import ApiError, KapyError, error_of
 
 VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
+
+
+OTHER_KINDS: Final[dict[str, Document]] = {
+    "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
+    "token": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"},
+}
+"""The kinds of subresources whose objects are not stored and have one version only."""
 
 
 class InvalidAnswer(KapyError):
@@ -60,8 +67,8 @@ def namespace_of(review: Review) -> str:
 def _kind(kind: Kind, part: str) -> Document:
     if part == "scale":
         return {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-    if part == "eviction":
-        return {"group": "policy", "version": "v1", "kind": "Eviction"}
+    if part in OTHER_KINDS:
+        return OTHER_KINDS[part]
     one = kind.resource
     return {"group": one.group, "version": one.version, "kind": one.kind}
 
