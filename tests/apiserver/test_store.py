@@ -116,12 +116,14 @@ FORMATS = Path(__file__).parents[1] / "data" / "store"
 async def test_every_released_format_is_opened(tmp_path: Path, directory: Path) -> None:
     shutil.copytree(directory, tmp_path / "data")
     for _ in range(2):  # once migrated, and once as it is then
-        async with running(tmp_path / "data") as asking:
-            assert (await asking.get(f"{GIZMOS}/b"))["spec"] == {"color": "blue", "replicas": 1}
-            assert await asking.names(GIZMOS) == ["a", "b"]
-            assert (await asking.get(f"{CONFIG_MAPS}/c"))["data"] == {"text": "Grüße, 水豚"}
-            assert await asking.gone(f"{CONFIG_MAPS}/gone")
-            assert asking.server.store.revision >= 108
+        server = Server.open(tmp_path / "data", clock=system_clock)
+        asking = Asking(server)
+        assert (await asking.get(f"{GIZMOS}/b"))["spec"] == {"color": "blue", "replicas": 1}
+        assert await asking.names(GIZMOS) == ["a", "b"]
+        assert (await asking.get(f"{CONFIG_MAPS}/c"))["data"] == {"text": "Grüße, 水豚"}
+        assert await asking.gone(f"{CONFIG_MAPS}/gone")
+        assert server.store.revision >= 108
+        server.close()
 
 
 async def test_a_migration_is_all_or_nothing_and_keeps_what_was(

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kapy.api.crds import crds
 from kapy.client.client import Client
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists
 from kapy.kube.names import CRDS
+
+_DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
+"""What a server fills into the spec."""
 
 
 async def install_definitions(client: Client) -> None:
     """Create the CRDs that are not there, update those of another version of this program."""
+    there = {Key.of(one): one for one in (await client.list(CRDS)).items}
     for crd in crds():
-        try:
+        stored = there.get(Key.of(crd))
+        if stored is None:
             await client.create(CRDS, crd)
-        except AlreadyExists:
-            await _update(client, crd)
-
-
-async def _update(client: Client, crd: Document) -> None:
-    """Replace the spec; the server stores nothing when that changes nothing."""
-    stored = await client.get(CRDS, Key.of(crd))
-    await client.update(CRDS, {**stored, "spec": crd["spec"]})
+        elif stored["spec"] != {**_DEFAULTS, **crd["spec"]}:
+            await client.update(CRDS, {**stored, "spec": crd["spec"]})

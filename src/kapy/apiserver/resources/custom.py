@@ -71,14 +71,13 @@ def _kinds(definition: Document, convert: ToVersion | None) -> Iterator[Kind]:
         if not version.get("served"):
             continue
         parts = version.get("subresources") or {}
-        structural = Structural.compile(_schema(version), rules=_rules)
         yield Kind(
             resource=Resource(spec["group"], version["name"], plural, kind, namespaced),
             table=f"{plural}.{spec['group']}",
             storage=Resource(spec["group"], stored, plural, kind, namespaced),
             strategy=CustomStrategy(status="status" in parts),
             schema=CustomSchema(
-                structural,
+                partial(Structural.compile, _schema(version), rules=_rules),
                 tracker,
                 preserve=bool(spec.get("preserveUnknownFields")),
                 scale=parts.get("scale"),

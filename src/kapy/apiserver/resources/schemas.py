@@ -66,13 +66,17 @@ class ObjectSchema:
 
 
 class CustomSchema(ObjectSchema):
-    """An object of a CRD, in one version."""
+    """An object of a CRD, in one version.
 
-    __slots__ = ("_preserve", "_scale", "_structural", "openapi")
+    The schema is compiled when an object is first written: a server starts with many definitions
+    of which it needs few at once.
+    """
+
+    __slots__ = ("_compiled", "_made", "_preserve", "_scale", "openapi")
 
     def __init__(
         self,
-        structural: Structural,
+        compiled: Callable[[], Structural],
         make_tracker: Callable[[], Tracker],
         *,
         preserve: bool = False,
@@ -81,9 +85,17 @@ class CustomSchema(ObjectSchema):
     ) -> None:
         super().__init__(make_tracker)
         self.openapi: Document = openapi or {}
-        self._structural = structural
+        self._compiled = compiled
+        self._made: Structural | None = None
         self._scale = scale
         self._preserve = preserve
+
+    @property
+    def _structural(self) -> Structural:
+        made = self._made
+        if made is None:
+            made = self._made = self._compiled()
+        return made
 
     def decoded(
         self,

@@ -75,6 +75,7 @@ class History:
         oldest = self._events.popleft()
         self._weight -= oldest.weight
         self.floor = oldest.revision
+        oldest.after.cool()  # whoever read it lately has it, and others can decode it
 
     def compact(self, revision: int) -> None:
         """Forget everything up to and including `revision`."""

@@ -1,0 +1,199 @@
+"""What is stored: memory per Machine, the time to start with many, what a loss of power costs."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+import tempfile
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from benchmarks.machines import MACHINES, machine
+from benchmarks.measure import Costs, percentile, resident
+from kapy._aio.clock import system_clock
+from kapy.apiserver.server import Server
+from kapy.apiserver.store.sqlite import Synchronous
+from kapy.apps.admission import Rules
+from kapy.apps.definitions import install_definitions
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN
+from kapy.kube.names import NAMESPACES
+
+Row = dict[str, Any]
+MANY: Final = 10_000
+DURABLE: Final = 2_000
+_CONDITIONS: Final = (
+    *("Available", "Ready", "UpToDate", "BootstrapConfigReady", "InfrastructureReady"),
+    *("NodeHealthy", "NodeReady", "Updating", "Paused", "Deleting"),
+)
+
+
+def status(number: int) -> Document:
+    """What controllers write of a Machine that runs."""
+    name, then = f"machine-{number:05}", f"2026-01-01T{number // 3600 % 24:02}:{number % 60:02}:00Z"
+    return {
+        "phase": "Running",
+        "observedGeneration": 1,
+        "lastUpdated": then,
+        "nodeRef": {"name": name},
+        "initialization": {"bootstrapDataSecretCreated": True, "infrastructureProvisioned": True},
+        "nodeInfo": {
+            **dict.fromkeys(("architecture", "bootID", "machineID", "systemUUID"), ""),
+            **dict.fromkeys(("kernelVersion", "osImage", "operatingSystem"), ""),
+            **dict.fromkeys(("kubeletVersion", "kubeProxyVersion"), "v1.34.0"),
+            "containerRuntimeVersion": "",
+        },
+        "conditions": [
+            {
+                "type": kind,
+                "status": "True",
+                "reason": kind,
+                "message": "",
+                "lastTransitionTime": then,
+                "observedGeneration": 1,
+            }
+            for kind in _CONDITIONS
+        ],
+    }
+
+
+@asynccontextmanager
+async def _serving(path: Path | None, synchronous: Synchronous = "NORMAL") -> AsyncIterator[Client]:
+    server = Server.open(path, clock=system_clock, admission=(Rules(),), synchronous=synchronous)
+    client = Client(server.transport(ADMIN), field_manager="driver")
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(server.run())
+            await asyncio.sleep(0)
+            await install_definitions(client)
+            yield client
+            running.cancel()
+    finally:
+        server.close()
+
+
+async def _filled(client: Client, number: int) -> None:
+    for one in range(number):
+        await client.create(MACHINES, machine(one))
+        key = Key("default", f"machine-{one:05}")
+        await client.patch(MACHINES, key, {"status": status(one)}, subresource="status")
+
+
+async def memory() -> list[Row]:
+    """Bytes for each of many Machines, beyond their JSON: written, found at a start, then read."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [
+            {"step": f"{MANY} Machines {how}", **(await _told("--memory", how, folder))}
+            for how in ("written", "found", "read")
+        ]
+
+
+async def _weigh(how: str, folder: Path) -> Row:
+    """One row, of a process that did nothing else."""
+    async with _serving(None) as client:  # what is imported and made once is not counted
+        await _filled(client, 10)
+        await client.list(MACHINES, "default")
+    gc.collect()
+    before = resident()
+    async with _serving(folder) as client:
+        if how == "written":
+            await _filled(client, MANY)
+        if how == "read":
+            await client.list(MACHINES, "default")
+        gc.collect()
+        used = (resident() - before) / MANY
+        one = await client.get(MACHINES, Key("default", "machine-00001"))
+    encoded = len(msgspec.json.encode(one))
+    return {"bytes_per_object": round(used - encoded), "json_bytes": encoded}
+
+
+async def start() -> list[Row]:
+    """From the start of a process to its first answer, with nothing stored and with many objects."""
+    rows = []
+    for number in (0, MANY):
+        with tempfile.TemporaryDirectory() as folder:
+            async with _serving(Path(folder)) as client:
+                await _filled(client, number)
+            began = time.perf_counter()
+            told = await _told("--start", folder)
+            wall = time.perf_counter() - began
+        rows.append({"step": f"start with {number} Machines", "wall_s": round(wall, 3), **told})
+    return rows
+
+
+async def _begin(folder: Path) -> Row:
+    began = time.perf_counter()
+    async with _serving(folder) as client:
+        await client.list(NAMESPACES)
+        return {"open_s": round(time.perf_counter() - began, 3), "cpu_s": time.process_time()}
+
+
+async def durable() -> list[Row]:
+    """Writes that survive the end of the process, and writes that survive a loss of power."""
+    rows = []
+    kinds: tuple[tuple[str, Synchronous], ...] = (
+        ("a crash", "NORMAL"),
+        ("a loss of power", "FULL"),
+    )
+    for name, synchronous in kinds:
+        for at_once in (1, 16):
+            with tempfile.TemporaryDirectory(dir=".") as folder:
+                async with _serving(Path(folder), synchronous) as client:
+                    step = f"CREATE that survives {name}, {at_once} at once"
+                    rows.append({"step": step, **await _creations(client, at_once)})
+    return rows
+
+
+async def _creations(client: Client, at_once: int) -> Row:
+    return await _timed(lambda one: client.create(MACHINES, machine(one)), at_once)
+
+
+async def _timed(ask: Callable[[int], Awaitable[Any]], at_once: int) -> Row:
+    took: list[float] = []
+    turns = iter(range(DURABLE))
+
+    async def worker() -> None:
+        for turn in turns:
+            began = time.perf_counter()
+            await ask(turn)
+            took.append(time.perf_counter() - began)
+
+    with Costs().of() as cost:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once):
+                group.create_task(worker())
+    return {
+        "wall_s": round(cost.wall, 3),
+        "cpu_s": round(cost.cpu, 3),
+        "per_s": round(DURABLE / cost.wall),
+        "p50_us": round(1e6 * percentile(took, 0.5), 1),
+        "p99_us": round(1e6 * percentile(took, 0.99), 1),
+    }
+
+
+async def _told(*arguments: str) -> Row:
+    """What a process of this module says."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.storage", *arguments), stdout=PIPE
+    )
+    out, _ = await process.communicate()
+    row: Row = json.loads(out)
+    return row
+
+
+async def _main(what: str, *more: str) -> None:
+    row = await (_begin(Path(more[0])) if what == "--start" else _weigh(more[0], Path(more[1])))
+    print(json.dumps(row))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(*sys.argv[1:]))
