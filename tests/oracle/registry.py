@@ -15,7 +15,9 @@ PURE: Final[Mapping[str, str]] = {
     "crdnames": "tests.oracle.crdnames",
     "failuredomains": "tests.oracle.failuredomains",
     "kubeconfig": "tests.oracle.kubeconfig",
+    "labels": "tests.oracle.labels",
     "rollout": "tests.oracle.rollout",
+    "version": "tests.oracle.version",
 }
 """Topics of pure functions: the module of each has FILES."""
 

@@ -1,6 +1,7 @@
 """Templates of object names: `{{ .machineSet.name }}-{{ .random }}`.
 
-Go templates as far as names call for them: text and fields. Anything else is refused in words.
+They are Go templates. Nearly all of them are text and fields, which is filled here, because every
+new Machine has a name; whatever else stands in one is for `kapy.kube.gotemplate`.
 """
 
 from __future__ import annotations
@@ -10,45 +11,49 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.kube.errors import KapyError
-
-_ACTION: Final = re.compile(r"(\s*)\{\{(- )?(.*?)( -)?\}\}(\s*)", re.DOTALL)
-_FIELD: Final = re.compile(r"(\.[A-Za-z_][A-Za-z0-9_]*)+")
+from kapy.kube.generated_names import LONGEST_NAME, ending
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
 
 RANDOM: Final = "{{ .random }}"
 """What every template of machine names must contain, spelled so."""
+
+_FIELD: Final = re.compile(r"\{\{ ?((?:\.[A-Za-z_][A-Za-z0-9_]*)+) ?\}\}")
 
 
 class BadNameTemplate(KapyError):
     """The template of a name is none, or names a value that is not there."""
 
 
-def rendered_name(template: str, data: Mapping[str, Any]) -> str:
-    """The name that a template makes of `data` (nested by the parts of a field's name).
+def generated_name(
+    template: str, data: Mapping[str, Any], random: str, *, again: str | None = None
+) -> str:
+    """The name that a template makes of `data` (nested by the parts of a field's name) and of the
+    five characters `random`; one that is too long is cut and ends with `again`, or `random`.
 
     Raises BadNameTemplate.
     """
-
-    def value(action: re.Match[str]) -> str:
-        before, trim_left, text, trim_right, after = action.groups()
-        found = str(_looked_up(template, text.strip(), data))
-        return f"{'' if trim_left else before}{found}{'' if trim_right else after}"
-
-    name = _ACTION.sub(value, template)
-    if "{{" in name:
-        raise BadNameTemplate(f'parsing template "{template}": unclosed action')
-    return name
+    name = rendered_name(template, {**data, "random": random})
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    return ending(name, random if again is None else again)
 
 
-def _looked_up(template: str, action: str, data: Mapping[str, Any]) -> Any:
-    if not _FIELD.fullmatch(action):
-        raise BadNameTemplate(
-            f'parsing template "{template}": only fields are supported in names, not "{action}"'
-        )
+def rendered_name(template: str, data: Mapping[str, Any]) -> str:
+    """What a template makes of `data`, however long that is. Raises BadNameTemplate."""
+    name = _FIELD.sub(lambda found: _looked_up(found[1], data) or found[0], template)
+    if "{{" not in name:
+        return name
+    try:
+        return parsed(template, name="template name generator", strict=True).rendered(data)
+    except BadTemplate as error:
+        raise BadNameTemplate(f'parsing template "{template}": {error}') from None
+    except CannotRender as error:
+        raise BadNameTemplate(f"rendering template: {error}") from None
+
+
+def _looked_up(field: str, data: Mapping[str, Any]) -> str:
+    """The text of a field; "" when that is for the language to decide."""
     node: Any = data
-    for part in action.split(".")[1:]:
-        if not isinstance(node, Mapping) or part not in node:
-            raise BadNameTemplate(f'rendering template "{template}": no value for {action}')
-        node = node[part]
-    if isinstance(node, Mapping):
-        raise BadNameTemplate(f'rendering template "{template}": {action} is no text')
-    return node
+    for part in field.split(".")[1:]:
+        node = node.get(part) if isinstance(node, Mapping) else None
+    return node if isinstance(node, str) else ""

@@ -29,4 +29,9 @@ def suffix(*slot: object, length: int = LENGTH) -> str:
 
 def generated_name(prefix: str, *slot: object, longest: int = LONGEST_NAME) -> str:
     """`prefix` (which usually ends with a dash; cut if need be) and the slot's suffix."""
-    return prefix[: longest - LENGTH] + suffix(*slot)
+    return ending(prefix, suffix(*slot), longest=longest)
+
+
+def ending(base: str, characters: str, *, longest: int = LONGEST_NAME) -> str:
+    """`base`, cut to leave room (in bytes, as Go counts), and the characters."""
+    return base.encode()[: longest - LENGTH].decode(errors="replace") + characters

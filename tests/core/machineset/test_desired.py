@@ -52,7 +52,7 @@ def test_a_name_is_the_same_for_the_same_slot() -> None:
 
 
 def test_names_follow_the_template_and_fit() -> None:
-    one = machine_set("{{ .cluster.name }}-{{.random}}-x")
+    one = machine_set("{{.cluster.name}}-{{ .random }}-x")
     name = machine_name(one, 1)
     assert name.startswith("c-")
     assert name.endswith("-x")

@@ -16,7 +16,6 @@ from kapy.providers.kubeadm.controlplane.desired import (
     new_kubeadm_config,
     new_machine,
 )
-from kapy.providers.kubeadm.template import BadTemplate
 from tests.providers.kubeadm.building import control_plane
 
 REFERENCE = Reference(kind="K", name="n", api_group="g")
@@ -48,14 +47,9 @@ def test_a_long_name_keeps_its_suffix() -> None:
     assert name != machine_name(kcp, "c1", (2,))
 
 
-@pytest.mark.parametrize(
-    ("template", "error"),
-    [("fixed", BadMachineName), ("{{ .random }}{{ range }}", BadTemplate)],
-)
-def test_a_template_that_gives_no_unique_name_is_refused(
-    template: str, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
+@pytest.mark.parametrize("template", ["fixed", "{{ .random }}{{ range }}"])
+def test_a_template_that_gives_no_unique_name_is_refused(template: str) -> None:
+    with pytest.raises(BadMachineName):
         machine_name(control_plane(named(template)), "c1", (1,))
 
 

@@ -1,27 +1,30 @@
-"""Templates of machine names."""
+"""Templates of names."""
 
 from __future__ import annotations
 
-from kapy.api.naming import RANDOM, BadNameTemplate, rendered_name
+from typing import Any, Final
+
+from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
+from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.qualified_names import dns_subdomain_errors
 
+_EXAMPLE: Final = "abcde"
+
 
 def naming_errors(template: str, path: str, owner: str) -> list[FieldError]:
-    """owner: what the template calls the object that the machines belong to (`machineSet`)."""
+    """Of Machines' names; owner: what the template calls the object that they belong to."""
     if not template:
         return []
     where = f"{path}.template"
     errors = []
     if RANDOM not in template:
         errors.append(invalid(where, template, f"invalid template, {RANDOM} is missing"))
-    example = {"cluster": {"name": "cluster"}, owner: {"name": owner.lower()}, "random": "abcde"}
+    names = _names({owner: {"name": owner.lower()}})
     try:
-        name = rendered_name(template, example)
+        name = generated_name(template, names, _EXAMPLE)
     except BadNameTemplate as error:
         return [*errors, invalid(where, template, f"invalid template: {error}")]
-    if len(name) > 63:
-        name = name[:58] + "abcde"
     return errors + [
         invalid(
             where,
@@ -31,3 +34,22 @@ def naming_errors(template: str, path: str, owner: str) -> list[FieldError]:
         )
         for problem in dns_subdomain_errors(name)
     ]
+
+
+def class_naming_errors(
+    template: str, path: str, what: str, parts: Document | None = None
+) -> list[FieldError]:
+    """Of the names of what is made of a ClusterClass. what: how messages call it. parts: what the
+    template may name beside the cluster."""
+    if not template:
+        return []
+    where = f"{path}.template"
+    try:
+        name = generated_name(template, _names(parts or {}), _EXAMPLE)
+    except BadNameTemplate as error:
+        return [invalid(where, template, f"invalid {what} name template: {error}")]
+    return [invalid(where, template, problem) for problem in dns_subdomain_errors(name)]
+
+
+def _names(parts: Document) -> dict[str, Any]:
+    return {"cluster": {"name": "cluster"}, **parts}

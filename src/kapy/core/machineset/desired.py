@@ -6,16 +6,16 @@ annotations, readiness gates, timeouts, taints. A Machine never changes its vers
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Finalizer, Label
+from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
+from kapy.kube.generated_names import suffix
 from kapy.kube.label_values import label_value
 from kapy.kube.meta import Object, owner_reference
 from kapy.kube.model import encode
@@ -23,7 +23,7 @@ from kapy.kube.model import encode
 MANAGER: Final = "capi-machineset"
 METADATA_MANAGER: Final = "capi-machineset-metadata"
 DEFAULT_NAME: Final = "{{ .machineSet.name }}-{{ .random }}"
-FIELD = re.compile(r"\{\{-?\s*\.([\w.]+)\s*-?\}\}")
+_CANNOT_NAME: Final = "cannot generate Machine name"
 
 
 class BadNaming(KapyError):
@@ -33,22 +33,16 @@ class BadNaming(KapyError):
 def machine_name(machine_set: MachineSet, *slot: object) -> str:
     """A name for the slot, by `spec.machineNaming.template`: the same for the same slot."""
     template = machine_set.spec.machine_naming.template or DEFAULT_NAME
-    unique = suffix(machine_set.metadata.uid, *slot)
-    values = {
-        "cluster.name": machine_set.spec.cluster_name,
-        "machineSet.name": machine_set.metadata.name,
-        "random": unique,
+    if RANDOM not in template:
+        raise BadNaming(f"{_CANNOT_NAME}: {RANDOM} is missing in machineNaming.template")
+    names = {
+        "cluster": {"name": machine_set.spec.cluster_name},
+        "machineSet": {"name": machine_set.metadata.name},
     }
-    unknown = [name for name in FIELD.findall(template) if name not in values]
-    if unknown or ".random" not in template:
-        problem = f"{unknown[0]} is not known" if unknown else "{{ .random }} is missing"
-        raise BadNaming(f"cannot generate Machine name: {problem} in machineNaming.template")
-    name = FIELD.sub(lambda found: values[found.group(1)], template)
-    if "{{" in name:
-        raise BadNaming(
-            "cannot generate Machine name: machineNaming.template uses more than fields"
-        )
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - LENGTH] + unique
+    try:
+        return generated_name(template, names, suffix(machine_set.metadata.uid, *slot))
+    except BadNameTemplate as error:
+        raise BadNaming(f"{_CANNOT_NAME}: {error}") from None
 
 
 def machine_labels(machine_set: MachineSet) -> dict[str, str]:

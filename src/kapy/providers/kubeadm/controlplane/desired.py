@@ -14,19 +14,20 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.kubeadm_node import JoinControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, ConditionType, Label
+from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
+from kapy.kube.generated_names import suffix
 from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import decode, encode
 from kapy.kube.names import Resource
 from kapy.kube.version import parse_tolerant
-from kapy.providers.kubeadm.template import rendered
 
 KUBELET_LOCAL_MODE: Final = "ControlPlaneKubeletLocalMode"
 _LOCAL_MODE_SINCE: Final = (1, 31)
 _LOCAL_MODE_UNTIL: Final = (1, 36)  # always on from here, and the gate is gone
+_CANNOT_NAME: Final = "failed to compute desired Machine: cannot generate Machine name"
 _NAME_TEMPLATE: Final = "{{ .kubeadmControlPlane.name }}-{{ .random }}"
 
 COMPONENT_GATES: Final = (
@@ -80,23 +81,15 @@ def belonging_metadata(
 
 
 def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object]) -> str:
-    """The name for a slot: the same for the same slot. Raises BadMachineName, BadTemplate."""
+    """The name for a slot: the same for the same slot. Raises BadMachineName."""
     template = kcp.spec.machine_naming.template or _NAME_TEMPLATE
-    if "{{ .random }}" not in template:
-        raise BadMachineName(
-            "failed to compute desired Machine: cannot generate Machine name: {{ .random }} is"
-            " missing in machineNaming.template"
-        )
-    random = suffix(kcp.metadata.uid, *slot)
-    name = rendered(
-        template,
-        {
-            "cluster": {"name": cluster},
-            "kubeadmControlPlane": {"name": kcp.metadata.name},
-            "random": random,
-        },
-    )
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - LENGTH] + random
+    if RANDOM not in template:
+        raise BadMachineName(f"{_CANNOT_NAME}: {RANDOM} is missing in machineNaming.template")
+    names = {"cluster": {"name": cluster}, "kubeadmControlPlane": {"name": kcp.metadata.name}}
+    try:
+        return generated_name(template, names, suffix(kcp.metadata.uid, *slot))
+    except BadNameTemplate as error:
+        raise BadMachineName(f"{_CANNOT_NAME}: {error}") from None
 
 
 def new_machine(

@@ -1,0 +1,199 @@
+"""Which versions a managed cluster goes through until it has the one that is wanted.
+
+The control plane takes one step for each minor version; workers take as few as the version skew
+that Kubernetes supports allows. Texts of versions stay as they were given, and in errors too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kapy.kube.errors import KapyError
+from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
+
+WORKERS_BEHIND: Final = 3
+"""How many minor versions workers may be behind their control plane."""
+
+
+class BadUpgradePlan(KapyError):
+    """There is no plan, or the one that was given does not lead to the wanted version."""
+
+
+def one_minor_plan(desired: str, control_plane: str) -> list[str]:
+    """The control plane's plan when nothing says which versions there are: the wanted one, at most
+    one minor version on."""
+    wanted = _parsed(desired, "failed to parse desired version")
+    current = _parsed(control_plane, "failed to parse current ControlPlane version")
+    if str(current) == str(wanted):
+        return []
+    if wanted.minor > current.minor + 1:
+        raise BadUpgradePlan(f"cannot compute an upgrade plan from {control_plane} to {desired}")
+    return [desired]
+
+
+def class_versions_plan(versions: Sequence[str], desired: str, control_plane: str) -> list[str]:
+    """The control plane's plan out of the versions of a ClusterClass (oldest first): the last one
+    of each minor version, up to the wanted one."""
+    wanted = _parsed(desired, "failed to parse desired version")
+    current = _parsed(control_plane, "failed to parse current ControlPlane version")
+    if str(current) == str(wanted):
+        return []
+    ahead: dict[str, Version] = {}
+    for text in versions:
+        version = _parsed(text, f"failed to parse version {text}")
+        if compare(version, current) <= 0:
+            continue
+        if compare(version, wanted, build_tags=True) == 1:
+            break
+        ahead[text] = version
+        if str(version) == str(wanted):
+            break
+    return _last_of_minors(ahead, current.minor, same=current.minor == wanted.minor)
+
+
+def _last_of_minors(ahead: Mapping[str, Version], minor: int, *, same: bool) -> list[str]:
+    """same: whether the upgrade stays within the minor version."""
+    plan = list(ahead)[:1] if same else []
+    for text, version in ahead.items():
+        if version.minor > minor:
+            plan.append(text)
+        elif version.minor == minor and plan:
+            plan[-1] = text
+        minor = version.minor
+    return plan
+
+
+def checked_plans(
+    desired: str,
+    control_plane: str,
+    oldest_workers: str,
+    control_plane_plan: Sequence[str],
+    workers_plan: Sequence[str],
+) -> list[str]:
+    """The workers' plan, made here if none is given, when both plans lead to the wanted version.
+
+    oldest_workers: the oldest version of workers, "" without workers. Where nothing is known that
+    workers could go through, the plan is empty, as upstream's is. Raises BadUpgradePlan.
+    """
+    wanted = _parsed(desired, f"failed to parse Cluster version {desired}")
+    current = _parsed(control_plane, f"failed to parse ControlPlane version {control_plane}")
+    oldest = None
+    if oldest_workers:
+        oldest = _parsed(oldest_workers, f"failed to parse min workers version {oldest_workers}")
+    known = _Known(control_plane, current)
+    _check_control_plane(desired, wanted, current, control_plane_plan, known)
+    if oldest is None or compare(oldest, wanted, build_tags=True) == 0:
+        if workers_plan:
+            raise BadUpgradePlan(
+                "invalid worker upgrade plan; there are no workers or workers already at the "
+                "desired version"
+            )
+        return []
+    if control_plane_plan:
+        strange = set(workers_plan) - {*control_plane_plan, control_plane}
+        if strange:
+            raise BadUpgradePlan(
+                f"invalid workers upgrade plan: versions {','.join(sorted(strange))} doesn't match "
+                "any versions in the control plane upgrade plan nor the control plane version"
+            )
+    plan = list(workers_plan) or _workers_plan(desired, wanted.minor, oldest.minor, known)
+    if plan:
+        _check_workers(desired, wanted, oldest, plan, known)
+    return plan
+
+
+@dataclass(slots=True)
+class _Known:
+    """The control plane's versions, now and to come: their minor versions and their order, which
+    build tags leave open."""
+
+    control_plane: str
+    current: Version
+    minors: dict[int, str] = field(default_factory=dict)
+    order: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.minors[self.current.minor] = self.control_plane
+        self.order[self.control_plane] = -1
+
+
+def _check_control_plane(
+    desired: str, wanted: Version, current: Version, plan: Sequence[str], known: _Known
+) -> None:
+    problem = "invalid ControlPlane upgrade plan:"
+    if compare(current, wanted, build_tags=True) == 0:
+        if plan:
+            raise BadUpgradePlan(f"{problem} control plane is already at the desired version")
+        return
+    for number, text in enumerate(plan):
+        known.order[text] = number
+        item = f"{problem} item {number};"
+        target = _parsed(text, f"{item} failed to parse version {text}")
+        if compare(target, current, build_tags=True) <= 0:
+            raise BadUpgradePlan(f"{item} version {text} must be greater than v{current}")
+        if target.minor not in (current.minor, current.minor + 1):
+            raise BadUpgradePlan(
+                f"{item} expecting a version with minor {current.minor} or {current.minor + 1}, "
+                f"found version {text}"
+            )
+        known.minors[target.minor] = text
+        current = target
+    if compare(current, wanted, build_tags=True) != 0:
+        raise BadUpgradePlan(
+            f"{problem} control plane upgrade plan must end with version {desired}, ends with "
+            f"v{current} instead"
+        )
+
+
+def _workers_plan(desired: str, wanted: int, oldest: int, known: _Known) -> list[str]:
+    """As few steps as the skew allows; the last one leads to the wanted version. None when a
+    version in between is not known, or the workers are ahead."""
+    between = range(oldest + WORKERS_BEHIND, wanted, WORKERS_BEHIND)
+    if wanted < oldest or not all(minor in known.minors for minor in between):
+        return []
+    plan = [known.minors[minor] for minor in between]
+    return plan if plan[-1:] == [desired] else [*plan, desired]
+
+
+def _check_workers(
+    desired: str, wanted: Version, current: Version, plan: Sequence[str], known: _Known
+) -> None:
+    for number, text in enumerate(plan):
+        item = f"invalid workers upgrade plan, item {number};"
+        target = _parsed(text, f"{item} failed to parse version {text}")
+        order = compare(target, current, build_tags=True)
+        if order <= 0:
+            raise BadUpgradePlan(f"{item} version {text} must be greater than v{current}")
+        if order == DIFFERENT:
+            _check_order(item, text, f"v{current}", known)
+        if not 0 <= target.minor - current.minor <= WORKERS_BEHIND:
+            raise BadUpgradePlan(
+                f"{item} workers cannot go from minor {current.minor} (v{current}) to minor "
+                f"{target.minor} ({text}), an intermediate step is required to comply with "
+                "Kubernetes version skew rules"
+            )
+        current = target
+    if compare(current, wanted, build_tags=True) != 0:
+        raise BadUpgradePlan(
+            f"invalid workers upgrade plan; workers upgrade plan must end with version {desired}, "
+            f"ends with v{current} instead"
+        )
+
+
+def _check_order(item: str, target: str, current: str, known: _Known) -> None:
+    """Of versions that differ in their build tags only: the control plane's plan decides."""
+    if target not in known.order:
+        raise BadUpgradePlan(f"{item} failer to determine version {target} order")
+    if current not in known.order:
+        raise BadUpgradePlan(f"failer to determine version {current} order")
+    if known.order[target] < known.order[current]:
+        raise BadUpgradePlan(f"{item} version {target} must be before {current}")
+
+
+def _parsed(text: str, problem: str) -> Version:
+    try:
+        return parse_tolerant(text)
+    except InvalidVersion as error:
+        raise BadUpgradePlan(f"{problem}: {error}") from None
