@@ -85,6 +85,7 @@ async def management_plane(
         admission=(Rules(),),
         convert=converted,
         limits=settings.limits,
+        services=settings.webhook_services,
     )
     try:
         async with AsyncExitStack() as stack:
@@ -115,7 +116,7 @@ async def _started(
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
     services = {"runtime": runtime.run, "events": Expiry(server.plane).run, **controllers.services}
     await stack.enter_async_context(_running(**services))
-    await runtime.cache.synced()
+    await runtime.working.wait()
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access)
 
@@ -136,7 +137,7 @@ def _watch_health(server: Server, runtime: Runtime) -> None:
         return f"{len(waiting)} informers not started yet: {names}" if waiting else None
 
     def controllers() -> str | None:
-        return None if runtime.running else "the controllers do not run"
+        return None if runtime.working.is_set() else "the controllers do not run"
 
     server.health.add("informer-sync", informers)
     server.health.add("poststarthook/start-controllers", controllers)

@@ -22,7 +22,7 @@ class Runtime:
     """One program's client, cache, events, clock and controllers.
 
     The client writes through the cache: what a controller wrote, it reads back at once.
-    metrics: what it can be scraped for. running: whether the controllers work. random: where all
+    metrics: what it can be scraped for. working: set while the controllers do. random: where all
     jitter of this program comes from; a seeded one makes a run repeatable.
     """
 
@@ -33,7 +33,7 @@ class Runtime:
     controllers: list[Controller] = field(default_factory=list)
     random: Random = field(default_factory=Random)
     metrics: Metrics = field(default_factory=Metrics)
-    running: bool = False
+    working: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
     def on(
@@ -74,7 +74,7 @@ class Runtime:
 
     async def _run_controllers(self) -> None:
         await self.cache.synced()
-        self.running = True
+        self.working.set()
         if not self.controllers:
             await asyncio.get_running_loop().create_future()
         # A controller may have the name of another one: the number keeps both.

@@ -1,0 +1,87 @@
+"""The line that each request over the network leaves in the log."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import request_log
+from kapy.cli.log_lines import Json
+from kapy.kube.http import Arrival, Request, User
+from tests.apiserver.calling import Calls
+
+NAME = "kapy.apiserver.requests"
+
+
+def fields(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
+    """Level and fields of each line."""
+    return [(one.levelname, one.__dict__["fields"]) for one in caplog.records if one.name == NAME]
+
+
+async def test_a_line_says_who_asked_for_what_and_how_long_it_took(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, NAME)
+    calls = Calls(Server.open(None, clock=loop_clock()))
+    await calls.call("GET", "/version?timeout=5s", user_agent="kubectl/v1", audit_id="i" * 80)
+    await calls.call("GET", "/version", token="wrong")
+    (level, first), (_, second) = fields(caplog)
+    assert (level, first.pop("latency").endswith("ms")) == ("INFO", True)
+    assert first == {
+        "verb": "GET",
+        "URI": "/version?timeout=5s",
+        "userAgent": "kubectl/v1",
+        "user": "root",
+        "audit-ID": "i" * 64,
+        "srcIP": "192.0.2.7",
+        "resp": 200,
+    }
+    assert (second["user"], second["resp"]) == ("", 401)
+
+
+def request(uri: str) -> Request:
+    return Request("GET", uri, user=User("ann"), arrival=Arrival("id", uri, "192.0.2.7"))
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("/api?access_token=abc&x=1", "/api?access_token=***&x=1"),
+        ("/api?x=1&Password=a%20b", "/api?x=1&Password=***"),
+        ("/api?client_secret=a", "/api?client_secret=***"),
+        ("/api?fieldSelector=metadata.name%3Dtoken", "/api?fieldSelector=metadata.name%3Dtoken"),
+    ],
+)
+def test_secrets_in_a_query_are_not_logged(
+    uri: str, shown: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, NAME)
+    request_log.answered(request(uri), 200, 0.0)
+    assert fields(caplog)[0][1]["URI"] == shown
+    assert "abc" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "stream", "level"),
+    [(0.5, False, "INFO"), (1.5, False, "WARNING"), (90.0, True, "INFO")],
+)
+def test_what_took_long_is_said_louder(
+    seconds: float, stream: bool, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, NAME)
+    request_log.answered(request("/api"), 200, seconds, stream=stream)
+    assert [found for found, _ in fields(caplog)] == [level]
+
+
+def test_a_line_is_json_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, NAME)
+    request_log.answered(request('/api?x="\n'), 200, 0.0)
+    line = Json().format(caplog.records[0])
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["level"], told["logger"], told["URI"]) == ("info", NAME, '/api?x="\n')
