@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from kapy.apiserver.openapi_paths import META, add_paths, ref
+from kapy.apiserver.openapi_words import WORDS
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.resources.schemas import CustomSchema
@@ -235,8 +236,11 @@ def _add_struct(struct: str, schemas: Document) -> None:
     properties: Document = {}
     required: list[str] = []
     schemas[name] = {"type": "object", "properties": properties}
+    words = WORDS.get(struct, {})
     for field, fact in facts()["structs"].get(struct, {}).items():
         properties[field] = _typed(fact["t"], schemas) | _merging(fact)
+        if field in words:
+            properties[field]["description"] = words[field]
         if fact.get("r"):
             required.append(field)
     if required:
