@@ -117,7 +117,7 @@ async def _weigh(how: str, folder: Path) -> Row:
 
 
 async def start() -> list[Row]:
-    """From the start of a process to its first answer, with nothing stored and with many objects."""
+    """From the start of a process to its first answer, with nothing stored and with much."""
     rows = []
     for number in (0, MANY):
         with tempfile.TemporaryDirectory() as folder:
