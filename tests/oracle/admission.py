@@ -28,7 +28,7 @@ from kapy.kube.http import ADMIN, MERGE_PATCH, Request, Transport
 from kapy.kube.names import NAMESPACES
 from tests.oracle.topic import Record, Result, compared, records
 
-GATES: Final = FeatureGates(cluster_topology=True)
+GATES: Final = FeatureGates(cluster_topology=True, runtime_sdk=True)
 """The gates that were open when the cases were recorded (README)."""
 
 _SERVERS: Final = frozenset(

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from kapy.api.names import (
+    ADDONS_GROUP,
     CLUSTER_GROUP,
     CONTROL_PLANE_GROUP,
     INFRASTRUCTURE_GROUP,
+    RUNTIME_GROUP,
     Annotation,
     Label,
 )
@@ -26,6 +28,8 @@ Changes: TypeAlias = dict[Path, Any]
 Defaulter: TypeAlias = Callable[[Document, Document | None], Changes]
 
 NODE_DELETION_TIMEOUT_SECONDS: Final = 10
+NODE_STARTUP_TIMEOUT_SECONDS: Final = 600
+HTTPS_PORT: Final = 443
 DOCKER_PORT: Final = 6443
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -129,6 +133,35 @@ def _machine_deployment(deployment: Document, old: Document | None) -> Changes:
         changes |= _selected(Label.DEPLOYMENT_NAME, _name(deployment))
     changes |= _selected(Label.CLUSTER_NAME, cluster)
     return changes | _version(deployment, (*_TEMPLATE, "spec", "version"))
+
+
+def _machine_pool(pool: Document, old: Document | None) -> Changes:
+    changes: Changes = {
+        (*_LABELS, Label.CLUSTER_NAME): _cluster_name(pool),
+        _REPLICAS: _replicas(pool, old),
+    }
+    timeout = (*_TEMPLATE, "spec", "deletion", "nodeDeletionTimeoutSeconds")
+    changes |= _unless_set(pool, timeout, NODE_DELETION_TIMEOUT_SECONDS)
+    return changes | _version(pool, (*_TEMPLATE, "spec", "version"))
+
+
+def _machine_health_check(check: Document, _: Document | None) -> Changes:
+    changes: Changes = {(*_LABELS, Label.CLUSTER_NAME): _cluster_name(check)}
+    timeout = ("spec", "checks", "nodeStartupTimeoutSeconds")
+    return changes | _unless_set(check, timeout, NODE_STARTUP_TIMEOUT_SECONDS)
+
+
+def _cluster_resource_set(resource_set: Document, _: Document | None) -> Changes:
+    strategy = ("spec", "strategy")
+    return {} if value_at(resource_set, strategy) else {strategy: "ApplyOnce"}
+
+
+def _extension_config(config: Document, _: Document | None) -> Changes:
+    changes = _unless_set(config, ("spec", "namespaceSelector"), {})
+    service = ("spec", "clientConfig", "service")
+    if value_at(config, service):
+        changes |= _unless_set(config, (*service, "port"), HTTPS_PORT)
+    return changes
 
 
 def _control_plane(kcp: Document, _: Document | None) -> Changes:
@@ -263,6 +296,10 @@ _DEFAULTERS: Final[Mapping[tuple[str, str], Defaulter]] = {
     (CLUSTER_GROUP, "Machine"): _machine,
     (CLUSTER_GROUP, "MachineSet"): _machine_set,
     (CLUSTER_GROUP, "MachineDeployment"): _machine_deployment,
+    (CLUSTER_GROUP, "MachinePool"): _machine_pool,
+    (CLUSTER_GROUP, "MachineHealthCheck"): _machine_health_check,
+    (ADDONS_GROUP, "ClusterResourceSet"): _cluster_resource_set,
+    (RUNTIME_GROUP, "ExtensionConfig"): _extension_config,
     (CONTROL_PLANE_GROUP, "KubeadmControlPlane"): _control_plane,
     (INFRASTRUCTURE_GROUP, "DevCluster"): _dev_cluster,
     (INFRASTRUCTURE_GROUP, "DevClusterTemplate"): _dev_cluster_template,

@@ -11,8 +11,10 @@ class FeatureGates:
 
     cluster_topology: bool = False
     kubeadm_bootstrap_format_ignition: bool = False
+    machine_pool: bool = True
     machine_set_preflight_checks: bool = True
     machine_taint_propagation: bool = False
+    runtime_sdk: bool = False
 
 
 DEFAULT_GATES = FeatureGates()

@@ -9,12 +9,14 @@ from kapy.api.defaults import CannotDefault, default
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
-from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP
+from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP, IPAM_GROUP
 from kapy.api.validation import validate
+from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.apiserver.admission import Review
 from kapy.kube import Document
-from kapy.kube.errors import Forbidden, Invalid
+from kapy.kube.errors import ApiError, Forbidden, Invalid
+from kapy.kube.field_errors import FieldError, together
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 
@@ -51,13 +53,18 @@ class Rules:
             if problem := scale_problem(read(review.new, KubeadmControlPlane)):
                 raise Forbidden(_denied("validation-scale", resource, problem))
         elif errors := validate(review.new, review.old, gates=self._gates, dry_run=review.dry_run):
-            # Upstream's webhooks of control planes tell the core group, and clients may read it.
-            core = resource.group == CONTROL_PLANE_GROUP
-            group = CLUSTER_GROUP if core else resource.group
-            refusal = Invalid.of(resource.kind, group, review.name, errors)
-            message = _denied("validation", resource, str(refusal))
-            raise Invalid(message, details=refusal.details)
+            raise _refusal(resource, review.name, errors)
         return ()
+
+
+def _refusal(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
+    """Upstream's webhooks answer 422 with the errors, and where they give back bare errors, 403."""
+    if resource.group == IPAM_GROUP or is_closed(errors):
+        return Forbidden(_denied("validation", resource, together(errors)))
+    # Webhooks of control planes tell the core group, and clients may read it.
+    group = CLUSTER_GROUP if resource.group == CONTROL_PLANE_GROUP else resource.group
+    refusal = Invalid.of(resource.kind, group, name, errors)
+    return Invalid(_denied("validation", resource, str(refusal)), details=refusal.details)
 
 
 def _denied(what: str, resource: Resource, why: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -103,3 +104,9 @@ def not_supported(field: str, value: object, supported: list[str]) -> FieldError
     """The value is none of the known ones, which the message lists."""
     known = ", ".join(json.dumps(one) for one in sorted(supported))
     return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
+
+
+def together(errors: Sequence[FieldError]) -> str:
+    """Several errors in one line, as Go's aggregates put them."""
+    lines = [str(error) for error in errors]
+    return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.field_errors import FieldError
+from kapy.kube.field_errors import FieldError, together
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 
 Operator = Literal["in", "notin", "=", "==", "!=", "gt", "lt", "exists", "!"]
@@ -146,7 +146,7 @@ def _requirement(key: str, operator: Operator, values: list[str]) -> Requirement
         if (wrong := label_value_errors(value))
     ]
     if errors:
-        raise InvalidSelector(_together(errors))
+        raise InvalidSelector(together(errors))
     return Requirement(key, operator, frozenset(values))
 
 
@@ -167,11 +167,6 @@ def _wrong_count(operator: Operator, values: list[str]) -> str:
                 if len(values) == 1
                 else "for 'Gt', 'Lt' operators, exactly one value is required"
             )
-
-
-def _together(errors: list[FieldError]) -> str:
-    lines = [str(error) for error in errors]
-    return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
 
 
 _WORD: Final = "word"

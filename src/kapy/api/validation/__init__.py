@@ -9,18 +9,30 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.dev_cluster import DevCluster, DevClusterTemplate
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.docker_cluster import DockerCluster, DockerClusterTemplate
 from kapy.api.docker_machine import DockerMachine, DockerMachineTemplate
+from kapy.api.extension_config import ExtensionConfig
 from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigTemplate
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane, KubeadmControlPlaneTemplate
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_drain_rule import MachineDrainRule
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
+from kapy.api.validation.addons import (
+    cluster_resource_set_binding_errors,
+    cluster_resource_set_errors,
+)
 from kapy.api.validation.cluster import cluster_errors
+from kapy.api.validation.extension_config import extension_config_errors
 from kapy.api.validation.immutable import immutability_errors
 from kapy.api.validation.infrastructure import (
     dev_cluster_errors,
@@ -32,11 +44,15 @@ from kapy.api.validation.infrastructure import (
     docker_machine_errors,
     docker_machine_template_errors,
 )
+from kapy.api.validation.ip_address import ip_address_claim_errors, ip_address_errors
 from kapy.api.validation.kubeadm_config import kubeadm_config_errors, kubeadm_config_template_errors
 from kapy.api.validation.kubeadm_control_plane import (
     control_plane_errors,
     control_plane_template_errors,
 )
+from kapy.api.validation.machine_drain_rule import machine_drain_rule_errors
+from kapy.api.validation.machine_health_check import machine_health_check_errors
+from kapy.api.validation.machine_pool import machine_pool_errors
 from kapy.api.validation.machines import (
     machine_deployment_errors,
     machine_errors,
@@ -67,6 +83,14 @@ _RULES: Final[Mapping[tuple[str, str], _Rule]] = {
         _Rule(Machine, machine_errors),
         _Rule(MachineSet, machine_set_errors),
         _Rule(MachineDeployment, machine_deployment_errors),
+        _Rule(MachinePool, machine_pool_errors),
+        _Rule(MachineHealthCheck, machine_health_check_errors),
+        _Rule(MachineDrainRule, machine_drain_rule_errors),
+        _Rule(ClusterResourceSet, cluster_resource_set_errors),
+        _Rule(ClusterResourceSetBinding, cluster_resource_set_binding_errors),
+        _Rule(IPAddress, ip_address_errors),
+        _Rule(IPAddressClaim, ip_address_claim_errors),
+        _Rule(ExtensionConfig, extension_config_errors),
         _Rule(KubeadmConfig, kubeadm_config_errors),
         _Rule(KubeadmConfigTemplate, kubeadm_config_template_errors),
         _Rule(KubeadmControlPlane, control_plane_errors),

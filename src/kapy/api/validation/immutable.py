@@ -29,7 +29,7 @@ def immutability_errors(
     what nobody is to read.
     """
     before, after = (_normal(one, kind) for one in (old, new))
-    changed = sorted(_changed("", before, after))
+    changed = changed_fields(before, after)
     if not changed:
         return []
     problem = (
@@ -53,6 +53,11 @@ def _normal(template: Document, kind: type[Object]) -> Document:
         if rollout:
             spec["rollout"] = rollout
     return spec
+
+
+def changed_fields(old: Document, new: Document) -> list[str]:
+    """The paths of the fields that are not the same, in order."""
+    return sorted(_changed("", old, new))
 
 
 def _changed(path: str, old: Any, new: Any) -> Iterator[str]:

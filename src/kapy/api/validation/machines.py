@@ -13,12 +13,11 @@ from kapy.api.names import Annotation, Label
 from kapy.api.validation.metadata import name_as_label_errors, template_metadata_errors
 from kapy.api.validation.naming import naming_errors
 from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
+from kapy.api.validation.selectors import parsed_selector
 from kapy.api.validation.taints import taint_errors, worker_taint_errors
 from kapy.api.validation.versions import version_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.meta import Object
-from kapy.kube.model import encode
-from kapy.kube.selectors import InvalidSelector, selector_of
 
 PREFLIGHT_CHECKS: Final = (
     "All",
@@ -33,7 +32,7 @@ _TEMPLATE: Final = "spec.template.spec"
 def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -> list[FieldError]:
     """What is wrong with a Machine."""
     spec = machine.spec
-    errors = [] if _of_machine_pool(machine) else _bootstrap_errors(spec.bootstrap, "spec")
+    errors = [] if _of_machine_pool(machine) else bootstrap_errors(spec.bootstrap, "spec")
     if old is not None and old.spec.cluster_name != spec.cluster_name:
         errors.append(forbidden("spec.clusterName", "field is immutable"))
     if spec.version:
@@ -48,10 +47,10 @@ def machine_set_errors(
 ) -> list[FieldError]:
     """What is wrong with a MachineSet."""
     spec = machine_set.spec
-    errors = _bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
+    errors = bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
     errors += _selector_errors(spec.selector, spec.template, names_value=True)
     errors += _preflight_errors(machine_set, gates)
-    errors += _cluster_name_errors(
+    errors += cluster_name_errors(
         spec.cluster_name, spec.template, old.spec.cluster_name if old is not None else None
     )
     errors += _template_errors(spec.template, gates)
@@ -65,10 +64,10 @@ def machine_deployment_errors(
     """What is wrong with a MachineDeployment."""
     spec = deployment.spec
     errors = name_as_label_errors(deployment.metadata.name, ": ")
-    errors += _bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
+    errors += bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
     errors += _selector_errors(spec.selector, spec.template, names_value=False)
     errors += _preflight_errors(deployment, gates)
-    errors += _cluster_name_errors(
+    errors += cluster_name_errors(
         spec.cluster_name, spec.template, old.spec.cluster_name if old is not None else None
     )
     errors += _rollout_errors(deployment)
@@ -90,7 +89,7 @@ def _of_machine_pool(machine: Machine) -> bool:
     )
 
 
-def _bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
+def bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
     if bootstrap.config_ref is not None or bootstrap.data_secret_name is not None:
         return []
     where = f"{path}.bootstrap"
@@ -105,11 +104,9 @@ def _selector_errors(
     selector: LabelSelector, template: MachineTemplateSpec, *, names_value: bool
 ) -> list[FieldError]:
     """The template's labels must be selected. names_value: whether the error shows them."""
-    document = encode(selector)
-    try:
-        wanted = selector_of(document)
-    except InvalidSelector as error:
-        return [invalid("spec.selector", document, str(error))]
+    wanted, errors = parsed_selector(selector, "spec.selector")
+    if wanted is None:
+        return errors
     labels = template.metadata.labels
     if wanted.matches(labels):
         return []
@@ -129,7 +126,7 @@ def _preflight_errors(obj: Object, gates: FeatureGates) -> list[FieldError]:
     return [invalid(where, unknown, f"skipped preflight check(s) must be among: [{known}]")]
 
 
-def _cluster_name_errors(
+def cluster_name_errors(
     name: str, template: MachineTemplateSpec, old: str | None
 ) -> list[FieldError]:
     errors = []

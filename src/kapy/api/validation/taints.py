@@ -11,6 +11,9 @@ from kapy.api.names import Label
 from kapy.kube.field_errors import FieldError, forbidden, invalid
 from kapy.kube.qualified_names import qualified_name_errors
 
+CLOSED: Final = (
+    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled"
+)
 _OWN: Final = frozenset(
     {"node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision"}
 )
@@ -23,11 +26,7 @@ def taint_errors(
     """Keys that belong to somebody else, and all taints while their gate is closed."""
     errors = []
     if taints and not gates.machine_taint_propagation:
-        closed = (
-            "taints are not allowed to be set when the feature gate MachineTaintPropagation is "
-            "disabled"
-        )
-        errors.append(forbidden(path, closed))
+        errors.append(forbidden(path, CLOSED))
     for number, taint in enumerate(taints):
         where = f"{path}[{number}].key"
         if problem := _reserved(taint.key):

@@ -1,0 +1,40 @@
+"""MachineHealthCheck."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.features import FeatureGates
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.names import Label
+from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
+from kapy.api.validation.selectors import parsed_selector
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.model import encode
+
+_SELECTOR: Final = "spec.selector"
+
+
+def machine_health_check_errors(
+    check: MachineHealthCheck, old: MachineHealthCheck | None, _: FeatureGates
+) -> list[FieldError]:
+    """What is wrong with a MachineHealthCheck."""
+    spec = check.spec
+    errors = _selector_errors(check)
+    if old is not None and old.spec.cluster_name != spec.cluster_name:
+        errors.append(forbidden("spec.clusterName", "field is immutable"))
+    errors += startup_timeout_errors(spec.checks.node_startup_timeout_seconds, "spec")
+    trigger = spec.remediation.trigger_if
+    return errors + trigger_errors(trigger.unhealthy_less_than_or_equal_to, "spec")
+
+
+def _selector_errors(check: MachineHealthCheck) -> list[FieldError]:
+    selector = check.spec.selector
+    parsed, errors = parsed_selector(selector, _SELECTOR)
+    if parsed is not None and parsed.everything:
+        errors.append(required(_SELECTOR, "selector must not be empty"))
+    cluster = selector.match_labels.get(Label.CLUSTER_NAME)
+    if cluster is not None and cluster != check.spec.cluster_name:
+        problem = "cannot specify a cluster selector other than the one specified by ClusterName"
+        errors.append(invalid(_SELECTOR, encode(selector), problem))
+    return errors
