@@ -137,7 +137,7 @@ def _is_part(hint: Any) -> bool:
 
 
 def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
-    zero, make = _zero(one, shaped)
+    zero, make = (None, None) if rules.get("zero") == "kept" else _zero(one, shaped)
     if _is_written(kind, one, rules, part=_is_part(make)):
         # msgspec leaves out no field whose default is made by a function.
         return msgspec.field(

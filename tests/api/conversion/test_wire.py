@@ -1,0 +1,85 @@
+"""What is written of a value that says nothing: rules of fields, as upstream's types have them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import pytest
+from msgspec import field
+
+from kapy.api.conversion.wire import wired
+from kapy.kube import Document
+from kapy.kube.model import Model, rules
+
+
+class Part(Model):
+    name: str = ""
+
+
+class Plain(Model):
+    required: str
+    pointer: bool | None = None
+    kept: Annotated[int, rules(zero="kept", required=True)] = 0
+    written: Annotated[int, rules(zero="written")] = 0
+    part: Part = field(default_factory=Part)
+    pointed: Part | None = None
+    omitted: Annotated[Part | None, rules(zero="omitted")] = None
+    rows: list[list[str]] = field(default_factory=list)
+
+
+class Old(Model):
+    ZEROS: ClassVar[bool] = True
+
+    required: str
+    optional: str = ""
+    time: Annotated[str, rules(format="date-time", required=True)] = ""
+    part: Part = field(default_factory=Part)
+    items: list[str] = field(default_factory=list)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "written"),
+    [
+        (Plain, {}, {"written": 0}),
+        (Plain, {"required": "", "part": {}, "rows": []}, {"written": 0}),
+        (Plain, {"pointer": False, "kept": 0}, {"pointer": False, "kept": 0, "written": 0}),
+        (Plain, {"pointed": {}, "omitted": {}}, {"pointed": {}, "written": 0}),
+        (Plain, {"omitted": {"name": "n"}}, {"omitted": {"name": "n"}, "written": 0}),
+        (Plain, {"rows": [["a"], None]}, {"rows": [["a"], None], "written": 0}),
+        (Plain, {"required": None, "unknown": 1}, {"written": 0}),
+        (Old, {}, {"required": "", "time": None, "part": {}}),
+        (Old, {"items": [], "optional": ""}, {"required": "", "time": None, "part": {}}),
+    ],
+)
+def test_what_is_written(kind: type[Model], given: Document, written: Document) -> None:
+    assert wired(given, kind) == written
+
+
+class Forms(Model):
+    duration: Annotated[str, rules(form="duration")] = ""
+    quantity: Annotated[int | str, rules(form="quantity")] = ""
+    capacity: Annotated[dict[str, int | str], rules(form="quantity")] = field(default_factory=dict)
+    token: Annotated[str, rules(form="token")] = ""
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "form"),
+    [
+        ("duration", "90s", "1m30s"),
+        ("quantity", "1000m", "1"),
+        ("quantity", 0, "0"),
+        ("capacity", {"cpu": 2}, {"cpu": "2"}),
+        ("token", "abcdef.0123456789abcdef", "abcdef.0123456789abcdef"),
+    ],
+)
+def test_values_have_one_form(name: str, given: Any, form: Any) -> None:
+    assert wired({name: given}, Forms) == {name: form}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("duration", "soon"), ("quantity", "much"), ("token", "abcdef.short")]
+)
+def test_a_value_without_the_form_is_refused_with_its_field(name: str, value: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=name):
+        wired({name: value}, Forms)
