@@ -55,12 +55,15 @@ class Settings:
     data: the folder of the store, None for one in memory. serving: None for no sockets at all
     (workload clusters are then reached in process only, too). limits: how many requests over the
     network may be under way, None: kube-apiserver's. audit: None for no audit log.
+    webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
+    (0: any).
     """
 
     data: Path | None = None
     serving: Serving | None = None
     limits: Limits | None = None
     audit: AuditLog | None = None
+    webhook_services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

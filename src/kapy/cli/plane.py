@@ -6,9 +6,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -54,6 +54,7 @@ class Options:
     kubeconfig: str
     limits: Limits | None = None
     audit: AuditLog | None = None
+    services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
 
 
 def plane_options(command: F) -> F:
@@ -141,6 +142,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         serving=serving,
         limits=options.limits,
         audit=options.audit,
+        webhook_services=options.services,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 

@@ -1,4 +1,4 @@
-"""The options of `kapy up` that kube-apiserver has, too, by its names: limits and audit."""
+"""The options of `kapy up` about its API server: limits, audit (as kube-apiserver), webhooks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from kapy.apiserver.traffic.inflight import Limits
 from kapy.apps.settings import AuditLog
+from kapy.cli.webhook_services import METAVAR
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,6 +57,12 @@ def server_options(command: F) -> F:
                 type=_COUNT,
                 default=0,
                 help="Full audit files to keep (0: all).",
+            ),
+            click.option(
+                "--webhook-service",
+                multiple=True,
+                metavar=METAVAR,
+                help="Where a Service is that webhooks or conversions name; may be repeated.",
             ),
         )
     ):

@@ -13,6 +13,7 @@ from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, Up, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
 from kapy.cli.server_options import audit_of, limits_of, server_options
+from kapy.cli.webhook_services import services_of
 
 
 @click.command()
@@ -54,6 +55,7 @@ def up(
         kubeconfig,
         limits=limits_of(server),
         audit=audit_of(server),
+        services=services_of(server),
     )
     run(_up(options, ready_fd))
 

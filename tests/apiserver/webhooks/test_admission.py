@@ -52,6 +52,20 @@ async def test_a_service_is_asked_where_the_server_was_told_it_is() -> None:
             )
 
 
+async def test_a_service_may_be_told_for_all_its_ports() -> None:
+    async with serving("s.n.svc") as hooks:
+        places = {("n", "s", 0): hooks.base, ("n", "s", 9): "https://127.0.0.1:1"}
+        async with plane(places) as asking:
+            hooks.answers["/check"] = deny("no")
+            for port, status in ((443, 400), (8443, 400), (9, 500)):
+                service = {"namespace": "n", "name": "s", "path": "/check", "port": port}
+                client = {"service": service, "caBundle": bundle()}
+                checked = hook("a.hook.dev", client)
+                await configure(asking, "validating", checked, name=f"at-{port}")
+                assert (await refused(asking, gizmo("one")))[0] == status
+                await asking.delete(f"{CONFIGURATIONS.format('validating')}/at-{port}")
+
+
 async def test_a_certificate_of_another_name_or_authority_is_not_trusted() -> None:
     async with serving() as hooks, plane(lambda _: hooks.base) as asking:
         hooks.answers["/check"] = allow

@@ -12,7 +12,8 @@ from kapy.kube import Document
 Services: TypeAlias = (
     Mapping[tuple[str, str, int], str] | Callable[[tuple[str, str, int]], str | None]
 )
-"""The base URL of a service by namespace, name and port: a map, or a function that may say None."""
+"""The base URL of a service by namespace, name and port: a map (port 0 there: any port), or a
+function that may say None."""
 
 HTTPS_PORT = 443
 
@@ -64,5 +65,8 @@ class ClientConfig:
         key = (self.namespace, self.service, self.port)
         if services is None:
             return ""
-        base = services(key) if callable(services) else services.get(key)
+        if callable(services):
+            base = services(key)
+        else:
+            base = services.get(key) or services.get((self.namespace, self.service, 0))
         return f"{base.rstrip('/')}{self.path}" if base else ""

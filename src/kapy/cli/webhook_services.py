@@ -1,0 +1,47 @@
+"""`--webhook-service`: where the services are that webhooks and conversions name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+METAVAR: Final = "NAMESPACE/NAME[:PORT]=HOST:PORT"
+_SERVICE: Final = re.compile(r"(?P<space>[^/:=]+)/(?P<name>[^/:=]+)(?::(?P<port>\d+))?")
+
+
+def services_of(given: Mapping[str, Any]) -> dict[tuple[str, str, int], str]:
+    """Base URLs by namespace, name and port (0: any). Raises click.UsageError."""
+    places: dict[tuple[str, str, int], str] = {}
+    for text in given["webhook_service"]:
+        service, url = _place(text)
+        if places.setdefault(service, url) != url:
+            raise _bad(f"two places of {service[0]}/{service[1]} are given")
+    return places
+
+
+def _place(text: str) -> tuple[tuple[str, str, int], str]:
+    said, _, where = text.partition("=")
+    found = _SERVICE.fullmatch(said)
+    if found is None or not where:
+        raise _bad(f"{text!r} has not the form {METAVAR}")
+    url = where if "://" in where else f"https://{where}"
+    if not _is_base(url):
+        raise _bad(f"{where!r} is no HTTPS server; say HOST:PORT, or https://HOST:PORT/PATH")
+    return (found["space"], found["name"], int(found["port"] or 0)), url
+
+
+def _is_base(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme == "https" and parts.hostname and parts.port != 0
+    except ValueError:  # no number as port
+        return False
+    return bool(known) and not (parts.query or parts.fragment or parts.username)
+
+
+def _bad(why: str) -> click.UsageError:
+    return click.BadParameter(why, param_hint="--webhook-service")
