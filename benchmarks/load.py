@@ -31,6 +31,9 @@ OBJECTS: Final = 1000
 CONNECTIONS: Final = 16
 WATCHERS: Final = 200
 EVENTS: Final = 50
+SECONDS: Final = 60.0
+"""How long an answer may take before the measurement is given up."""
+
 _APPLY: Final = "?fieldManager=applier&force=true"
 
 
@@ -39,7 +42,7 @@ class Connection:
 
     def __init__(self, access: Kubeconfig, tls: ssl.SSLContext) -> None:
         url = urlsplit(access.server)
-        raw = socket.create_connection((url.hostname, url.port or 443))
+        raw = socket.create_connection((url.hostname, url.port or 443), timeout=SECONDS)
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = tls.wrap_socket(raw, server_hostname=access.tls_server_name or url.hostname)
         self._rest = b""
@@ -201,11 +204,13 @@ def _fan_out(
     cpu, began = _cpu(pids), time.perf_counter()
     for turn in range(EVENTS):
         sent = time.perf_counter()
-        writer.send(request("PATCH", path, _label(-turn - 1), MERGE_PATCH))
+        writer.send(request("PATCH", path, _label(OBJECTS + turn), MERGE_PATCH))
+        status, body = writer.receive()
+        if status != 200:
+            raise RuntimeError(f"the write that all watch: {status} {body[:300]!r}")
         for one in watchers:
             one.line()
         took.append(time.perf_counter() - sent)
-        writer.receive()
     wall, spent = time.perf_counter() - began, _cpu(pids) - cpu
     for one in (*watchers, writer):
         one.close()
