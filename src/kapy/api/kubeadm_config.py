@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.embedded import TemplateMeta
 from kapy.api.kubeadm import ClusterConfiguration
 from kapy.api.kubeadm_node import InitConfiguration, JoinConfiguration
+from kapy.api.status import Conditions, ObservedGeneration, V1Beta1Conditions
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -321,10 +321,7 @@ class KubeadmConfigSpec(Model):
 class KubeadmConfigV1Beta1DeprecatedStatus(Model):
     """What v1beta1 reported of a KubeadmConfig."""
 
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
+    conditions: V1Beta1Conditions = field(default_factory=list)
     failure_reason: Annotated[
         str,
         rules(
@@ -366,15 +363,7 @@ class KubeadmConfigStatus(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
+    conditions: Conditions = field(default_factory=list)
     initialization: Annotated[
         KubeadmConfigInitializationStatus,
         rules("Milestones of the first provisioning; they are not taken back."),
@@ -382,14 +371,7 @@ class KubeadmConfigStatus(Model):
     data_secret_name: Annotated[
         str, rules("The Secret that holds the boot data.", min_length=1, max_length=253)
     ] = ""
-    observed_generation: Annotated[
-        int,
-        rules(
-            "The generation of the object that the status was computed from.",
-            format="int64",
-            minimum=1,
-        ),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
     deprecated: Annotated[
         KubeadmConfigDeprecatedStatus | None,
         rules("Values that only readers of v1beta1 still look at."),

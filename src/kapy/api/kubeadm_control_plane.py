@@ -6,16 +6,26 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.embedded import (
     ContractVersionedObjectReference,
     MachineReadinessGate,
     MachineTaint,
-    StatusVersion,
     TemplateMeta,
 )
 from kapy.api.kubeadm_config import KubeadmConfigSpec
 from kapy.api.machine import MachineDeletionSpec
+from kapy.api.status import (
+    AvailableReplicas,
+    Conditions,
+    FailureMessage,
+    ObservedGeneration,
+    ReadyReplicas,
+    Replicas,
+    Selector,
+    UpToDateReplicas,
+    V1Beta1Conditions,
+    Versions,
+)
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -195,21 +205,11 @@ class KubeadmControlPlaneSpec(Model, kw_only=True):
 class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
     """What v1beta1 reported of a KubeadmControlPlane."""
 
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
+    conditions: V1Beta1Conditions = field(default_factory=list)
     failure_reason: Annotated[
         str, rules("In one word, why the object failed for good; v1beta1 reported it.")
     ] = ""
-    failure_message: Annotated[
-        str | None,
-        rules(
-            "In a sentence, why the object failed for good; v1beta1 reported it.",
-            min_length=1,
-            max_length=10240,
-        ),
-    ] = None
+    failure_message: FailureMessage = None
     updated_replicas: Annotated[
         int,
         rules(
@@ -273,58 +273,21 @@ class KubeadmControlPlaneStatus(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
+    conditions: Conditions = field(default_factory=list)
     initialization: Annotated[
         KubeadmControlPlaneInitializationStatus,
         rules("Milestones of the first provisioning; they are not taken back."),
     ] = field(default_factory=KubeadmControlPlaneInitializationStatus)
-    selector: Annotated[
-        str,
-        rules(
-            "The label selector that finds the Machines, as text, for autoscalers.",
-            min_length=1,
-            max_length=4096,
-        ),
-    ] = ""
-    replicas: Annotated[int | None, rules("How many Machines there are.", format="int32")] = None
-    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
-        None
-    )
-    available_replicas: Annotated[
-        int | None, rules("How many Machines are Available.", format="int32")
-    ] = None
-    up_to_date_replicas: Annotated[
-        int | None, rules("How many Machines are as they are wanted.", format="int32")
-    ] = None
-    versions: Annotated[
-        list[StatusVersion],
-        rules(
-            "How many machines run which version of Kubernetes.",
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["version"],
-        ),
-    ] = field(default_factory=list)
+    selector: Selector = ""
+    replicas: Replicas = None
+    ready_replicas: ReadyReplicas = None
+    available_replicas: AvailableReplicas = None
+    up_to_date_replicas: UpToDateReplicas = None
+    versions: Versions = field(default_factory=list)
     version: Annotated[
         str, rules("The oldest version that the control plane runs.", min_length=1, max_length=256)
     ] = ""
-    observed_generation: Annotated[
-        int,
-        rules(
-            "The generation of the object that the status was computed from.",
-            format="int64",
-            minimum=1,
-        ),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
     last_remediation: Annotated[
         LastRemediationStatus | None,
         rules("What was replaced last because it was unhealthy.", zero="omitted"),
