@@ -16,7 +16,7 @@ from kapy.api.cluster_class_template import (
 from kapy.api.cluster_class_variables import ClusterClassStatusVariable, ClusterClassVariable
 from kapy.api.cluster_class_workers import WorkersClass
 from kapy.api.condition import Condition, V1Beta1Condition
-from kapy.api.embedded import MachineReadinessGate, MachineTaint, TemplateMeta
+from kapy.api.embedded import ReadinessGates, Taints, TemplateMeta
 from kapy.api.health_check import ControlPlaneHealthCheck
 from kapy.api.machine import MachineDeletionSpec
 from kapy.kube import Document
@@ -58,26 +58,8 @@ class ControlPlaneClass(Model, kw_only=True):
     deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=MachineDeletionSpec
     )
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
 
 
 class ClusterClassUpgradeExternal(Model):

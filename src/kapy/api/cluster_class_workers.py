@@ -7,24 +7,13 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.cluster_class_template import ClassNaming, ClusterClassTemplate
-from kapy.api.embedded import MachineReadinessGate, MachineTaint, TemplateMeta
+from kapy.api.embedded import ReadinessGates, Taints, TemplateMeta
 from kapy.api.health_check import WorkerHealthCheck
 from kapy.api.machine import MachineDeletionSpec
 from kapy.api.machine_deployment import MachineDeploymentRolloutStrategy
 from kapy.api.worker_deletion import WorkerDeletionSpec
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
-
-_Taints = Annotated[
-    list[MachineTaint],
-    rules(
-        "Taints that the Nodes of the machines get.",
-        min_items=1,
-        max_items=64,
-        x_kubernetes_list_type="map",
-        x_kubernetes_list_map_keys=["key", "effect"],
-    ),
-]
 
 
 class MachineDeploymentClassRolloutSpec(Model):
@@ -69,21 +58,12 @@ class MachineDeploymentClass(Model, kw_only=True):
     deletion: Annotated[WorkerDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=WorkerDeletionSpec
     )
-    taints: _Taints = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
     min_ready_seconds: Annotated[
         int | None,
         rules("How long a Machine must be Ready to count as Available.", format="int32", minimum=0),
     ] = None
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
     rollout: Annotated[MachineDeploymentClassRolloutSpec, rules("How Machines are replaced.")] = (
         field(default_factory=MachineDeploymentClassRolloutSpec)
     )
@@ -118,7 +98,7 @@ class MachinePoolClass(Model, kw_only=True):
     deletion: Annotated[MachineDeletionSpec, rules("How machines are deleted.")] = field(
         default_factory=MachineDeletionSpec
     )
-    taints: _Taints = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
     min_ready_seconds: Annotated[
         int | None,
         rules("How long a machine must be ready to count as available.", format="int32", minimum=0),

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.cluster_topology_workers import VariableOverrides, WorkersTopology
-from kapy.api.embedded import ClusterVariable, MachineReadinessGate, MachineTaint, TemplateMeta
+from kapy.api.embedded import ClusterVariable, ReadinessGates, Taints, TemplateMeta
 from kapy.api.health_check import ControlPlaneTopologyHealthCheck
 from kapy.api.machine import MachineDeletionSpec
 from kapy.api.patterns import DNS_LABEL, DNS_SUBDOMAIN
@@ -67,26 +67,8 @@ class ControlPlaneTopology(Model):
     deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=MachineDeletionSpec
     )
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
     variables: Annotated[
         VariableOverrides, rules("Values of variables that count for the control plane only.")
     ] = field(default_factory=VariableOverrides)

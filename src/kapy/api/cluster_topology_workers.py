@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.embedded import ClusterVariable, MachineReadinessGate, MachineTaint, TemplateMeta
+from kapy.api.embedded import ClusterVariable, ReadinessGates, Taints, TemplateMeta
 from kapy.api.health_check import WorkerTopologyHealthCheck
 from kapy.api.machine import MachineDeletionSpec
 from kapy.api.machine_deployment import MachineDeploymentRolloutSpec
@@ -68,30 +68,12 @@ class MachineDeploymentTopology(Model, kw_only=True):
     deletion: Annotated[WorkerDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=WorkerDeletionSpec
     )
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
     min_ready_seconds: Annotated[
         int | None,
         rules("How long a Machine must be Ready to count as Available.", format="int32", minimum=0),
     ] = None
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
     rollout: Annotated[
         MachineDeploymentRolloutSpec, rules("When and how Machines are replaced.")
     ] = field(default_factory=MachineDeploymentRolloutSpec)
@@ -131,16 +113,7 @@ class MachinePoolTopology(Model, kw_only=True):
     deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=MachineDeletionSpec
     )
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
     min_ready_seconds: Annotated[
         int | None,
         rules("How long a machine must be ready to count as available.", format="int32", minimum=0),

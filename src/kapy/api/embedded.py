@@ -155,6 +155,28 @@ class MachineTaint(Model, kw_only=True):
     ]
 
 
+ReadinessGates = Annotated[
+    list[MachineReadinessGate],
+    rules(
+        "Conditions that must hold too before a Machine counts as Ready.",
+        min_items=1,
+        max_items=32,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["conditionType"],
+    ),
+]
+Taints = Annotated[
+    list[MachineTaint],
+    rules(
+        "Taints that the Nodes of the machines get.",
+        min_items=1,
+        max_items=64,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["key", "effect"],
+    ),
+]
+
+
 class TemplateMeta(Model):
     """Metadata that objects made of a template get."""
 

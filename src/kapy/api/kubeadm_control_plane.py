@@ -8,8 +8,8 @@ from msgspec import field
 
 from kapy.api.embedded import (
     ContractVersionedObjectReference,
-    MachineReadinessGate,
-    MachineTaint,
+    ReadinessGates,
+    Taints,
     TemplateMeta,
 )
 from kapy.api.kubeadm_config import KubeadmConfigSpec
@@ -54,29 +54,11 @@ class KubeadmControlPlaneMachineTemplateSpec(Model):
         ContractVersionedObjectReference,
         rules("The provider's template that their infrastructure is made of."),
     ]
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
     deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=MachineDeletionSpec
     )
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
 
 
 class KubeadmControlPlaneMachineTemplate(Model, kw_only=True):
@@ -306,16 +288,7 @@ class KubeadmControlPlaneTemplateMachineTemplateSpec(Model):
     deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
         default_factory=MachineDeletionSpec
     )
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
 
 
 class KubeadmControlPlaneTemplateMachineTemplate(Model):

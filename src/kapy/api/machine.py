@@ -10,8 +10,8 @@ from kapy.api.core_v1 import NodeSystemInfo
 from kapy.api.embedded import (
     ContractVersionedObjectReference,
     MachineAddress,
-    MachineReadinessGate,
-    MachineTaint,
+    ReadinessGates,
+    Taints,
     TemplateMeta,
 )
 from kapy.api.patterns import DNS_SUBDOMAIN
@@ -106,29 +106,11 @@ class MachineSpec(Model):
             "How long the Machine must be Ready to count as Available.", format="int32", minimum=0
         ),
     ] = None
-    readiness_gates: Annotated[
-        list[MachineReadinessGate],
-        rules(
-            "Conditions that must hold too before a Machine counts as Ready.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
+    readiness_gates: ReadinessGates = field(default_factory=list)
     deletion: Annotated[
         MachineDeletionSpec, rules("How long the steps of the machine's deletion may take.")
     ] = field(default_factory=MachineDeletionSpec)
-    taints: Annotated[
-        list[MachineTaint],
-        rules(
-            "Taints that the Nodes of the machines get.",
-            min_items=1,
-            max_items=64,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["key", "effect"],
-        ),
-    ] = field(default_factory=list)
+    taints: Taints = field(default_factory=list)
 
 
 class MachineDeletionStatus(Model):

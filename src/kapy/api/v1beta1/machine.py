@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.core_v1 import NodeSystemInfo
-from kapy.api.embedded import MachineTaint
+from kapy.api.embedded import Taints as Taints
 from kapy.api.machine import MachineDeletionStatus
 from kapy.api.v1beta1.embedded import (
     FailureMessage,
@@ -55,16 +55,6 @@ NodeVolumeDetachTimeout = Annotated[
 NodeDeletionTimeout = Annotated[
     str | None,
     rules("How long to try to delete a Node whose machine is gone; 0 is without a limit."),
-]
-Taints = Annotated[
-    list[MachineTaint],
-    rules(
-        "Taints that the Nodes of the machines get.",
-        min_items=1,
-        max_items=64,
-        x_kubernetes_list_type="map",
-        x_kubernetes_list_map_keys=["key", "effect"],
-    ),
 ]
 
 
