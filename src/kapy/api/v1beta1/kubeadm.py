@@ -59,28 +59,14 @@ class DNS(kubeadm.DNS):
     SCHEMA: ClassVar[Document] = {}
 
 
-class ExternalEtcd(OldModel, kw_only=True):
+class ExternalEtcd(kubeadm.ExternalEtcd):
     """An etcd that is there already."""
 
+    ZEROS: ClassVar[bool] = True
+
     endpoints: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=512)]]
-        | None,  # written as null when there are none
-        rules("Where its members are reached.", max_items=50, required=True, zero="written"),
-    ] = None
-    ca_file: Annotated[
-        str,
-        rules(
-            "The file of the certificate authority of its members.", min_length=1, max_length=512
-        ),
-    ]
-    cert_file: Annotated[
-        str, rules("The file of the client certificate for it.", min_length=1, max_length=512)
-    ]
-    key_file: Annotated[
-        str,
-        rules(
-            "The file of the key of the client certificate for it.", min_length=1, max_length=512
-        ),
+        list[Annotated[str, rules(min_length=1, max_length=512)]],
+        rules("Where its members are reached.", max_items=50),
     ]
 
 
