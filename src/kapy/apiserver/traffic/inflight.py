@@ -90,10 +90,10 @@ def is_long_running(request: Request) -> bool:
         return False
     if request.query and flag(request.query, "watch"):
         return True
-    parts = request.path.split("/", 5)
-    return "watch" in (parts[3:4] if parts[1] == "api" else parts[4:5])
+    _, root, *rest = (*request.path.split("/", 5), "")
+    return "watch" in (rest[1:2] if root == "api" else rest[2:3])
 
 
 def is_probe(request: Request) -> bool:
     """Whether somebody asks how the server is: that is answered whatever happens."""
-    return request.path.split("/", 2)[1] in PAGES
+    return request.path[1:].partition("/")[0] in PAGES
