@@ -45,6 +45,13 @@ class StorageUnavailable(ApiError):
     reason = "ServiceUnavailable"
 
 
+class NothingRuns(ApiError):
+    """Only a kubelet could answer (501)."""
+
+    code = 501
+    reason = "NotImplemented"
+
+
 def resource_version_set() -> ApiError:
     """A create of an object that seems to come from a server (500 without a reason, as there)."""
     message = "resourceVersion should not be set on objects to be created"
@@ -91,6 +98,15 @@ def no_such_resource() -> ApiError:
 def not_found(kind: Kind, name: str) -> ApiError:
     """The object is not there."""
     return NotFound(f'{kind.group_resource} "{name}" not found', details=details(kind, name))
+
+
+def nothing_runs(kind: Kind, name: str, part: str) -> ApiError:
+    """A request for a part of a pod or node that only its kubelet has."""
+    message = (
+        f'no {part} of {kind.group_resource} "{name}": this server keeps pods and nodes as records, '
+        "and nothing runs them"
+    )
+    return NothingRuns(message, details=details(kind, name))
 
 
 def already_exists(kind: Kind, name: str) -> ApiError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kapy.apiserver.refusals import PageNotFound, no_such_resource, not_found
+from kapy.apiserver.refusals import PageNotFound, no_such_resource, not_found, nothing_runs
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 
@@ -51,7 +51,11 @@ def _route(registry: Registry, group: str, version: str, rest: list[str]) -> Rou
     if rest[0] == "namespaces" and len(rest) > 2 and not _of_namespaces(group, rest):
         namespace, rest = rest[1], rest[2:]
     kind = registry.find(group, version, rest[0])
-    if kind is None or len(rest) > 3:
+    if kind is None:
+        return None
+    if len(rest) > 2 and rest[2] in _NEEDS_KUBELETS.get(kind.table, ()):
+        raise nothing_runs(kind, rest[1], rest[2])
+    if len(rest) > 3:
         return None
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
@@ -65,6 +69,13 @@ def _route(registry: Registry, group: str, version: str, rest: list[str]) -> Rou
             raise not_found(kind, name)
         return None
     return Route(kind, namespace, name, subresource)
+
+
+_NEEDS_KUBELETS = {
+    "pods": ("log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers"),
+    "nodes": ("proxy",),
+    "services": ("proxy",),
+}
 
 
 def _of_namespaces(group: str, rest: list[str]) -> bool:
