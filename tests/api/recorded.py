@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from kapy.api.defaults import CannotDefault, default
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.api.validation import validate
 from kapy.kube import Document
-from kapy.kube.model import Model
 from tests.oracle.topic import Check, Record, compared
 
 KIND_OF: Final = {kind.name: kind.type_of() for kind in KINDS}
@@ -63,52 +60,11 @@ def causes(record: Record) -> list[tuple[str, str]]:
 
 
 def given_causes(new: Document, old: Document | None, gates: FeatureGates) -> list[tuple[str, str]]:
-    kind = KIND_OF[new["kind"]]
-    new = completed(new, kind)
-    old = completed(old, kind) if old is not None else None
     return sorted((error.type, error.field) for error in validate(new, old, gates=gates))
 
 
 def named(document: Document, api_version: str, kind: str) -> Document:
     return {"apiVersion": api_version, "kind": kind, **document}
-
-
-def completed(document: Document, kind: type[Model]) -> Document:
-    """The document with the empty values that Go has in the place of required fields."""
-    whole = dict(document)
-    for field in msgspec.structs.fields(kind):
-        value = whole.get(field.encode_name)
-        if value is None and field.required:
-            value = empty(field.type)
-        if value is not None:
-            whole[field.encode_name] = filled(value, field.type)
-    return whole
-
-
-def filled(value: Any, hint: Any) -> Any:
-    inner = model_in(hint)
-    if inner is None:
-        return value
-    if isinstance(value, list):
-        return [completed(one, inner) for one in value]
-    return completed(value, inner)
-
-
-def model_in(hint: Any) -> type[Model] | None:
-    if isinstance(hint, type) and issubclass(hint, Model):
-        return hint
-    for part in getattr(hint, "__args__", ()):
-        if (found := model_in(part)) is not None:
-            return found
-    return model_in(hint.__origin__) if hasattr(hint, "__metadata__") else None
-
-
-def empty(hint: Any) -> Any:
-    if hasattr(hint, "__metadata__"):
-        return empty(hint.__origin__)
-    if getattr(hint, "__origin__", None) is list:
-        return []
-    return {str: "", int: 0, bool: False}.get(hint, {})
 
 
 FILES: Final[Mapping[str, Check]] = dict.fromkeys(KIND_OF, check)

@@ -37,6 +37,6 @@ def test_a_good_url_has_its_parts(text: str, scheme: str, host: str, path: str) 
 
 @pytest.mark.parametrize(("text", "problem"), BAD)
 def test_a_bad_url_is_refused_in_the_words_of_go(text: str, problem: str) -> None:
-    with pytest.raises(ValueError, match="^parse ") as caught:
+    with pytest.raises(ValueError, match=r"^parse ") as caught:
         request_uri(text)
     assert str(caught.value).partition('": ')[2] == problem

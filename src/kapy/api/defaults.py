@@ -113,8 +113,12 @@ def _machine_set(machine_set: Document, old: Document | None) -> Changes:
         (*_LABELS, Label.CLUSTER_NAME): _cluster_name(machine_set),
         _REPLICAS: _replicas(machine_set, old),
     }
+    labels = (*_TEMPLATE, "metadata", "labels")
     if _selects_everything(machine_set):
         changes |= _selected(Label.SET_NAME, label_value(_name(machine_set)))
+    elif not value_at(machine_set, labels):
+        # Go makes the labels, which leaves an empty object behind for the schema to refuse.
+        changes |= _unless_set(machine_set, labels[:-1], {})
     return changes | _version(machine_set, (*_TEMPLATE, "spec", "version"))
 
 

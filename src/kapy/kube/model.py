@@ -62,7 +62,7 @@ def _tidiers(kind: type[Model]) -> list[_Tidier]:
 
 def _many(one: msgspec.structs.FieldInfo) -> Any:
     """`list` or `dict` for a field of many, else None."""
-    return get_origin(_bare(one.type))
+    return get_origin(bare(one.type))
 
 
 def _omitting(name: str, nested: list[_Tidier]) -> _Tidier:
@@ -89,19 +89,19 @@ def _descending(name: str, many: Any, nested: list[_Tidier]) -> _Tidier:
     return tidy
 
 
-def _bare(hint: Any) -> Any:
+def bare(hint: Any) -> Any:
     """A type hint without `Annotated` and `| None`."""
     if get_origin(hint) is Annotated:
-        return _bare(get_args(hint)[0])
+        return bare(get_args(hint)[0])
     present = [one for one in get_args(hint) if one is not type(None)]
     if len(present) == 1 and type(None) in get_args(hint):
-        return _bare(present[0])
+        return bare(present[0])
     return hint
 
 
 def model_in(hint: Any) -> type[Model] | None:
     """The Model that a field holds, alone or as the members of a list or map."""
-    hint = _bare(hint)
+    hint = bare(hint)
     if get_origin(hint) in (list, dict):
         return model_in(get_args(hint)[-1])
     return hint if isinstance(hint, type) and issubclass(hint, Model) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from kapy.api.absent import read_whole
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
@@ -60,7 +61,7 @@ from kapy.api.validation.machines import (
 )
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
-from kapy.kube.meta import Object, read
+from kapy.kube.meta import Object
 
 
 class _Rule(NamedTuple):
@@ -129,8 +130,8 @@ def validate(
     asks = rule.may_ask and dry_run and _is_of_topology(new)
     if rule.immutable and old is not None and not asks:
         errors += immutability_errors(new, old, rule.kind, rule.immutable)
-    before = read(old, rule.kind) if old is not None else None
-    return errors + rule.errors(read(new, rule.kind), before, gates)
+    before = read_whole(old, rule.kind) if old is not None else None
+    return errors + rule.errors(read_whole(new, rule.kind), before, gates)
 
 
 def _is_of_topology(document: Document) -> bool:

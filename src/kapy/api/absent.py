@@ -1,0 +1,53 @@
+"""Required fields that are absent.
+
+No object of the stored version lacks them, but one that was converted may: older versions did not
+ask for all of them. Go's types have zeros there, and upstream's checks speak of those.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_origin
+
+import msgspec
+
+from kapy.kube import Document
+from kapy.kube.meta import O, read
+from kapy.kube.model import Model, bare, model_in
+
+_ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, list: [], dict: {}}
+
+
+def read_whole(document: Document, kind: type[O]) -> O:
+    """As `read`, with zeros for what is absent. Raises msgspec.ValidationError."""
+    try:
+        return read(document, kind)
+    except msgspec.ValidationError:
+        return read(completed(document, kind), kind)
+
+
+def completed(document: Document, kind: type[Model]) -> Document:
+    """The document with zeros for required fields that are absent, in its parts too."""
+    whole = dict(document)
+    for one in msgspec.structs.fields(kind):
+        value = whole.get(one.encode_name)
+        if value is None and one.required:
+            value = _zero(one.type)
+        if value is not None:
+            whole[one.encode_name] = _filled(value, one.type)
+    return whole
+
+
+def _zero(hint: Any) -> Any:
+    hint = bare(hint)
+    return _ZEROS.get(get_origin(hint) or hint, {})
+
+
+def _filled(value: Any, hint: Any) -> Any:
+    inner = model_in(hint)
+    if inner is None:
+        return value
+    if isinstance(value, list):
+        return [_filled(one, inner) for one in value]
+    if get_origin(bare(hint)) is dict:
+        return {key: _filled(one, inner) for key, one in value.items()}
+    return completed(value, inner) if isinstance(value, dict) else value
