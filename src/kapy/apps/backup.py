@@ -7,6 +7,7 @@ A gzipped tar archive. Its first member `manifest.json` says what follows, with 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import os
@@ -126,7 +127,10 @@ def _manifest(state: State, members: list[_Member], now: datetime) -> Manifest:
 
 
 def _write(to: IO[bytes], members: list[_Member], now: datetime) -> None:
-    with tarfile.open(fileobj=to, mode="w|gz", compresslevel=_LEVEL) as archive:
+    with (
+        gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=to) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as archive,
+    ):
         for one in members:
             info = tarfile.TarInfo(one.name)
             info.size, info.mode, info.mtime = one.size, 0o600, int(now.timestamp())

@@ -82,7 +82,7 @@ def _unpacked(source: IO[bytes], to: Path) -> Manifest:
         with tarfile.open(fileobj=source, mode="r|*") as archive:
             manifest = _manifest(archive)
             left = dict(manifest.files)
-            for member in archive:
+            while (member := archive.next()) is not None:
                 proof = left.pop(member.name, None)
                 if proof is None or not member.isfile():
                     raise UnusableBackup(f"the backup holds {member.name!r}, which does not belong")
