@@ -90,7 +90,7 @@ def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
 def _lenient(raw: bytes) -> Any:
     """What Go's decoder takes and msgspec does not; otherwise the complaint."""
     try:
-        return encodable(json.loads(raw.decode("utf-8", "replace"), strict=False))
+        return encodable(json.loads(raw.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         raise NotJson(syntax_error(raw)) from None
 

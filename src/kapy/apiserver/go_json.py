@@ -16,6 +16,7 @@ _CONTEXTS = {
     "Expecting ':' delimiter": "after object key",
     "Expecting value": _VALUE,
     "Extra data": "after top-level value",
+    "Invalid control character at": "in string literal",
     "Illegal trailing comma before end of object": _KEY,
 }
 
@@ -121,7 +122,7 @@ def _quoted(character: str) -> str:
 
 def duplicate_fields(raw: bytes) -> list[str]:
     """The paths of fields that stand twice in one object, in order."""
-    return list(_repeated(json.loads(raw, object_pairs_hook=_Pairs), ""))
+    return list(_repeated(json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), ""))
 
 
 class _Pairs(dict[str, Any]):

@@ -118,6 +118,8 @@ class _Merge:
             order = patch.pop(directive)
             name = directive.removeprefix(_ORDER)
             old, new = result.get(name), patch.pop(name, None)
+            if not all(isinstance(one, list) for one in (order, old or [], new or [])):
+                raise BadRequest(f"invalid patch format of setElementOrder list: {_go(order)}")
             if old is None and new is None:
                 continue
             how = self._strategy(kind, name)
