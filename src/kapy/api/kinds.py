@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -50,13 +51,22 @@ class Kind(NamedTuple):
 
     def type_of(self, version: str = STORED) -> type[Object]:
         """The Struct of the kind in a version."""
-        package = "kapy.api" if version == STORED else f"kapy.api.{version}"
-        found: type[Object] = getattr(import_module(f"{package}.{self.module}"), self.name)
-        return found
+        return _type(self, version)
 
     def conversion(self) -> Any:
         """The module that converts the kind."""
-        return import_module(f"kapy.api.conversion.{self.module}")
+        return _module(f"kapy.api.conversion.{self.module}")
+
+
+# Asked for at every conversion, where the import machinery would cost as much as the rest.
+_module = cache(import_module)
+
+
+@cache
+def _type(kind: Kind, version: str) -> type[Object]:
+    package = "kapy.api" if version == STORED else f"kapy.api.{version}"
+    found: type[Object] = getattr(_module(f"{package}.{kind.module}"), kind.name)
+    return found
 
 
 def _docker(name: str, module: str) -> Kind:

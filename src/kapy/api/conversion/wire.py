@@ -19,17 +19,27 @@ null.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, ForwardRef, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    ForwardRef,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import NODEFAULT
 
 from kapy.kube import Document
 from kapy.kube.duration import canonical as duration
-from kapy.kube.model import Model, encode
+from kapy.kube.model import Model, bare, model_in
 from kapy.kube.quantity import canonical as quantity
 
 _ITSELF: Final = ForwardRef("ITSELF")
@@ -68,10 +78,14 @@ def wired(document: Document, kind: type[Model]) -> Document:
     """
     shape = shape_of(kind)
     try:
-        return encode(msgspec.convert(document, shape))
+        found = msgspec.convert(document, shape)
     except msgspec.ValidationError:
         # Go takes null for absent. Rare, and dear to look for: only when something is wrong.
-        return encode(msgspec.convert(without_nulls(document), shape))
+        found = msgspec.convert(without_nulls(document), shape)
+    written: Document = msgspec.to_builtins(found)
+    if (tidy := _tidier(shape)) is not None:
+        tidy(written)
+    return written
 
 
 def without_nulls(node: Any) -> Any:
@@ -87,6 +101,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
     hints = get_type_hints(kind, include_extras=True)
     fields = []
     forms = {}
+    omitted = set()
     for one in msgspec.structs.fields(kind):
         if one.name == "metadata" and hasattr(kind, "RESOURCE"):
             continue  # carried over as it is
@@ -94,10 +109,15 @@ def shape_of(kind: type[Model]) -> type[Model]:
         hint = _wire_type(hints[one.name], rules, kind)
         if get_origin(hint) in (list, dict) and _is_written(kind, one, rules):
             hint = hint | None
+        elif _is_part(hint) and not _is_written(kind, one, rules, part=True):
+            omitted.add(one.encode_name)
+            hint = hint | None
         fields.append((one.name, hint, _field(kind, one, rules, hint)))
         if "form" in rules:
             forms[one.name] = (one.encode_name, _FORMS[rules["form"]])
-    more = {"__post_init__": _forming(forms)} if forms else {}
+    more: dict[str, Any] = {"__omitted__": frozenset(omitted)}
+    if forms:
+        more["__post_init__"] = _forming(forms)
     shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), namespace=more, kw_only=True)
     assert issubclass(shape, Model)
     setattr(shape, _ITSELF.__forward_arg__, shape)
@@ -117,6 +137,58 @@ def _forming(forms: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> Callable[
                     raise ValueError(f"{field}: {error}") from None
 
     return formed
+
+
+Tidier: TypeAlias = Callable[[Any], None]
+
+
+@cache
+def _tidier(shape: Any) -> Tidier | None:
+    """What takes out of a document, in place, the parts that hold nothing and are left out then;
+    None where there can be no such part."""
+    parts: list[tuple[str, Tidier | None, bool]] = []
+
+    def tidy(document: Document) -> None:
+        for name, inner, omitted in parts:
+            part = document.get(name)
+            if part is not None:
+                if inner is not None:
+                    inner(part)
+                if omitted and not part:
+                    del document[name]
+
+    found = list(_nested_parts(shape))
+    for name, nested, many, omitted in found:
+        inner = None if nested is shape else _tidier(nested)
+        if inner is not None or omitted:
+            parts.append((name, inner and _each(many, inner), omitted))
+    if not parts:
+        return None
+    parts += [
+        (name, _each(many, tidy), omitted)
+        for name, nested, many, omitted in found
+        if nested is shape
+    ]
+    return tidy
+
+
+def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
+    """The fields that hold Structs: the name, the Struct, whether a list or map of them, and
+    whether an empty one is left out."""
+    for one in msgspec.structs.fields(shape):
+        if (nested := model_in(one.type)) is not None:
+            omitted = one.encode_name in shape.omitted
+            yield one.encode_name, nested, get_origin(bare(one.type)), omitted
+
+
+def _each(many: Any, tidy: Tidier) -> Tidier:
+    """The same for one part, or for each of a list or map of them."""
+
+    def tidy_all(parts: Any) -> None:
+        for part in parts if many is list else parts.values():
+            tidy(part)
+
+    return tidy_all if many in (list, dict) else tidy
 
 
 def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
