@@ -159,10 +159,11 @@ def _tidier(shape: Any) -> Tidier | None:
 
     found = list(_nested_parts(shape))
     for name, nested, many, omitted in found:
-        inner = None if nested is shape else _tidier(nested)
-        if inner is not None or omitted:
+        if nested is shape:
+            continue
+        if (inner := _tidier(nested)) is not None or omitted:
             parts.append((name, inner and _each(many, inner), omitted))
-    if not parts:
+    if not parts and not any(omitted for _, _, _, omitted in found):
         return None
     parts += [
         (name, _each(many, tidy), omitted)
@@ -177,7 +178,7 @@ def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
     whether an empty one is left out."""
     for one in msgspec.structs.fields(shape):
         if (nested := model_in(one.type)) is not None:
-            omitted = one.encode_name in shape.omitted
+            omitted = one.encode_name in shape.__omitted__
             yield one.encode_name, nested, get_origin(bare(one.type)), omitted
 
 
