@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.api.absent import read_whole
 from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.dev_cluster import DevCluster, DevClusterTemplate
@@ -33,6 +34,7 @@ from kapy.api.validation.addons import (
     cluster_resource_set_errors,
 )
 from kapy.api.validation.cluster import cluster_errors
+from kapy.api.validation.cluster_class import cluster_class_errors
 from kapy.api.validation.extension_config import extension_config_errors
 from kapy.api.validation.immutable import immutability_errors
 from kapy.api.validation.infrastructure import (
@@ -81,6 +83,7 @@ _RULES: Final[Mapping[tuple[str, str], _Rule]] = {
     (rule.kind.RESOURCE.group, rule.kind.RESOURCE.kind): rule
     for rule in (
         _Rule(Cluster, cluster_errors),
+        _Rule(ClusterClass, cluster_class_errors),
         _Rule(Machine, machine_errors),
         _Rule(MachineSet, machine_set_errors),
         _Rule(MachineDeployment, machine_deployment_errors),

@@ -6,16 +6,13 @@ from ipaddress import ip_network
 
 from kapy.api.cluster import Cluster, NetworkRanges
 from kapy.api.features import FeatureGates
+from kapy.api.validation.cluster_topology import topology_errors
 from kapy.api.validation.metadata import name_as_label_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid
 
 
 def cluster_errors(cluster: Cluster, old: Cluster | None, gates: FeatureGates) -> list[FieldError]:
-    """What is wrong with a Cluster.
-
-    gates: is asked for nothing yet, because ClusterClass is not there whatever it says.
-    """
-    del gates
+    """What is wrong with a Cluster."""
     spec = cluster.spec
     errors = name_as_label_errors(cluster.metadata.name, " ")
     before = old.spec if old is not None else None
@@ -29,8 +26,7 @@ def cluster_errors(cluster: Cluster, old: Cluster | None, gates: FeatureGates) -
     errors += _range_errors(spec.cluster_network.pods, "spec.clusterNetwork.pods")
     errors += _range_errors(spec.cluster_network.services, "spec.clusterNetwork.services")
     if spec.topology is not None:
-        problem = "can be set only if the ClusterTopology feature flag is enabled"
-        errors.append(forbidden("spec.topology", problem))
+        errors += topology_errors(cluster, spec.topology, gates)
     elif before is not None and before.topology is not None:
         errors.append(forbidden("spec.topology", "cannot be removed from an existing Cluster"))
     return errors

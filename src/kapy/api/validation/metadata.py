@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from kapy.api.embedded import TemplateMeta
@@ -14,14 +15,21 @@ LARGEST_ANNOTATIONS: Final = 256 * 1024
 
 def template_metadata_errors(metadata: TemplateMeta, path: str) -> list[FieldError]:
     """Labels and annotations that objects made of a template will have."""
+    return metadata_errors(metadata.labels, metadata.annotations, path)
+
+
+def metadata_errors(
+    labels: Mapping[str, str], annotations: Mapping[str, str], path: str
+) -> list[FieldError]:
+    """Labels and annotations, wherever they stand."""
     errors = []
-    for key, value in sorted(metadata.labels.items()):
+    for key, value in sorted(labels.items()):
         where = f"{path}.labels"
         errors += [invalid(where, key, problem) for problem in qualified_name_errors(key)]
         errors += [invalid(where, value, problem) for problem in label_value_errors(value)]
     where = f"{path}.annotations"
     size = 0
-    for key, value in sorted(metadata.annotations.items()):
+    for key, value in sorted(annotations.items()):
         errors += [invalid(where, key, problem) for problem in qualified_name_errors(key.lower())]
         size += len(key.encode()) + len(value.encode())
     if size > LARGEST_ANNOTATIONS:

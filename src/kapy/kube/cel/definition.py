@@ -55,17 +55,20 @@ class _Costs:
     rules: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, cost: int, path: str) -> None:
+        """Those that are a hundredth of the limit are named when it is exceeded."""
         self.total += cost
-        self.rules.append((cost, path))
+        if cost >= TOTAL_LIMIT // 100:
+            self.rules.append((cost, path))
 
 
-def rule_errors(schema: Document, path: str) -> list[FieldError]:
+def rule_errors(schema: Document, path: str, *, root: bool = True) -> list[FieldError]:
     """What is wrong with the rules anywhere in the schema of one version.
 
-    path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`).
+    path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). root: whether it is
+    the schema of a whole object.
     """
     costs = _Costs()
-    errors = list(_node_errors(_Place(schema, path, root=True), costs))
+    errors = list(_node_errors(_Place(schema, path, root=root), costs))
     if costs.total > TOTAL_LIMIT:
         for _, where in sorted(costs.rules, key=lambda one: -one[0])[:_SHOWN_EXPENSIVE]:
             text = "contributed to estimated rule cost total exceeding cost limit"

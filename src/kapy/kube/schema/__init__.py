@@ -9,17 +9,25 @@ The order is kube-apiserver's: defaults first, then pruning, then (after admissi
 function changes its argument; what a step leaves alone is shared with the result.
 """
 
-from kapy.kube.schema.definition import has_rules, schema_errors, unknown_formats
+from kapy.kube.schema.definition import (
+    field_schema_errors,
+    has_rules,
+    schema_errors,
+    unknown_formats,
+)
+from kapy.kube.schema.field import FieldSchema
 from kapy.kube.schema.rules import Checked, Findings, RuleChecker, Rules
 from kapy.kube.schema.scale import scale_errors
 from kapy.kube.schema.structural import Structural
 
 __all__ = [
     "Checked",
+    "FieldSchema",
     "Findings",
     "RuleChecker",
     "Rules",
     "Structural",
+    "field_schema_errors",
     "has_rules",
     "scale_errors",
     "schema_errors",

@@ -55,6 +55,13 @@ def schema_errors(schema: Document, path: str) -> list[FieldError]:
     return errors or list(_default_errors(schema, path))
 
 
+def field_schema_errors(schema: Document, path: str) -> list[FieldError]:
+    """What is wrong with the schema of one field that stands at `path`; what it holds may be
+    anything, not only an object."""
+    errors = [*_missing_type(schema, path, ""), *_node_errors(schema, path)]
+    return errors or list(_default_errors(schema, path))
+
+
 def has_rules(schema: Document) -> bool:
     """Whether any node of the schema has rules."""
     return bool(schema.get("x-kubernetes-validations")) or any(

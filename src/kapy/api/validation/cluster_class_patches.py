@@ -1,0 +1,149 @@
+"""The patches of a ClusterClass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from kapy.api.builtin_variables import BUILTIN_VARIABLES
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_class_patches import (
+    ClusterClassPatch,
+    ExternalPatchDefinition,
+    JSONPatch,
+    JSONPatchValue,
+    PatchDefinition,
+)
+from kapy.api.features import FeatureGates
+from kapy.api.validation.patch_selectors import pretty, selector_errors
+from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, not_supported, required
+from kapy.kube.gotemplate import BadTemplate, parsed
+from kapy.kube.model import encode
+
+INLINE: Final = "inline"
+"""Where variables come from that the ClusterClass itself defines: no patch may be called so."""
+
+_OPERATIONS: Final = ["add", "remove", "replace"]
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_VARIABLE_NAME: Final = re.compile(r"[^.\[]+")
+
+
+def patch_errors(new: ClusterClass, gates: FeatureGates) -> Iterator[FieldError]:
+    """What is wrong with `spec.patches`."""
+    names: set[str] = set()
+    for number, patch in enumerate(new.spec.patches):
+        path = f"spec.patches[{number}]"
+        yield from _name_errors(patch.name, names, f"{path}.name")
+        yield from _patch_errors(patch, new, path, gates)
+        names.add(patch.name)
+
+
+def _name_errors(name: str, others: Collection[str], where: str) -> Iterator[FieldError]:
+    if not name:
+        yield required(where, "patch name must be defined")
+    if name == INLINE:
+        yield required(where, f'"{INLINE}" can not be used as the name of a patch')
+    if name in others:
+        problem = f'patch names must be unique. Patch with name "{name}" is defined more than once'
+        yield invalid(where, name, problem)
+
+
+def _patch_errors(
+    patch: ClusterClassPatch, new: ClusterClass, path: str, gates: FeatureGates
+) -> Iterator[FieldError]:
+    if patch.enabled_if:
+        yield from _template_errors(patch.enabled_if, "enabledIf", f"{path}.enabledIf")
+    if not patch.definitions and patch.external is None:
+        yield required(path, "one of definitions or external must be defined")
+    if patch.definitions and patch.external is not None:
+        shown = Shown.of(encode(patch))
+        yield invalid(path, shown, "only one of definitions or external can be defined")
+    variables = {one.name for one in new.spec.variables}
+    for number, definition in enumerate(patch.definitions):
+        where = f"{path}.definitions[{number}]"
+        yield from _definition_errors(definition, variables, f"{where}.jsonPatches")
+        yield from selector_errors(definition.selector, new, f"{where}.selector")
+    if patch.external is not None:
+        yield from _external_errors(patch.external, f"{path}.external", gates)
+
+
+def _external_errors(
+    external: ExternalPatchDefinition, where: str, gates: FeatureGates
+) -> Iterator[FieldError]:
+    if not gates.runtime_sdk:
+        problem = "patch.external can be used only if the RuntimeSDK feature flag is enabled"
+        yield forbidden(where, problem)
+    if not (external.validate_topology_extension or external.generate_patches_extension):
+        problem = "one of validateTopologyExtension and generatePatchesExtension must be defined"
+        yield invalid(where, Shown.of(encode(external)), problem)
+
+
+def _definition_errors(
+    definition: PatchDefinition, variables: Collection[str], path: str
+) -> Iterator[FieldError]:
+    for number, change in enumerate(definition.json_patches):
+        where = f"{path}[{number}]"
+        if change.op not in _OPERATIONS:
+            yield not_supported(f"{where}.op", pretty(change), _OPERATIONS)
+        if not change.path.startswith("/spec"):
+            problem = 'jsonPatch path must start with "/spec"'
+            yield invalid(f"{where}.path", pretty(change), problem)
+        yield from _index_errors(change, f"{where}.path")
+        if change.op in ("add", "replace"):
+            yield from _value_errors(change, where)
+            if change.value_from is not None:
+                yield from _source_errors(change.value_from, variables, f"{where}.valueFrom")
+
+
+def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
+    """Items of lists may be added at both ends only: others may not be what they were."""
+    for part in change.path.split("/"):
+        if not _INTEGER.fullmatch(part):
+            continue
+        if change.op == "add" and int(part):
+            problem = 'arrays can only be accessed using "0" (prepend) or "-" (append)'
+            yield invalid(where, change.path, problem)
+        if change.op in ("replace", "remove"):
+            problem = f"elements in arrays can not be accessed in a {change.op} operation"
+            yield invalid(where, change.path, problem)
+
+
+def _value_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
+    if change.value is None and change.value_from is None:
+        yield invalid(where, pretty(change), "jsonPatch must define one of value or valueFrom")
+    if change.value is not None and change.value_from is not None:
+        yield invalid(where, pretty(change), "jsonPatch can not define both value and valueFrom")
+
+
+def _source_errors(
+    source: JSONPatchValue, variables: Collection[str], where: str
+) -> Iterator[FieldError]:
+    if not source.template and not source.variable:
+        problem = "valueFrom must set either template or variable"
+        yield invalid(where, pretty(source), problem)
+    if source.template and source.variable:
+        problem = "valueFrom can not set both template and variable"
+        yield invalid(where, pretty(source), problem)
+    if source.template:
+        yield from _template_errors(source.template, "valueFrom.template", f"{where}.template")
+    if source.variable:
+        yield from _variable_errors(source.variable, variables, f"{where}.variable")
+
+
+def _variable_errors(variable: str, variables: Collection[str], where: str) -> Iterator[FieldError]:
+    """The path below the variable is looked at when the patch is applied."""
+    if variable.startswith("builtin."):
+        if variable not in BUILTIN_VARIABLES:
+            yield invalid(where, variable, "not a defined builtin variable")
+        return
+    name = _VARIABLE_NAME.search(variable)
+    if name is None or name[0] not in variables:
+        yield invalid(where, variable, f"variable with name {variable} cannot be found")
+
+
+def _template_errors(template: str, name: str, where: str) -> Iterator[FieldError]:
+    try:
+        parsed(template, name=name, sprig=True)
+    except BadTemplate as error:
+        yield invalid(where, template, f"template can not be parsed: {error}")

@@ -1,0 +1,142 @@
+"""The variables that a ClusterClass defines: their names, metadata and schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kapy.api.cluster_class_variables import ClusterClassVariable, JSONSchemaProps
+from kapy.api.validation.metadata import metadata_errors
+from kapy.api.variable_schema import schema_document
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
+
+BUILTIN: Final = "builtin"
+"""The variable that is there without being defined."""
+
+_NO_TYPE: Final = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: "
+    "unable to convert structural schema to CEL declarations"
+)
+_EXCLUSIVE: Final = "additionalProperties and properties are mutually exclusive"
+
+
+def variable_errors(
+    variables: Sequence[ClusterClassVariable], path: str = "spec.variables"
+) -> list[FieldError]:
+    """What is wrong with the definitions of variables."""
+    return [
+        *_repeated(variables, path),
+        *(error for one in variables for error in _definition_errors(one, f"{path}[{one.name}]")),
+    ]
+
+
+def _repeated(variables: Sequence[ClusterClassVariable], path: str) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for one in variables:
+        if one.name in seen:
+            problem = (
+                f'variable name must be unique. Variable with name "{one.name}" is defined more '
+                "than once"
+            )
+            yield invalid(f"{path}[{one.name}].name", one.name, problem)
+        seen.add(one.name)
+
+
+def _definition_errors(variable: ClusterClassVariable, path: str) -> Iterator[FieldError]:
+    yield from _name_errors(variable.name, f"{path}.name")
+    noted = variable.deprecated_v1beta1_metadata
+    where = f"{path}.deprecatedV1Beta1Metadata"
+    yield from metadata_errors(noted.labels, noted.annotations, where)
+    schema, where = variable.schema.schema, f"{path}.schema.openAPIV3Schema"
+    yield from _metadata_errors(schema, where)
+    yield from _schema_errors(schema, where)
+
+
+def _name_errors(name: str, where: str) -> Iterator[FieldError]:
+    if not name:
+        yield required(where, "variable name must be defined")
+    if name == BUILTIN:
+        yield invalid(where, name, f'"{BUILTIN}" is a reserved variable name')
+    if "." in name:
+        yield invalid(where, name, 'variable name cannot contain "."')
+
+
+def _metadata_errors(schema: JSONSchemaProps, path: str) -> Iterator[FieldError]:
+    noted = schema.metadata
+    yield from metadata_errors(noted.labels, noted.annotations, f"{path}.x-metadata")
+    if schema.additional_properties is not None:
+        yield from _metadata_errors(schema.additional_properties, f"{path}.additionalProperties")
+    for name, one in schema.properties.items():
+        yield from _metadata_errors(one, f"{path}.properties[{name}]")
+    if schema.items is not None:
+        yield from _metadata_errors(schema.items, f"{path}.items")
+
+
+def _schema_errors(schema: JSONSchemaProps, path: str) -> list[FieldError]:
+    """The first kind of errors that there is: of its structure, of the values in it, of rules."""
+    document = schema_document(schema)
+    errors = field_schema_errors(_as_structural(document), path)
+    errors = errors or list(_value_errors(document, path, rules=None))
+    if errors or not has_rules(document):
+        return errors
+    from kapy.kube.cel import rule_checker
+
+    errors = _rule_errors(document, path)
+    return errors or list(_value_errors(document, path, rules=rule_checker))
+
+
+def _rule_errors(document: Document, path: str) -> list[FieldError]:
+    """Upstream takes a variable for a whole object, and then loses what its items are: a list may
+    have rules in its items only."""
+    from kapy.kube.cel import rule_errors
+
+    kind, own = document.get("type"), "x-kubernetes-validations"
+    if kind != "array" or own not in document:
+        return rule_errors(document, path, root=kind == "object")
+    rest = {key: value for key, value in document.items() if key != own}
+    return [
+        *rule_errors(rest, path, root=False),
+        FieldError("InternalError", f"{path}.{own}", _NO_TYPE),
+    ]
+
+
+def _value_errors(
+    schema: Document, path: str, *, rules: RuleChecker | None
+) -> Iterator[FieldError]:
+    """Examples and the values to choose from keep to the schema; with `rules`, and defaults."""
+    checked = FieldSchema.compile(schema, rules=rules)
+    for key in ("example", *(("default",) if rules else ())):
+        if key in schema:
+            yield from checked.validate(schema[key], f"{path}.{key}")
+    for number, value in enumerate(schema.get("enum") or ()):
+        yield from checked.validate(value, f"{path}.enum[{number}]")
+    if schema.get("properties") and schema.get("additionalProperties") and rules is None:
+        yield forbidden(path, _EXCLUSIVE)
+    for where, inner in _within(schema, path):
+        yield from _value_errors(inner, where, rules=rules)
+
+
+def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
+    """The schemas right below, with their paths."""
+    for name, one in (schema.get("properties") or {}).items():
+        yield f"{path}.properties[{name}]", one
+    for key in ("additionalProperties", "items", "not"):
+        if key in schema:
+            yield f"{path}.{key}", schema[key]
+    for key in ("allOf", "oneOf", "anyOf"):
+        for number, one in enumerate(schema.get(key) or ()):
+            yield f"{path}.{key}[{number}]", one
+
+
+def _as_structural(document: Any) -> Any:
+    """The schema without what a variable may have and a CustomResourceDefinition may not."""
+    if isinstance(document, list):
+        return [_as_structural(one) for one in document]
+    if not isinstance(document, dict):
+        return document
+    left = {key: _as_structural(one) for key, one in document.items() if key != "uniqueItems"}
+    if left.get("properties"):
+        left.pop("additionalProperties", None)
+    return left

@@ -1,0 +1,44 @@
+"""The schema of a variable as the document that everything about structural schemas works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kapy.api.cluster_class_variables import JSONSchemaProps
+from kapy.kube import Document
+from kapy.kube.model import encode
+
+_NOTES: Final = ("description", "x-metadata")
+_FLAGS: Final = (
+    "uniqueItems",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-int-or-string",
+)
+
+
+def schema_document(schema: JSONSchemaProps) -> Document:
+    """The schema without its notes, without flags that are not set, and without nulls among the
+    values to choose from."""
+    return _plain(encode(schema))
+
+
+def _plain(schema: Mapping[str, Any]) -> Document:
+    left: Document = {}
+    for key, value in schema.items():
+        if key in _NOTES or (key in _FLAGS and not value):
+            continue
+        match key:
+            case "properties":
+                left[key] = {name: _plain(one) for name, one in value.items()}
+            case "additionalProperties" | "items" | "not":
+                left[key] = _plain(value)
+            case "allOf" | "anyOf" | "oneOf":
+                left[key] = [_plain(one) for one in value]
+            case "enum":
+                left[key] = [one for one in value if one is not None]
+            case _:
+                left[key] = value
+    return left
