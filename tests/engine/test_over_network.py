@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -22,6 +22,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Unauthorized, Unreachable
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES
+from tests.waiting import until
 
 
 def config_map(name: str) -> Document:
@@ -44,14 +45,6 @@ async def server() -> AsyncIterator[Server]:
 
 def application(opened: Server) -> Application:
     return Application(opened, Authentication({"let-me-in": ADMIN}))
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    for _ in range(2000):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came")
 
 
 @pytest.mark.sockets

@@ -37,6 +37,7 @@ class Application:
         self._authentication = authentication or Authentication()
         server.access.authenticate_by(self._authentication)
         self._streams: set[WatchStream] = set()
+        self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -92,7 +93,7 @@ class Application:
                 user = request.user = server.access.impersonated(request, user, wish)
                 if trail is not None:
                     trail.impersonated(user)
-            if server.health.stopping and not is_probe(request):
+            if (self._stopping or server.health.stopping) and not is_probe(request):
                 return _STOPPING
             room = self._room(request, user)
             body = await wire.body_of(request.headers, receive)
@@ -145,7 +146,7 @@ class Application:
 
     async def stop(self) -> None:
         """Refuse what comes from now on, and end all watches."""
-        self._server.health.stop()
+        self._stopping = True
         for stream in list(self._streams):
             await stream.aclose()
 

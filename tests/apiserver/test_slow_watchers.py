@@ -1,0 +1,120 @@
+"""Watchers who do not keep up are cut, and whoever resumes misses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.serving import asgi
+from kapy.apiserver.store import feed
+from kapy.apiserver.verbs.watching import LIFE
+from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running, taken
+from tests.apiserver.calling import Calls
+from tests.apiserver.test_serving import served
+from tests.apiserver.traffic.test_metrics import scraped
+from tests.waiting import until
+
+
+def large(name: str) -> dict[str, Any]:
+    return {**config_map(name), "data": {"a": "x" * 100_000}}
+
+
+@pytest.mark.parametrize(("bound", "value"), [("LIMIT", 3), ("BYTES", 350_000)])
+async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
+    bound: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, bound, value)
+    names = [f"a{number}" for number in range(6)]
+    async with running(tmp_path) as asking:
+        calls = Calls(asking.server)
+        version = (await asking.get(CONFIG_MAPS))["metadata"]["resourceVersion"]
+        async with (
+            asking.watching(CONFIG_MAPS, resourceVersion=version) as slow,
+            asking.watching(CONFIG_MAPS, resourceVersion=version) as quick,
+        ):
+            seen = []
+            for name in names:
+                await asking.create(CONFIG_MAPS, large(name))
+                seen += await taken(quick, 1)
+            assert [event async for event in slow] == []  # a gap would be worse than the end
+        assert [name for _, name in seen] == names
+        monkeypatch.undo()
+        async with asking.watching(CONFIG_MAPS, resourceVersion=version) as again:
+            assert await taken(again, 6) == seen
+        found = await scraped(calls)
+        assert found.sum("apiserver_terminated_watchers_total", resource="configmaps") == 1
+
+
+async def test_what_is_there_already_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "LIMIT", 3)
+    async with running() as asking:
+        for number in range(10):
+            await asking.create(CONFIG_MAPS, config_map(f"a{number}"))
+        async with asking.watching(CONFIG_MAPS, resourceVersion="0") as stream:
+            for number in range(3):
+                await asking.create(CONFIG_MAPS, config_map(f"b{number}"))
+            found = [name for _, name in await taken(stream, 13)]
+            assert found[-3:] == ["b0", "b1", "b2"]
+
+
+async def test_a_watch_over_the_network_does_not_go_on_for_ever() -> None:
+    async with running() as asking:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        answer = await Calls(asking.server).call("GET", f"{CONFIG_MAPS}?watch=1")
+        assert answer.status == 200
+        assert LIFE <= loop.time() - began <= 2 * LIFE
+
+
+async def test_a_watcher_is_told_every_minute_how_far_the_server_is() -> None:
+    async with running() as asking:
+        target = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=190"
+        answer = await Calls(asking.server).call("GET", target)
+        events = [json.loads(line) for line in answer.content.splitlines()]
+        marks = [one for one in events if one["type"] == "BOOKMARK"]
+        assert len(marks) == 3
+        assert marks[-1]["object"]["metadata"]["resourceVersion"].isdigit()
+
+
+@asynccontextmanager
+async def reading_nothing(url: str, path: str) -> AsyncIterator[asyncio.StreamReader]:
+    """A connection whose watch was asked for, and of which nobody reads."""
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    host, _, port = url.removeprefix("https://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port), ssl=tls, limit=1)
+    head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n\r\n"
+    writer.write(head.encode())
+    try:
+        yield reader
+    finally:
+        writer.transport.abort()
+
+
+@pytest.mark.sockets
+async def test_a_connection_that_nobody_reads_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "BYTES", 1_000_000)
+    monkeypatch.setattr(asgi, "CUT_SECONDS", 0.2)
+    async with served() as (url, server):
+        asking = Asking(server)
+        feeds = server.store.table("configmaps").feeds
+        async with (
+            reading_nothing(url, f"{CONFIG_MAPS}?watch=1"),
+            asking.watching(CONFIG_MAPS) as other,
+        ):
+            await until(lambda: len(feeds) == 2)
+            seen = 0
+            async with asyncio.timeout(20):
+                while len(feeds) > 1:
+                    await asking.create(CONFIG_MAPS, large(f"a{seen}"))
+                    seen += len(await taken(other, 1))
+                    await asyncio.sleep(0.001)
+            assert seen > 10
+            await until(lambda: server.plane.traffic.cut["configmaps"] == 1)

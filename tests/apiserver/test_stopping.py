@@ -1,0 +1,81 @@
+"""How a server ends: watches to their end, requests to their answers, and then nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application, listen, listener
+from tests.apiserver.asking import CONFIG_MAPS, config_map
+from tests.apiserver.test_serving import TOKENS
+from tests.apiserver.traffic.test_inflight import Slow
+from tests.waiting import until
+
+pytestmark = pytest.mark.sockets
+
+
+async def started(slow: Slow) -> tuple[Server, Any, str]:
+    server = Server.open(None, clock=system_clock, admission=(slow,))
+    ensure_system_namespaces(server.plane)
+    serving = listen(Application(server, Authentication(TOKENS)))
+    host, port = await serving.__aenter__()
+    return server, serving, f"http://{host}:{port}"
+
+
+async def test_a_stop_ends_watches_answers_who_waits_and_refuses_the_others() -> None:
+    slow = Slow()
+    server, serving, url = await started(slow)
+    headers = {"Authorization": "Bearer good"}
+    async with aiohttp.ClientSession(headers=headers) as session, asyncio.TaskGroup() as group:
+
+        async def post() -> int:
+            async with session.post(url + CONFIG_MAPS, json=config_map("a")) as reply:
+                return reply.status
+
+        async with session.get(f"{url}{CONFIG_MAPS}?watch=1") as watch:
+            posted = group.create_task(post())
+            rooms = server.inflight.rooms["mutating"]
+            await until(lambda: rooms.now == 1)
+            server.health.stop()
+            ending = group.create_task(serving.__aexit__(None, None, None))
+            assert await watch.content.read() == b""  # the end of the stream, not of the wire
+            async with session.get(f"{url}/readyz") as probe:
+                assert probe.status == 500
+                assert "[-]shutdown failed" in await probe.text()
+            async with session.get(url + CONFIG_MAPS) as late:
+                assert (late.status, late.headers["Retry-After"]) == (503, "1")
+                assert json.loads(await late.read())["reason"] == "ServiceUnavailable"
+            slow.go.set()
+            assert await posted == 201
+            await ending
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await session.get(url)
+    server.close()
+
+
+async def test_who_takes_too_long_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(listener, "GRACE", 0.2)
+    server, serving, url = await started(Slow())
+    headers = {"Authorization": "Bearer good"}
+    async with aiohttp.ClientSession(headers=headers) as session, asyncio.TaskGroup() as group:
+
+        async def post() -> None:
+            with pytest.raises(aiohttp.ClientError):
+                await session.post(url + CONFIG_MAPS, json=config_map("a"))
+
+        posted = group.create_task(post())
+        await until(lambda: server.inflight.rooms["mutating"].now == 1)
+        async with asyncio.timeout(5):
+            await serving.__aexit__(None, None, None)
+            await posted
+    server.close()
