@@ -84,6 +84,7 @@ async def management_plane(
         clock=clock,
         admission=(Rules(),),
         convert=converted,
+        synchronous="FULL" if settings.durability == "power-loss" else "NORMAL",
         limits=settings.limits,
         services=settings.webhook_services,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from kapy.kube.http import User
 from kapy.kube.pki import Algorithm
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT: Final = 6443
 LOOPBACK: Final = "127.0.0.1"
+
+Durability = Literal["crash", "power-loss"]
+"""The end of the process, at any moment; or that of the machine, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,11 @@ class Settings:
     (workload clusters are then reached in process only, too). limits: how many requests over the
     network may be under way, None: kube-apiserver's. audit: None for no audit log.
     webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
-    (0: any).
+    (0: any). durability: what an acknowledged write survives.
     """
 
     data: Path | None = None
+    durability: Durability = "crash"
     serving: Serving | None = None
     limits: Limits | None = None
     audit: AuditLog | None = None

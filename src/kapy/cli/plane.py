@@ -26,6 +26,7 @@ from kapy.apps.settings import (
     DEFAULT_PORT,
     LOOPBACK,
     AuditLog,
+    Durability,
     Folder,
     Serving,
     Settings,
@@ -55,6 +56,7 @@ class Options:
     limits: Limits | None = None
     audit: AuditLog | None = None
     services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
+    durability: Durability = "crash"
 
 
 def plane_options(command: F) -> F:
@@ -143,6 +145,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         limits=options.limits,
         audit=options.audit,
         webhook_services=options.services,
+        durability=options.durability,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 

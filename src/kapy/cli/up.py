@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kapy.apps.settings import Durability
 from kapy.cli.background import READY
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, Up, plane_options, run, told_to_stop, up_and_announced
@@ -20,6 +21,13 @@ from kapy.cli.webhook_services import services_of
 @click.option("--name", default="", help="Name of the plane; its context is kapy or kapy-NAME.")
 @plane_options
 @click.option("--ready-fd", type=int, default=None, hidden=True)
+@click.option(
+    "--durability",
+    type=click.Choice(["crash", "power-loss"]),
+    default="crash",
+    show_default=True,
+    help="What acknowledged writes survive; with power-loss each costs a flush of the disk.",
+)
 @server_options
 @click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
 @click.option(
@@ -40,6 +48,7 @@ def up(
     ready_fd: int | None,
     verbose: int,
     logging_format: str,
+    durability: Durability,
     **server: Any,
 ) -> None:
     """Run a management plane until Ctrl-C."""
@@ -56,6 +65,7 @@ def up(
         limits=limits_of(server),
         audit=audit_of(server),
         services=services_of(server),
+        durability=durability,
     )
     run(_up(options, ready_fd))
 
