@@ -198,6 +198,9 @@ def _checked(ask: Ask, document: Any) -> Document:
     version, kind = document.get("apiVersion"), document.get("kind")
     if version == resource.api_version and kind == resource.kind:
         return document
+    for field, value in (("apiVersion", version), ("kind", kind)):
+        if not isinstance(value, str | None):
+            raise _unrecognized(ask, f"couldn't get version/kind; {not_a_text(field, value)}")
     if ask.kind.custom:
         return _custom(ask, document)
     return _built_in(ask, document)
@@ -257,6 +260,11 @@ def fitted(document: Document, struct: str) -> Document:
             f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
         ) from None
     return decoded
+
+
+def not_a_text(field: str, value: Any) -> str:
+    """What is wrong with an `apiVersion` or a `kind` that is no text."""
+    return f"json parse error: json: cannot unmarshal {go_type(value)} into {field} of type string"
 
 
 def go_type(value: Any) -> str:

@@ -26,6 +26,8 @@ BODIES: dict[str, tuple[str, bytes]] = {
     "a text": (JSON, b'"x"'),
     "null": (JSON, b"null"),
     "a control character": (JSON, BEGINNING + b'{"a":"\x01"}}'),
+    "a kind that is no text": (JSON, b'{"apiVersion":"v1","kind":1}'),
+    "a version that is no text": (JSON, b'{"apiVersion":["v1"],"kind":"ConfigMap"}'),
     "half an object": (JSON, BEGINNING),
     "two objects": (JSON, BEGINNING + b"{}}{}"),
     "10,000 levels": (JSON, BEGINNING + b'{"a":' + b"[" * 10_000 + b"]" * 10_000 + b"}}"),

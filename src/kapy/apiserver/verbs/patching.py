@@ -172,6 +172,9 @@ _NO_OBJECT = (
 def _check_type(ask: Ask, applied: Document) -> None:
     """What is applied must be of the kind and version of the path. Raises BadRequest."""
     found = applied.get("apiVersion") or "", applied.get("kind") or ""
+    for field, value in zip(("apiVersion", "kind"), found, strict=True):
+        if not isinstance(value, str):
+            raise BadRequest(f"error decoding YAML: {body.not_a_text(field, value)}")
     if found != (ask.kind.resource.api_version, ask.kind.resource.kind):
         group, version = split_api_version(found[0])
         raise BadRequest(f"invalid object type: {group}/{version}, Kind={found[1]}")

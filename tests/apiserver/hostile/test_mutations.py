@@ -1,0 +1,162 @@
+"""Documents of every served kind with values that do not belong there: nobody gets a 500.
+
+Reduced by default; `KAPY_HOSTILE=50` makes fifty times as many.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.structs import facts
+from kapy.kube import Document
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from tests.apiserver.asking import Asking, running
+
+REQUESTS = 1200
+SEEDS = 2 * int(os.environ.get("KAPY_HOSTILE", "1"))
+STRANGE: list[Any] = [
+    *(None, True, 0, -1, 2**31, 2**63, 10**30, -(2**63) - 1, 1.5, 1e308),
+    *("", "x", "-1", "a/b", "A_b", "é", "\0", "\ud83d", "x" * 300, "10Mi", "1e400", "^(", "%s"),
+    *([], {}, [None], [[]], {"": ""}, {"x": None}, [{}], [1, "a"], {"a": {"b": {"c": 1}}}),
+    {"matchExpressions": [{"key": "a", "operator": "Never", "values": ["b"]}]},
+]
+TEXTS = ("a", "v1", "Foo", "foos", "TCP", "Always", "", "example.dev", "foos.example.dev", "a.b/c")
+TIMES = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000000Z", "soon", None)
+LEAVES: dict[str, tuple[Any, ...]] = {
+    "string": TEXTS,
+    "bool": (True, False),
+    "float64": (1.5,),
+    "bytes": ("YQ==", "!"),
+    "time": TIMES,
+    "microtime": TIMES,
+    "quantity": ("1", "10Mi", 1, "much"),
+    "intstr": (1, "50%", "http"),
+    "int": (0, 1, 80, -1),
+    "int32": (0, 1, 80, -1),
+    "int64": (0, 1, 80, -1),
+    "any": ({"a": 1}, {"type": "object"}, 1, "x", [1]),
+}
+QUERIES = {
+    "dryRun": ("All", "x"),
+    "fieldValidation": ("Strict", "Ignore", "x"),
+    "fieldManager": ("\0", "x" * 200),
+    "limit": ("1", "-1", "x", "99999999999999999999"),
+    "resourceVersion": ("0", "1", "99999999"),
+    "labelSelector": ("a=b", "a in (", "!", "a>1", "="),
+    "fieldSelector": ("metadata.name=a", "x=y", "="),
+    "continue": ("x", "e30"),
+    "timeoutSeconds": ("-1", "x"),
+    "gracePeriodSeconds": ("0", "-1", "x", "9" * 30),
+    "propagationPolicy": ("Foreground", "Orphan", "x"),
+    "resourceVersionMatch": ("Exact", "x"),
+}
+DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/x", "$deleteFromPrimitiveList/finalizers")
+POINTERS = ("", "/", "/spec", "/metadata/labels/a", "/metadata/finalizers/-", "/spec/x/9", "x", 1)
+ACCIDENTS = ("resourceVersion should not be set on objects to be created",)
+"""What a real server answers with 500, and ours, too: nothing about resourceVersions may differ."""
+
+
+class Mutations:
+    """Requests from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def pick(self, things: Any) -> Any:
+        return self._random.choice(things)
+
+    def chance(self, share: float) -> bool:
+        return self._random.random() < share
+
+    def value(self, kind: str, depth: int) -> Any:
+        """A value of a type as the facts spell it, or a strange one."""
+        if self.chance(0.07):
+            return self.pick(STRANGE)
+        if kind.startswith("[]"):
+            return [self.value(kind[2:], depth - 1) for _ in range(self.pick((0, 1, 2)))]
+        if kind.startswith("{}"):
+            return {self.pick(TEXTS): self.value(kind[2:], depth - 1)}
+        return self.pick(LEAVES[kind]) if kind in LEAVES else self.struct(kind, depth - 1)
+
+    def struct(self, name: str, depth: int) -> Document:
+        found = {}
+        for field, fact in facts()["structs"].get(name, {}).items():
+            if depth >= 0 and self.chance(0.9 if fact.get("r") else 0.3):
+                found[field] = self.value(fact["t"], depth)
+        return found
+
+    def document(self, kind: Kind) -> Document:
+        if kind.custom:
+            found: Document = {"spec": self.pick(({"color": "red"}, *STRANGE))}
+        else:
+            found = self.struct(kind.schema.struct, 7)
+        found |= {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind}
+        meta = self.struct("meta.v1.ObjectMeta", 4) if self.chance(0.3) else {}
+        return {**found, "metadata": {**meta, "name": self.pick("abc")}}
+
+    def patch(self, document: Document) -> tuple[str, Any]:
+        media = self.pick((APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, JSON_PATCH))
+        if media == JSON_PATCH:
+            return media, [self.operation() for _ in range(self.pick((0, 1, 3)))]
+        if media == STRATEGIC_MERGE_PATCH:
+            self.directed(document)
+        elif media == MERGE_PATCH and self.chance(0.5):
+            document = {self.pick(("spec", "metadata", "kind")): self.pick(STRANGE)}
+        return media, document
+
+    def directed(self, node: Any) -> None:
+        for inner in node.values() if isinstance(node, dict) else node:
+            if isinstance(inner, dict | list):
+                self.directed(inner)
+        if isinstance(node, dict) and self.chance(0.15):
+            node[self.pick(DIRECTIVES)] = self.pick(("delete", "replace", *STRANGE))
+
+    def operation(self) -> Any:
+        op = self.pick(("add", "remove", "replace", "move", "copy", "test", "x", None))
+        found = {"op": op, "path": self.pick(POINTERS), "from": self.pick(POINTERS)}
+        return {**found, "value": self.pick(STRANGE)} if self.chance(0.9) else self.pick(STRANGE)
+
+    def query(self) -> dict[str, str]:
+        return {name: self.pick(some) for name, some in QUERIES.items() if self.chance(0.05)}
+
+    def request(self, kind: Kind) -> tuple[str, str, str, Any, dict[str, str]]:
+        """Method, path, media type, body and query."""
+        resource, name = kind.resource, self.pick("abc")
+        base = resource.root + ("/namespaces/default" if kind.namespaced else "")
+        base, document = f"{base}/{resource.plural}", self.document(kind)
+        part = self.pick(("", "", "", "", *sorted(kind.subresources)))
+        one, query = f"{base}/{name}" + (f"/{part}" if part else ""), self.query()
+        media, body = "application/json", self.pick((document, document, *STRANGE))
+        method = self.pick(("POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "GET"))
+        if method == "PATCH":
+            media, body = self.patch(document)
+            query = {"fieldManager": "m", **query} if media == APPLY_PATCH else query
+        elif method == "DELETE":
+            body = self.struct("meta.v1.DeleteOptions", 3)
+        return method, base if method == "POST" and not part else one, media, body, query
+
+
+async def refused_with_500(asking: Asking, mutations: Mutations) -> list[Any]:
+    """Requests that were answered as if the server had failed."""
+    failed = []
+    for _ in range(REQUESTS):
+        kind = mutations.pick(list(asking.server.plane.registry))
+        method, path, media, body, query = mutations.request(kind)
+        raw = b"" if method == "GET" else json.dumps(body).encode()
+        status, answer = await asking.ask(method, path, raw, media, **query)
+        if status == 500 and answer.get("message") not in ACCIDENTS:
+            failed.append((method, path, query, raw[:2000], answer))
+    return failed
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+async def test_no_document_is_a_failure_of_the_server(seed: int, caplog: Any) -> None:
+    async with running() as asking:
+        assert await refused_with_500(asking, Mutations(seed)) == []
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
