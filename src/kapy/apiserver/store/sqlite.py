@@ -178,7 +178,8 @@ class SqliteLog:
         (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         if free > max(_TIDY_PAGES, pages // 4):
-            self._db.execute(f"PRAGMA incremental_vacuum({_TIDY_PAGES})").fetchall()
+            # As a script: `execute` takes the first of its steps only, which is one page.
+            self._db.executescript(f"PRAGMA incremental_vacuum({_TIDY_PAGES})")
 
     def _data_version(self) -> int:
         """A number that changes when somebody else writes to the file."""
