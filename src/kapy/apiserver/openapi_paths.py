@@ -1,6 +1,6 @@
 """The paths of an OpenAPI v3 description: operations, their parameters and answers.
 
-Parameters have names and types; what they mean is told by Kubernetes' documentation.
+Parameters have names, types and a sentence of our own; Kubernetes' documentation tells more.
 """
 
 from __future__ import annotations
@@ -68,6 +68,28 @@ _TYPED = {
     "timeoutSeconds": "integer",
     "watch": "boolean",
 }
+_SAID = {
+    "allowWatchBookmarks": "whether a watch also tells how far it is, when nothing happens",
+    "continue": "where a list goes on: `continue` of the page before",
+    "dryRun": "`All`: check everything, store nothing",
+    "fieldManager": "who owns the fields that are written; needed to apply",
+    "fieldSelector": "only objects whose fields have these values",
+    "fieldValidation": "unknown and duplicate fields: `Ignore`, `Warn` (default) or `Strict`",
+    "force": "take fields over that others own; only to apply",
+    "gracePeriodSeconds": "how long the object may take to end",
+    "labelSelector": "only objects whose labels match",
+    "limit": "objects on one page at most",
+    "name": "name of the {kind}",
+    "namespace": "the namespace of the object",
+    "orphanDependents": "older form of `propagationPolicy`",
+    "pretty": "accepted; answers are always compact",
+    "propagationPolicy": "what becomes of dependents: `Orphan`, `Background` or `Foreground`",
+    "resourceVersion": "the state to read from, or to watch from",
+    "resourceVersionMatch": "how `resourceVersion` is meant: `Exact` or `NotOlderThan`",
+    "sendInitialEvents": "whether a watch begins with what is there",
+    "timeoutSeconds": "how long a watch goes on",
+    "watch": "events as they come instead of a list",
+}
 _CODES = {
     "create": (("201", "Created"), ("202", "Accepted")),
     "update": (("201", "Created"),),
@@ -81,21 +103,24 @@ def add_paths(kind: Kind, shape: str, paths: Document) -> None:
     """Add the paths of a kind to a description. shape: the name of its schema."""
     resource = kind.resource
     base = resource.root
+    added: Document = {}
     if kind.namespaced:
         base += "/namespaces/{namespace}"
         if "list" in kind.verbs:
             everywhere = _operations(kind, shape, ("list",), everywhere=True)
-            paths[f"{resource.root}/{resource.plural}"] = everywhere
+            added[f"{resource.root}/{resource.plural}"] = everywhere
     base += f"/{resource.plural}"
     collection = [verb for verb in ("list", "create", "deletecollection") if verb in kind.verbs]
-    paths[base] = _operations(kind, shape, collection)
+    added[base] = _operations(kind, shape, collection)
     one = [verb for verb in ("get", "update", "patch", "delete") if verb in kind.verbs]
     if one:
-        paths[f"{base}/{{name}}"] = _operations(kind, shape, one)
+        added[f"{base}/{{name}}"] = _operations(kind, shape, one)
     for part in sorted(kind.subresources & {"status", "scale"}):
-        paths[f"{base}/{{name}}/{part}"] = _operations(
+        added[f"{base}/{{name}}/{part}"] = _operations(
             kind, shape, ("get", "update", "patch"), part
         )
+    for path, operations in added.items():
+        paths[path] = {**operations, "parameters": _shared(kind, path)}
 
 
 def _operations(
@@ -116,14 +141,7 @@ def _operations(
             "tags": [f"{_joined(resource.group)}_{resource.version}"],
             "description": sentence.format(kind=resource.kind, part=f"{part} of " if part else ""),
             "operationId": _operation_id(kind, verb, part, everywhere=everywhere),
-            "parameters": [
-                {
-                    "name": one,
-                    "in": "query",
-                    "schema": {"type": _TYPED.get(one, "string"), "uniqueItems": True},
-                }
-                for one in _PARAMETERS[verb]
-            ],
+            "parameters": [_parameter(one, _TYPED.get(one, "string")) for one in _PARAMETERS[verb]],
             "responses": {
                 **{code: {"description": text, "content": _bodies(shown)} for code, text in codes},
                 "401": {"description": "Unauthorized"},
@@ -143,6 +161,32 @@ def _operations(
             operation["requestBody"] = {"content": _bodies(f"{META}.DeleteOptions")}
         found[method] = operation
     return found
+
+
+def _parameter(name: str, kind: str) -> Document:
+    return {
+        "name": name,
+        "in": "query",
+        "description": _SAID[name],
+        "schema": {"type": kind, "uniqueItems": True},
+    }
+
+
+def _shared(kind: Kind, path: str) -> list[Document]:
+    """The parameters of all operations of a path."""
+    found = []
+    for name in ("name", "namespace"):
+        if f"{{{name}}}" in path:
+            found.append(
+                {
+                    "name": name,
+                    "in": "path",
+                    "description": _SAID[name].format(kind=kind.resource.kind),
+                    "required": True,
+                    "schema": {"type": "string", "uniqueItems": True},
+                }
+            )
+    return [*found, _parameter("pretty", "string")]
 
 
 def _bodies(name: str) -> Document:
