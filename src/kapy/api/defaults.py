@@ -7,7 +7,7 @@ as it is, for the schema to refuse. Never changes its argument; parts that stay 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from kapy.api.names import (
@@ -21,6 +21,7 @@ from kapy.api.names import (
 )
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.field_errors import FieldError, required
 from kapy.kube.label_values import label_value
 
 Path: TypeAlias = tuple[str, ...]
@@ -40,7 +41,14 @@ _STRATEGY: Final[Path] = ("spec", "rollout", "strategy")
 
 
 class CannotDefault(KapyError):
-    """A default depends on something that cannot be understood."""
+    """A default depends on something that cannot be understood.
+
+    errors: the fields that are wrong, where that is what upstream answers.
+    """
+
+    def __init__(self, message: str, errors: Sequence[FieldError] = ()) -> None:
+        super().__init__(message)
+        self.errors = errors
 
 
 def default(document: Document, old: Document | None = None, *, dry_run: bool = False) -> Document:
@@ -99,6 +107,19 @@ def _changed(document: Document, changes: Changes) -> Document:
         else:
             node[name] = value
     return copies.get((), document)
+
+
+def _cluster(cluster: Document, _: Document | None) -> Changes:
+    topology = value_at(cluster, ("spec", "topology"))
+    if not topology or not isinstance(topology, dict):
+        return {}
+    if not value_at(topology, ("classRef", "name")):
+        error = required("spec.topology.classRef.name", "cannot be empty")
+        raise CannotDefault(str(error), [error])
+    version = topology.get("version") or ""
+    if not isinstance(version, str) or version.startswith("v"):
+        return {}
+    return {("spec", "topology", "version"): f"v{version}"}
 
 
 def _machine(machine: Document, _: Document | None) -> Changes:
@@ -297,6 +318,7 @@ def _bound(kind: str, annotations: Mapping[str, str], name: str) -> int:
 
 
 _DEFAULTERS: Final[Mapping[tuple[str, str], Defaulter]] = {
+    (CLUSTER_GROUP, "Cluster"): _cluster,
     (CLUSTER_GROUP, "Machine"): _machine,
     (CLUSTER_GROUP, "MachineSet"): _machine_set,
     (CLUSTER_GROUP, "MachineDeployment"): _machine_deployment,

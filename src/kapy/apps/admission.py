@@ -43,6 +43,8 @@ class Rules:
         try:
             return default(review.new, review.old, dry_run=review.dry_run)
         except CannotDefault as error:
+            if error.errors:
+                raise _refusal(review.resource, review.name, error.errors, "default") from None
             raise Forbidden(_denied("default", review.resource, str(error))) from None
 
     async def validate(self, review: Review) -> Sequence[str]:
@@ -57,14 +59,16 @@ class Rules:
         return ()
 
 
-def _refusal(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
+def _refusal(
+    resource: Resource, name: str, errors: Sequence[FieldError], what: str = "validation"
+) -> ApiError:
     """Upstream's webhooks answer 422 with the errors, and where they give back bare errors, 403."""
     if resource.group == IPAM_GROUP or is_closed(errors):
-        return Forbidden(_denied("validation", resource, together(errors)))
+        return Forbidden(_denied(what, resource, together(errors)))
     # Webhooks of control planes tell the core group, and clients may read it.
     group = CLUSTER_GROUP if resource.group == CONTROL_PLANE_GROUP else resource.group
     refusal = Invalid.of(resource.kind, group, name, errors)
-    return Invalid(_denied("validation", resource, str(refusal)), details=refusal.details)
+    return Invalid(_denied(what, resource, str(refusal)), details=refusal.details)
 
 
 def _denied(what: str, resource: Resource, why: str) -> str:

@@ -12,7 +12,8 @@ from kapy.api.features import FeatureGates
 from kapy.api.health_check import ControlPlaneHealthCheck, WorkerHealthCheck
 from kapy.api.validation.cluster_class_patches import patch_errors
 from kapy.api.validation.cluster_class_variables import variable_errors
-from kapy.api.validation.cluster_topology import CLOSED, NO_VERSION
+from kapy.api.validation.cluster_topology import NO_VERSION
+from kapy.api.validation.features import closed_gate_error
 from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
 from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.naming import class_naming_errors
@@ -32,7 +33,7 @@ def cluster_class_errors(
 ) -> list[FieldError]:
     """What is wrong with a ClusterClass."""
     if not gates.cluster_topology:
-        return [forbidden("spec", CLOSED)]
+        return [closed_gate_error("ClusterTopology")]
     errors = [
         *_template_errors(new),
         *_class_errors(new.spec.workers.machine_deployments, "MachineDeployment"),

@@ -11,16 +11,16 @@ from kapy.api.cluster_topology import Topology
 from kapy.api.cluster_topology_workers import MachineDeploymentTopology
 from kapy.api.features import FeatureGates
 from kapy.api.names import Annotation
+from kapy.api.validation.features import closed_gate_error
 from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.rollout import rolling_update_errors
 from kapy.api.validation.taints import taint_errors
 from kapy.api.validation.versions import version_errors
-from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, invalid, required
 
 _PATH: Final = "spec.topology"
 _WORKERS: Final = f"{_PATH}.workers"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-CLOSED: Final = "can be set only if the ClusterTopology feature flag is enabled"
 NO_VERSION: Final = "version must be a valid semantic version"
 AUTOSCALER: Final = frozenset((Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE))
 """Who has one of these is scaled by somebody else."""
@@ -29,7 +29,7 @@ AUTOSCALER: Final = frozenset((Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSC
 def topology_errors(cluster: Cluster, topology: Topology, gates: FeatureGates) -> list[FieldError]:
     """What is wrong with `spec.topology`."""
     if not gates.cluster_topology:
-        return [forbidden(_PATH, CLOSED)]
+        return [closed_gate_error("ClusterTopology", _PATH)]
     if not topology.class_ref.name:
         return [required(f"{_PATH}.class", "classRef.name cannot be empty")]
     return [
@@ -38,7 +38,7 @@ def topology_errors(cluster: Cluster, topology: Topology, gates: FeatureGates) -
         *_rollout_errors(topology),
         *_taint_errors(topology, gates),
         *_concurrency_errors(cluster.metadata.annotations),
-        *_autoscaler_errors(cluster, topology),
+        *own_autoscaler_errors(cluster, topology),
     ]
 
 
@@ -89,7 +89,8 @@ def _concurrency_errors(annotations: dict[str, str]) -> Iterator[FieldError]:
         yield invalid(where, value, "value cannot be less than 1")
 
 
-def _autoscaler_errors(cluster: Cluster, topology: Topology) -> Iterator[FieldError]:
+def own_autoscaler_errors(cluster: Cluster, topology: Topology) -> Iterator[FieldError]:
+    """Replicas of what the Cluster itself gives to an autoscaler."""
     for part in topology.workers.machine_deployments:
         if part.replicas is not None and AUTOSCALER & set(part.metadata.annotations):
             yield scaled_twice(

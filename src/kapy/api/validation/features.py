@@ -10,9 +10,9 @@ from kapy.kube.field_errors import FieldError, forbidden
 _CLOSED: Final = "can be set only if the "
 
 
-def closed_gate_error(gate: str) -> FieldError:
-    """Nobody may have such an object while the gate is closed."""
-    return forbidden("spec", f"{_CLOSED}{gate} feature flag is enabled")
+def closed_gate_error(gate: str, field: str = "spec") -> FieldError:
+    """Nobody may have such an object, or such a part of one, while the gate is closed."""
+    return forbidden(field, f"{_CLOSED}{gate} feature flag is enabled")
 
 
 def is_closed(errors: Sequence[FieldError]) -> bool:

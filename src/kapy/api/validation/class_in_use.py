@@ -1,0 +1,109 @@
+"""A ClusterClass that Clusters use: what it may not take from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_topology import Topology
+from kapy.api.validation.class_use import autoscaler_errors, is_checked
+from kapy.api.validation.cluster_topology import own_autoscaler_errors
+from kapy.kube.field_errors import FieldError, forbidden
+
+_WORKERS: Final = "spec.workers"
+_UNCHECKED: Final = "healthCheck cannot be deleted because it is used by Cluster(s)"
+
+
+def in_use_errors(
+    old: ClusterClass, new: ClusterClass, clusters: Sequence[Cluster]
+) -> list[FieldError]:
+    """clusters: those that use the class."""
+    used = [(one, one.spec.topology) for one in clusters if one.spec.topology is not None]
+    return [
+        *_version_errors(new, used),
+        *_removed_errors(old, new, used),
+        *_health_check_errors(old, new, used),
+        *_autoscaler_errors(new, used),
+    ]
+
+
+_Used = Sequence[tuple[Cluster, Topology]]
+
+
+def _version_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    versions = new.spec.kubernetes_versions
+    for cluster, topology in used:
+        if versions and topology.version not in versions:
+            problem = (
+                f"Kubernetes Version {topology.version} is used by Cluster "
+                f'"{cluster.metadata.name}" but not set in ClusterClass'
+            )
+            yield forbidden("spec.kubernetesVersions", problem)
+
+
+def _removed_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    before, after = old.spec.workers, new.spec.workers
+    for kind, field, removed, parts in (
+        (
+            "MachineDeployment",
+            "machineDeployments",
+            {one.class_ for one in before.machine_deployments}
+            - {one.class_ for one in after.machine_deployments},
+            [(one, part) for one, top in used for part in top.workers.machine_deployments],
+        ),
+        (
+            "MachinePool",
+            "machinePools",
+            {one.class_ for one in before.machine_pools}
+            - {one.class_ for one in after.machine_pools},
+            [(one, part) for one, top in used for part in top.workers.machine_pools],
+        ),
+    ):
+        for cluster, part in parts:
+            if part.class_ in removed:
+                problem = (
+                    f'{kind}Class "{part.class_}" cannot be deleted because it is used by Cluster '
+                    f'"{cluster.metadata.name}"'
+                )
+                yield forbidden(f"{_WORKERS}.{field}", problem)
+
+
+def _health_check_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    """Health checks that Clusters enable without saying what they are."""
+    if is_checked(old.spec.control_plane.health_check) and not is_checked(
+        new.spec.control_plane.health_check
+    ):
+        names = [
+            cluster.metadata.name
+            for cluster, topology in used
+            if topology.control_plane.health_check.enabled
+            and not is_checked(topology.control_plane.health_check)
+        ]
+        if names:
+            yield forbidden("spec.controlPlane.healthCheck", f'{_UNCHECKED} "{",".join(names)}"')
+    checked = {
+        one.class_ for one in old.spec.workers.machine_deployments if is_checked(one.health_check)
+    }
+    for one in new.spec.workers.machine_deployments:
+        if one.class_ in checked and not is_checked(one.health_check):
+            names = [
+                cluster.metadata.name
+                for cluster, topology in used
+                if any(
+                    part.class_ == one.class_
+                    and part.health_check.enabled
+                    and not is_checked(part.health_check)
+                    for part in topology.workers.machine_deployments
+                )
+            ]
+            if names:
+                where = f"{_WORKERS}.machineDeployments[{one.class_}].healthCheck"
+                yield forbidden(where, f'{_UNCHECKED} "{",".join(names)}"')
+
+
+def _autoscaler_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    for cluster, topology in used:
+        yield from own_autoscaler_errors(cluster, topology)
+        yield from autoscaler_errors(cluster, topology, new)

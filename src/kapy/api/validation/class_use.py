@@ -1,0 +1,158 @@
+"""A Cluster and the ClusterClass that it is made of: what one asks of the other.
+
+Variables are checked where they are defaulted, with the definitions of the class's status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_class_workers import MachineDeploymentClass
+from kapy.api.cluster_topology import Topology
+from kapy.api.cluster_topology_workers import MachineDeploymentTopology, MachinePoolTopology
+from kapy.api.health_check import (
+    ControlPlaneHealthCheck,
+    ControlPlaneTopologyHealthCheck,
+    WorkerHealthCheck,
+    WorkerTopologyHealthCheck,
+)
+from kapy.api.validation.cluster_topology import AUTOSCALER, scaled_twice
+from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
+from kapy.api.validation.rollout import int_or_percent_errors
+from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.model import encode
+
+_PATH: Final = "spec.topology"
+_WORKERS: Final = f"{_PATH}.workers"
+
+
+def class_use_errors(
+    cluster: Cluster, topology: Topology, cluster_class: ClusterClass
+) -> list[FieldError]:
+    """What a Cluster asks for that its class does not have."""
+    classes = cluster_class.spec.workers
+    deployments = {one.class_: one for one in classes.machine_deployments}
+    pools = {one.class_ for one in classes.machine_pools}
+    workers = topology.workers
+    return [
+        *_version_errors(topology, cluster_class),
+        *_worker_errors(
+            workers.machine_deployments, set(deployments), "MachineDeployment", cluster_class
+        ),
+        *_worker_errors(workers.machine_pools, pools, "MachinePool", cluster_class),
+        *_control_plane_check_errors(topology, cluster_class),
+        *_worker_check_errors(workers.machine_deployments, deployments),
+        *autoscaler_errors(cluster, topology, cluster_class),
+    ]
+
+
+def _version_errors(topology: Topology, cluster_class: ClusterClass) -> Iterator[FieldError]:
+    versions = cluster_class.spec.kubernetes_versions
+    if versions and topology.version not in versions:
+        problem = "version must match one of the versions defined in the ClusterClass"
+        yield invalid(f"{_PATH}.version", topology.version, problem)
+
+
+def _worker_errors(
+    workers: Sequence[MachineDeploymentTopology | MachinePoolTopology],
+    classes: set[str],
+    kind: str,
+    cluster_class: ClusterClass,
+) -> Iterator[FieldError]:
+    names: set[str] = set()
+    for number, one in enumerate(workers):
+        where = f"{_WORKERS}.{kind[0].lower()}{kind[1:]}s[{number}]"
+        if one.class_ not in classes:
+            problem = (
+                f'{kind}Class with name "{one.class_}" does not exist in ClusterClass '
+                f'"{cluster_class.metadata.name}"'
+            )
+            yield invalid(f"{where}.class", one.class_, problem)
+        if not one.name:
+            yield required(f"{where}.name", "name must not be empty")
+        elif one.name in names:
+            problem = (
+                f'name must be unique. {kind} with name "{one.name}" is defined more than once'
+            )
+            yield invalid(f"{where}.name", one.name, problem)
+        names.add(one.name)
+
+
+def is_checked(
+    check: ControlPlaneTopologyHealthCheck
+    | WorkerTopologyHealthCheck
+    | ControlPlaneHealthCheck
+    | WorkerHealthCheck,
+) -> bool:
+    """Whether a health check says more than whether there is one."""
+    return bool(encode(check.checks) or encode(check.remediation))
+
+
+def _control_plane_check_errors(
+    topology: Topology, cluster_class: ClusterClass
+) -> Iterator[FieldError]:
+    check, path = topology.control_plane.health_check, f"{_PATH}.controlPlane.healthCheck"
+    control_plane = cluster_class.spec.control_plane
+    if is_checked(check):
+        if control_plane.machine_infrastructure is None:
+            problem = (
+                "can be only set if spec.controlPlane.machineInfrastructure is set in ClusterClass"
+            )
+            yield forbidden(path, problem)
+        yield from _common_errors(check, path)
+    yield from _enabled_errors(check, control_plane.health_check, path)
+
+
+def _worker_check_errors(
+    workers: Sequence[MachineDeploymentTopology], classes: dict[str, MachineDeploymentClass]
+) -> Iterator[FieldError]:
+    for one in workers:
+        path = f"{_WORKERS}.machineDeployments[{one.name}].healthCheck"
+        if is_checked(one.health_check):
+            yield from _common_errors(one.health_check, path)
+            in_flight = one.health_check.remediation.max_in_flight
+            yield from int_or_percent_errors(f"{path}.remediation.maxInFlight", in_flight)
+        if (class_ := classes.get(one.class_)) is not None:
+            yield from _enabled_errors(one.health_check, class_.health_check, path)
+
+
+def _common_errors(
+    check: ControlPlaneTopologyHealthCheck | WorkerTopologyHealthCheck, path: str
+) -> Iterator[FieldError]:
+    yield from startup_timeout_errors(check.checks.node_startup_timeout_seconds, path)
+    trigger = check.remediation.trigger_if
+    yield from trigger_errors(trigger.unhealthy_less_than_or_equal_to, path)
+
+
+def _enabled_errors(
+    check: ControlPlaneTopologyHealthCheck | WorkerTopologyHealthCheck,
+    of_class: ControlPlaneHealthCheck | WorkerHealthCheck,
+    path: str,
+) -> Iterator[FieldError]:
+    if check.enabled and not is_checked(check) and not is_checked(of_class):
+        problem = (
+            "cannot be set to true as healthCheck definition is not available in the Cluster "
+            "topology or the ClusterClass"
+        )
+        yield forbidden(f"{path}.enable", problem)
+
+
+def autoscaler_errors(
+    cluster: Cluster, topology: Topology, cluster_class: ClusterClass
+) -> Iterator[FieldError]:
+    """Replicas of what the class gives to an autoscaler."""
+    scaled = {
+        one.class_
+        for one in cluster_class.spec.workers.machine_deployments
+        if AUTOSCALER & set(one.metadata.annotations)
+    }
+    for part in topology.workers.machine_deployments:
+        if part.replicas is not None and part.class_ in scaled:
+            when = (
+                f'the source class "{part.class_}" of this MachineDeploymentTopology has '
+                "autoscaler annotations"
+            )
+            yield scaled_twice(cluster, part, when)
