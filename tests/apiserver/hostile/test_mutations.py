@@ -5,9 +5,11 @@ Reduced by default; `KAPY_HOSTILE=50` makes fifty times as many.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -69,7 +71,10 @@ class Mutations:
         self._random = random.Random(seed)
 
     def pick(self, things: Any) -> Any:
-        return self._random.choice(things)
+        return copy.deepcopy(self._random.choice(things))
+
+    def kind(self, served: Iterable[Kind]) -> Kind:
+        return self._random.choice(list(served))
 
     def chance(self, share: float) -> bool:
         return self._random.random() < share
@@ -146,7 +151,7 @@ async def refused_with_500(asking: Asking, mutations: Mutations) -> list[Any]:
     """Requests that were answered as if the server had failed."""
     failed = []
     for _ in range(REQUESTS):
-        kind = mutations.pick(list(asking.server.plane.registry))
+        kind = mutations.kind(asking.server.plane.registry)
         method, path, media, body, query = mutations.request(kind)
         raw = b"" if method == "GET" else json.dumps(body).encode()
         status, answer = await asking.ask(method, path, raw, media, **query)
