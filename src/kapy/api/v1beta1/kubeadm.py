@@ -49,7 +49,8 @@ class APIServer(ControlPlaneComponent):
         rules("More names and addresses for the API server's certificate.", max_items=100),
     ] = field(default_factory=list, name="certSANs")
     timeout_for_control_plane: Annotated[
-        str | None, rules("How long for the API server to be healthy; 4m unless said.")
+        str | None,
+        rules("How long for the API server to be healthy; 4m unless said.", form="duration"),
     ] = None
 
 

@@ -27,7 +27,8 @@ class BootstrapToken(OldModel):
     ] = None
     description: Annotated[str, rules("What it is for.", min_length=1, max_length=512)] = ""
     ttl: Annotated[
-        str | None, rules("How long it is valid, 24h unless said; not together with expires.")
+        str | None,
+        rules("How long it is valid, 24h unless said; not together with expires.", form="duration"),
     ] = None
     expires: Annotated[
         str | None, rules("Until when it is valid; not together with ttl.", format="date-time")
@@ -190,7 +191,8 @@ class Discovery(OldModel):
         str, rules("The token to ask for a certificate with.", min_length=1, max_length=512)
     ] = ""
     timeout: Annotated[
-        str | None, rules("How long to find out who the API server is; 5m unless said.")
+        str | None,
+        rules("How long to find out who the API server is; 5m unless said.", form="duration"),
     ] = None
 
 

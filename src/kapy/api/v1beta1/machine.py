@@ -46,15 +46,22 @@ ReadinessGates = Annotated[
     ),
 ]
 NodeDrainTimeout = Annotated[
-    str | None, rules("How long draining a Node may take; 0 or nothing is without a limit.")
+    str | None,
+    rules("How long draining a Node may take; 0 or nothing is without a limit.", form="duration"),
 ]
 NodeVolumeDetachTimeout = Annotated[
     str | None,
-    rules("How long to wait for volumes to be detached; 0 or nothing is without a limit."),
+    rules(
+        "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
+        form="duration",
+    ),
 ]
 NodeDeletionTimeout = Annotated[
     str | None,
-    rules("How long to try to delete a Node whose machine is gone; 0 is without a limit."),
+    rules(
+        "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
+        form="duration",
+    ),
 ]
 
 
