@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.api.conversion.spoke import CannotConvert, ConversionError, ReferenceVersion, Spoke
-from kapy.api.conversion.wire import wired
+from kapy.api.conversion.wire import Misformed, wired
 from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
@@ -88,7 +88,10 @@ def _name(document: Document) -> str:
 
 def _field(error: msgspec.ValidationError) -> str:
     why, _, path = str(error).partition(" - at `$.")
-    return f"{path.rstrip('`')}: {why}" if path else why
+    path = path.rstrip("`")
+    if isinstance(error.__cause__, Misformed):
+        path = f"{path}.{error.__cause__.field}"
+    return f"{path}: {why}" if path else why
 
 
 def _to_hub(document: Document, kind: Kind, version: str) -> Document:

@@ -124,9 +124,17 @@ def shape_of(kind: type[Model]) -> type[Model]:
     return shape
 
 
+class Misformed(ValueError):
+    """A value that has not the form of its field; the cause of msgspec's error."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(why)
+        self.field = field
+
+
 def _forming(forms: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> Callable[[Model], None]:
     """What brings fields (as they are called here and in documents) into their form as soon as
-    they are read; msgspec adds the path of the Struct to a ValueError."""
+    they are read; msgspec adds the path of the Struct to what it raises."""
 
     def formed(model: Model) -> None:
         for name, (field, form) in forms.items():
@@ -134,7 +142,7 @@ def _forming(forms: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> Callable[
                 try:
                     setattr(model, name, form(value))
                 except ValueError as error:
-                    raise ValueError(f"{field}: {error}") from None
+                    raise Misformed(field, str(error)) from None
 
     return formed
 
