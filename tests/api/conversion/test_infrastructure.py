@@ -101,7 +101,7 @@ def test_a_duration_has_one_form(given: str, form: str) -> None:
     [
         (
             old("DockerMachine", {"bootstrapTimeout": "soon"}),
-            "spec: bootstrapTimeout",
+            "spec.bootstrapTimeout",
             'duration "soon"',
         ),
         (old("DockerMachine", {"bootstrapTimeout": 5}), "spec.bootstrapTimeout", "got `int`"),

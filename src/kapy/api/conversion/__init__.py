@@ -90,7 +90,7 @@ def _field(error: msgspec.ValidationError) -> str:
     why, _, path = str(error).partition(" - at `$.")
     path = path.rstrip("`")
     if isinstance(error.__cause__, Misformed):
-        path = f"{path}.{error.__cause__.field}"
+        why, path = error.__cause__.why, f"{path}.{error.__cause__.field}"
     return f"{path}: {why}" if path else why
 
 

@@ -128,8 +128,8 @@ class Misformed(ValueError):
     """A value that has not the form of its field; the cause of msgspec's error."""
 
     def __init__(self, field: str, why: str) -> None:
-        super().__init__(why)
-        self.field = field
+        super().__init__(f"{field}: {why}")
+        self.field, self.why = field, why
 
 
 def _forming(forms: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> Callable[[Model], None]:
