@@ -89,7 +89,10 @@ class RemediationStrategy(OldModel):
     ] = "0s"
     min_healthy_period: Annotated[
         str | None,
-        rules("How long a machine must be healthy before a failure is no retry; 1h unless said."),
+        rules(
+            "How long a machine must be healthy before a failure is no retry; 1h unless said.",
+            form="duration",
+        ),
     ] = None
 
 
