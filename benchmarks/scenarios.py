@@ -25,7 +25,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "api-server-https": api_server.over_https,
     "store-memory": storage.memory,
     "store-start": storage.start,
-    "store-durable": storage.durable,
     "kinds": kinds.documents,
     "1x1+0": _create(1),
     "1x1+0-ecdsa": _create(1, keys=ECDSA),

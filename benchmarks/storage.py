@@ -1,4 +1,4 @@
-"""What is stored: memory per Machine, the time to start with many, what a loss of power costs."""
+"""What is stored: memory per Machine, and the time to start with many of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.machines import MACHINES, machine
-from benchmarks.measure import Costs, percentile, resident
+from benchmarks.measure import resident
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.sqlite import Synchronous
@@ -30,7 +30,6 @@ from kapy.kube.names import NAMESPACES
 
 Row = dict[str, Any]
 MANY: Final = 10_000
-DURABLE: Final = 2_000
 _CONDITIONS: Final = (
     *("Available", "Ready", "UpToDate", "BootstrapConfigReady", "InfrastructureReady"),
     *("NodeHealthy", "NodeReady", "Updating", "Paused", "Deleting"),
@@ -135,49 +134,6 @@ async def _begin(folder: Path) -> Row:
     async with _serving(folder) as client:
         await client.list(NAMESPACES)
         return {"open_s": round(time.perf_counter() - began, 3), "cpu_s": time.process_time()}
-
-
-async def durable() -> list[Row]:
-    """Writes that survive the end of the process, and writes that survive a loss of power."""
-    rows = []
-    kinds: tuple[tuple[str, Synchronous], ...] = (
-        ("a crash", "NORMAL"),
-        ("a loss of power", "FULL"),
-    )
-    for name, synchronous in kinds:
-        for at_once in (1, 16):
-            with tempfile.TemporaryDirectory(dir=".") as folder:
-                async with _serving(Path(folder), synchronous) as client:
-                    step = f"CREATE that survives {name}, {at_once} at once"
-                    rows.append({"step": step, **await _creations(client, at_once)})
-    return rows
-
-
-async def _creations(client: Client, at_once: int) -> Row:
-    return await _timed(lambda one: client.create(MACHINES, machine(one)), at_once)
-
-
-async def _timed(ask: Callable[[int], Awaitable[Any]], at_once: int) -> Row:
-    took: list[float] = []
-    turns = iter(range(DURABLE))
-
-    async def worker() -> None:
-        for turn in turns:
-            began = time.perf_counter()
-            await ask(turn)
-            took.append(time.perf_counter() - began)
-
-    with Costs().of() as cost:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(at_once):
-                group.create_task(worker())
-    return {
-        "wall_s": round(cost.wall, 3),
-        "cpu_s": round(cost.cpu, 3),
-        "per_s": round(DURABLE / cost.wall),
-        "p50_us": round(1e6 * percentile(took, 0.5), 1),
-        "p99_us": round(1e6 * percentile(took, 0.99), 1),
-    }
 
 
 async def _told(*arguments: str) -> Row:
