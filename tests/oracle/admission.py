@@ -63,6 +63,7 @@ async def _played(cases: list[Record], environment: list[Document]) -> list[Resu
         running = group.create_task(server.run())
         await asyncio.sleep(0)
         client = Client(transport)
+        rules.read_through(client)
         await install_definitions(client)
         namespace = {"metadata": {"name": "adm"}, **_type_of(NAMESPACES)}
         await client.create(NAMESPACES, namespace)

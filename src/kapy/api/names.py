@@ -167,6 +167,7 @@ class ConditionType:
     SCALING_UP: Final = "ScalingUp"
     SCHEDULER_POD_HEALTHY: Final = "SchedulerPodHealthy"
     TOPOLOGY_RECONCILED: Final = "TopologyReconciled"
+    VARIABLES_READY: Final = "VariablesReady"
     UP_TO_DATE: Final = "UpToDate"
     UPDATING: Final = "Updating"
     VM_PROVISIONED: Final = "VMProvisioned"

@@ -14,6 +14,8 @@ from kapy.api.validation import validate
 from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.apiserver.admission import Review
+from kapy.apps.class_checks import class_findings, deletion_refusal
+from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, Forbidden, Invalid
 from kapy.kube.field_errors import FieldError, together
@@ -28,6 +30,11 @@ class Rules:
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._gates = gates
+        self._client: Client | None = None
+
+    def read_through(self, client: Client) -> None:
+        """From now on, check with what other objects say, too."""
+        self._client = client
 
     def handles(self, resource: Resource, subresource: str) -> bool:
         """Our kinds, not their status, which only their controllers write; and the scale of control
@@ -48,15 +55,31 @@ class Rules:
             raise Forbidden(_denied("default", review.resource, str(error))) from None
 
     async def validate(self, review: Review) -> Sequence[str]:
-        if review.new is None or review.operation == "DELETE":
-            return ()
         resource = review.resource
+        if review.new is None or review.operation == "DELETE":
+            await self._validate_deletion(review)
+            return ()
         if review.subresource:
             if problem := scale_problem(read(review.new, KubeadmControlPlane)):
                 raise Forbidden(_denied("validation-scale", resource, problem))
-        elif errors := validate(review.new, review.old, gates=self._gates, dry_run=review.dry_run):
+            return ()
+        errors = validate(review.new, review.old, gates=self._gates, dry_run=review.dry_run)
+        warnings: Sequence[str] = ()
+        if self._client is not None and self._gates.cluster_topology:
+            more, warnings = await class_findings(self._client, review)
+            errors += more
+        if errors:
+            review.warnings.extend(warnings)
             raise _refusal(resource, review.name, errors)
-        return ()
+        return warnings
+
+    async def _validate_deletion(self, review: Review) -> None:
+        if self._client is None or not self._gates.cluster_topology:
+            return
+        if problem := await deletion_refusal(self._client, review):
+            resource = review.resource
+            named = f'{resource.kind}.{resource.group} "{review.name}" is forbidden: {problem}'
+            raise Forbidden(_denied("validation", resource, named))
 
 
 def _refusal(

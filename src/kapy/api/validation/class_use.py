@@ -22,11 +22,21 @@ from kapy.api.health_check import (
 from kapy.api.validation.cluster_topology import AUTOSCALER, scaled_twice
 from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
 from kapy.api.validation.rollout import int_or_percent_errors
+from kapy.kube import Key
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.model import encode
 
 _PATH: Final = "spec.topology"
 _WORKERS: Final = f"{_PATH}.workers"
+
+
+def class_key(cluster: Cluster) -> Key | None:
+    """Which ClusterClass a Cluster is made of; None for a Cluster that is not made of one."""
+    topology = cluster.spec.topology
+    if topology is None or not topology.class_ref.name:
+        return None
+    ref = topology.class_ref
+    return Key(ref.namespace or cluster.metadata.namespace, ref.name)
 
 
 def class_use_errors(

@@ -1,0 +1,36 @@
+"""Checks of Clusters and ClusterClasses that read other objects, as upstream's webhooks do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.apiserver.admission import Review
+from kapy.client.client import Client
+from kapy.core.cluster.admission import topology_findings
+from kapy.core.clusterclass.admission import change_errors, deletion_problem
+from kapy.kube.field_errors import FieldError
+from kapy.kube.meta import read
+
+
+async def class_findings(
+    client: Client, review: Review
+) -> tuple[Sequence[FieldError], Sequence[str]]:
+    """What is wrong with a Cluster by its class, or with a ClusterClass by its Clusters; and what
+    is said of it besides. Nothing about other kinds."""
+    if review.resource == Cluster.RESOURCE and review.new is not None:
+        old = read(review.old, Cluster) if review.old is not None else None
+        return await topology_findings(client, read(review.new, Cluster), old)
+    changed = review.new is not None and review.old is not None
+    if review.resource == ClusterClass.RESOURCE and changed:
+        before, after = (read(one or {}, ClusterClass) for one in (review.old, review.new))
+        return await change_errors(client, before, after), ()
+    return (), ()
+
+
+async def deletion_refusal(client: Client, review: Review) -> str:
+    """Why an object cannot be deleted; "" when it can."""
+    if review.resource != ClusterClass.RESOURCE or review.old is None:
+        return ""
+    return await deletion_problem(client, read(review.old, ClusterClass))

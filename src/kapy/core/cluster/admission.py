@@ -1,0 +1,114 @@
+"""Checks of a Cluster's topology that read other objects: its ClusterClass, and on an upgrade
+what is still busy with the version before."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.names import Annotation, ConditionType
+from kapy.api.validation.class_use import class_key, class_use_errors
+from kapy.api.validation.cluster_class import compatibility_errors
+from kapy.api.validation.topology_change import (
+    CLASS,
+    UNCHECKED,
+    changes_version,
+    new_topology_errors,
+    version_change_errors,
+)
+from kapy.client.client import Client
+from kapy.conditions.lookup import has, is_false
+from kapy.core.cluster.upgrade import unsettled
+from kapy.kube import Key
+from kapy.kube.errors import ApiError, NotFound
+from kapy.kube.field_errors import FieldError, forbidden
+
+
+class Findings(NamedTuple):
+    """What is wrong, and what is said of it besides."""
+
+    errors: list[FieldError]
+    warnings: list[str]
+
+
+async def topology_findings(client: Client, new: Cluster, old: Cluster | None) -> Findings:
+    """What a Cluster with a topology asks of its class, and of what there is of it already."""
+    topology, key, found = new.spec.topology, class_key(new), Findings([], [])
+    if topology is None or key is None:
+        return found
+    cluster_class = await _class_of(client, key, found.warnings)
+    if cluster_class is not None:
+        found.errors.extend(class_use_errors(new, topology, cluster_class))
+    if old is None:
+        return found
+    if cluster_class is None:
+        problem = f"ClusterClass {key} not found"
+        found.errors.append(FieldError("InternalError", CLASS, problem))
+    elif old.spec.topology is None:
+        found.errors.extend(new_topology_errors(new))
+    else:
+        found.errors.extend(await _change_errors(client, new, old, cluster_class))
+        if Annotation.UNSAFE_UPDATE_VERSION in new.metadata.annotations:
+            found.warnings.append(UNCHECKED)
+    return found
+
+
+async def _change_errors(
+    client: Client, new: Cluster, old: Cluster, cluster_class: ClusterClass
+) -> list[FieldError]:
+    before, after = old.spec.topology, new.spec.topology
+    assert before is not None
+    assert after is not None
+    spec = cluster_class.spec
+    busy = await unsettled(client, old, before.version) if changes_version(before, after) else []
+    errors = version_change_errors(
+        new,
+        before,
+        after,
+        ceiling=not (
+            spec.kubernetes_versions or spec.upgrade.external.generate_upgrade_plan_extension
+        ),
+        unsettled=busy,
+    )
+    was, is_ = class_key(old), class_key(new)
+    if was is None or was == is_:
+        return errors
+    try:
+        former = await client.get(ClusterClass, was)
+    except ApiError as error:
+        problem = (
+            f'valid ClusterClass with name "{was}" could not be retrieved, change from class '
+            f'"{was}" to class "{is_}" cannot be validated. Error: {error}'
+        )
+        return [*errors, forbidden(CLASS, problem)]
+    return [*errors, *compatibility_errors(former, cluster_class)]
+
+
+async def _class_of(client: Client, key: Key, warnings: list[str]) -> ClusterClass | None:
+    """The class, as far as it is there; warnings are added about one that is not, or not yet."""
+    refers = f"Cluster refers to ClusterClass {key}, but this ClusterClass"
+    partly = "Cluster topology has not been fully validated."
+    try:
+        found = await client.get(ClusterClass, key)
+    except NotFound:
+        warnings.append(
+            f"{refers} does not exist. {partly} "
+            "The ClusterClass must be created to reconcile the Cluster"
+        )
+        return None
+    if not is_reconciled(found):
+        warnings.append(
+            f"{refers} hasn't been successfully reconciled. {partly} "
+            "Please take a look at the ClusterClass status"
+        )
+    return found
+
+
+def is_reconciled(cluster_class: ClusterClass) -> bool:
+    """Whether the class's status, with all its variables, is about the class as it is."""
+    status, conditions = cluster_class.status, cluster_class.status.conditions
+    ready = ConditionType.VARIABLES_READY
+    if status.observed_generation != cluster_class.metadata.generation:
+        return False
+    return has(conditions, ready) and not is_false(conditions, ready)

@@ -1,0 +1,103 @@
+"""What of a cluster is still busy with the version that it has: until that is done, there is no
+next one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.names import Label
+from kapy.client.client import Client
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.crd_names import crd_name
+from kapy.contract.resolve import resolved
+from kapy.kube import Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import CRDS, GroupKind
+from kapy.kube.version import InvalidVersion, parse_tolerant
+
+_NO_OBJECT: Final = (
+    "failed to check if control plane is upgrading: failed to get control plane object"
+)
+
+
+async def unsettled(client: Client, cluster: Cluster, version: str) -> list[str]:
+    """Sentences about the control plane and the MachineDeployments; none when all are settled.
+
+    version: what the Cluster asked for until now.
+    """
+    problems = [
+        await _control_plane_problem(client, cluster, version),
+        await _deployments_problem(client, cluster, version),
+    ]
+    return [one for one in problems if one]
+
+
+async def _control_plane_problem(client: Client, cluster: Cluster, version: str) -> str:
+    ref = cluster.spec.control_plane_ref
+    if ref is None:
+        return f"{_NO_OBJECT}: cannot get object - object reference not set"
+    kind = GroupKind(ref.api_group, ref.kind)
+    try:
+        where = resolved(kind, await client.get(CRDS, Key("", crd_name(*kind))))
+        key = Key(cluster.metadata.namespace, ref.name)
+        control_plane = ControlPlane(await client.get(where.resource, key), where.contract)
+        return _busy(control_plane, version)
+    except KapyError as error:
+        return f"{_NO_OBJECT}: {error}"
+
+
+def _busy(control_plane: ControlPlane, version: str) -> str:
+    """Raises WrongType."""
+    has = ControlPlane.version.require(control_plane)
+    if not _is_same(has, version):
+        return (
+            f"Cluster.spec.topology.version {_bare(version)} was not propagated to control plane "
+            f"yet (control plane version {_bare(has)})"
+        )
+    if control_plane.is_provisioning:
+        return "control plane is currently provisioning"
+    if control_plane.is_upgrading:
+        return "control plane is still completing a previous upgrade"
+    return ""
+
+
+async def _deployments_problem(client: Client, cluster: Cluster, version: str) -> str:
+    meta = cluster.metadata
+    labels = f"{Label.CLUSTER_NAME}={meta.name},{Label.TOPOLOGY_OWNED}"
+    found = await client.list(MachineDeployment, meta.namespace, labels=labels)
+    busy = [one.metadata.name for one in found.items if await _is_busy(client, one, version)]
+    if not busy:
+        return ""
+    return f"there are still MachineDeployments completing a previous upgrade: [{', '.join(busy)}]"
+
+
+async def _is_busy(client: Client, deployment: MachineDeployment, version: str) -> bool:
+    """Whether it, or one of its Machines, has another version."""
+    wanted = deployment.spec.template.spec.version
+    if not _is_same(wanted, version):
+        return True
+    meta = deployment.metadata
+    labels = f"{Label.DEPLOYMENT_NAME}={meta.name}"
+    machines = (await client.list(Machine, meta.namespace, labels=labels)).items
+    return any(
+        one.spec.version != wanted
+        or (
+            one.status.node_info is not None
+            and one.status.node_info.kubelet_version not in ("", wanted)
+        )
+        for one in machines
+    )
+
+
+def _is_same(one: str, other: str) -> bool:
+    return _bare(one) == _bare(other)
+
+
+def _bare(version: str) -> str:
+    try:
+        return str(parse_tolerant(version))
+    except InvalidVersion:
+        return version

@@ -1,0 +1,35 @@
+"""Checks of a ClusterClass that read the Clusters which use it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.validation.class_in_use import in_use_errors
+from kapy.api.validation.class_use import class_key
+from kapy.client.client import Client
+from kapy.kube import Key
+from kapy.kube.field_errors import FieldError
+
+_SHOWN: Final = 3
+
+
+async def change_errors(client: Client, old: ClusterClass, new: ClusterClass) -> list[FieldError]:
+    """What a change would take from Clusters."""
+    return in_use_errors(old, new, await _users(client, old.key))
+
+
+async def deletion_problem(client: Client, cluster_class: ClusterClass) -> str:
+    """Why the class cannot be deleted; "" when it can."""
+    users = [str(one.key) for one in await _users(client, cluster_class.key)]
+    if not users:
+        return ""
+    shown = ", ".join(users[:_SHOWN])
+    more = f", ... ({len(users) - _SHOWN} more)" if len(users) > _SHOWN else ""
+    return f"ClusterClass cannot be deleted because it is used by Cluster(s): {shown}{more}"
+
+
+async def _users(client: Client, key: Key) -> list[Cluster]:
+    clusters = (await client.list(Cluster)).items
+    return [one for one in clusters if class_key(one) == key]
