@@ -1,0 +1,125 @@
+"""Many at once: watchers, writers, objects. `python -m benchmarks` measures the same with more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+
+WATCHERS, EVENTS = 1000, 40
+WRITERS = 200
+OBJECTS, PAGE = 2000, 300
+
+
+async def lines(stream: Any, count: int) -> list[bytes]:
+    """The next events of a watch as they go over the network."""
+    found: list[bytes] = []
+    chunks: AsyncIterator[bytes] = stream.lines()
+    async for chunk in chunks:
+        found += chunk.splitlines(keepends=True)
+        if len(found) >= count:
+            break
+    await chunks.aclose()  # type: ignore[attr-defined]
+    return found
+
+
+async def test_a_thousand_watchers_see_every_event_once_and_in_order() -> None:
+    async with running() as asking:
+        made = await asking.create(GIZMOS, gizmo("a"))
+        since = made["metadata"]["resourceVersion"]
+        watch = {"watch": "true", "resourceVersion": since}
+        streams = [await asking.get(GIZMOS, **watch) for _ in range(WATCHERS)]
+        async with asyncio.TaskGroup() as group:
+            seen = [group.create_task(lines(stream, EVENTS)) for stream in streams]
+            for turn in range(EVENTS):
+                await asking.merge(f"{GIZMOS}/a", {"spec": {"replicas": turn + 2}})
+        told = [one.result() for one in seen]
+        assert all(one == told[0] for one in told)
+        events = [json.loads(line)["object"]["spec"]["replicas"] for line in told[0]]
+        assert events == list(range(2, EVENTS + 2))
+        for stream in streams:
+            await stream.aclose()
+        assert asking.server.store.table("gizmos.example.dev").feeds == []
+
+
+async def test_what_many_watch_is_encoded_once() -> None:
+    async with running() as asking:
+        streams = [await asking.get(GIZMOS, watch="true") for _ in range(50)]
+        await asking.create(GIZMOS, gizmo("a"))
+        texts = [await anext(stream.lines()) for stream in streams]
+        assert len(set(map(id, texts))) == 1
+        for stream in streams:
+            await stream.aclose()
+
+
+async def test_two_hundred_writers_of_one_object_lose_nothing() -> None:
+    patience = random.Random(1)
+
+    async def write(asking: Asking, name: str) -> int:
+        for attempt in range(10_000):
+            live = await asking.get(f"{CONFIG_MAPS}/shared")
+            await asyncio.sleep(0)  # let others in between
+            data = {**live.get("data", {}), name: "here"}
+            status, _ = await asking.ask("PUT", f"{CONFIG_MAPS}/shared", {**live, "data": data})
+            if status == 200:
+                return attempt
+            assert status == 409
+            await asyncio.sleep(patience.random())
+        pytest.fail("a writer never won")
+
+    async with running() as asking:
+        await asking.create(CONFIG_MAPS, config_map("shared"))
+        async with asyncio.TaskGroup() as group:
+            writers = [group.create_task(write(asking, f"w{at}")) for at in range(WRITERS)]
+        found = await asking.get(f"{CONFIG_MAPS}/shared")
+        assert set(found["data"]) == {f"w{at}" for at in range(WRITERS)}
+        assert sum(one.result() for one in writers) > 0  # they did get into each other's way
+
+
+async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> None:
+    async with running() as asking:
+        names = [f"a{at:05}" for at in range(OBJECTS)]
+        for name in names:
+            await asking.create(CONFIG_MAPS, config_map(name))
+        seen: list[str] = []
+        versions = set()
+        token = ""
+        while token is not None:
+            more = {"continue": token} if token else {}
+            page = await asking.get(CONFIG_MAPS, limit=str(PAGE), **more)
+            assert len(page["items"]) <= PAGE
+            seen += [one["metadata"]["name"] for one in page["items"]]
+            versions.add(page["metadata"]["resourceVersion"])
+            await asking.create(CONFIG_MAPS, config_map(f"b{len(seen):05}"))
+            await asking.delete(f"{CONFIG_MAPS}/{names[-len(seen) // PAGE - 1]}")
+            token = page["metadata"].get("continue") or None
+        assert (seen, len(versions)) == (names, 1)
+
+
+async def test_a_namespace_ends_although_it_is_written_to() -> None:
+    async def write(asking: Asking, name: str) -> set[int]:
+        found, turn = set(), 0
+        while 404 not in found:
+            path, turn = "/api/v1/namespaces/busy/configmaps", turn + 1
+            status, _ = await asking.ask("POST", path, config_map(f"{name}-{turn}"))
+            found.add(status)
+            await asyncio.sleep(0.01)
+        return found
+
+    async with running() as asking:
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "busy"}}
+        await asking.create("/api/v1/namespaces", space)
+        async with asyncio.timeout(600), asyncio.TaskGroup() as group:
+            writers = [group.create_task(write(asking, f"w{at}")) for at in range(20)]
+            await asyncio.sleep(0.2)
+            await asking.delete("/api/v1/namespaces/busy")
+        for writer in writers:
+            assert {201, 404} <= writer.result() <= {201, 403, 404}
+        assert await asking.gone("/api/v1/namespaces/busy")
+        assert await asking.names("/api/v1/namespaces/busy/configmaps") == []
