@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Shell:
-    """A person at home: nothing outside of `home` is read or written."""
+    """A person at home: nothing outside of `home` is read or written.
+
+    more: environment variables of one's own.
+    """
 
     home: Path
+    more: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -28,6 +33,7 @@ class Shell:
             "HOME": str(self.home),
             "KAPY_HOME": str(self.home / "kapy"),
             "PATH": f"{own}{os.pathsep}{os.environ['PATH']}",
+            **self.more,
         }
 
     def run(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:

@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said_and_nothing_is_stored(
         assert up.stdout is not None
         up.stdout.readline()
         up.stdout.readline()
-        assert shell.json("get cm -n default")["items"] == []
+        assert shell.kubectl("get cm note -n default --ignore-not-found") == ""
         up.send_signal(signal.SIGINT)
         assert up.wait(20) == 0
 
