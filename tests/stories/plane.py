@@ -11,7 +11,7 @@ import yaml
 
 from kapy import apps
 from kapy._aio.clock import loop_clock
-from kapy.api.crds import crds
+from kapy.api.kinds import KINDS
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.settings import Settings
 from kapy.kube import Document
@@ -22,16 +22,8 @@ SAMPLE = Path(apps.__file__).parent / "samples" / "in-memory-cluster.yaml"
 
 
 def own_kinds() -> list[Resource]:
-    """Every resource that kapy's own CRDs define."""
-    return [
-        Resource(
-            crd["spec"]["group"],
-            "v1beta2",
-            crd["spec"]["names"]["plural"],
-            crd["spec"]["names"]["kind"],
-        )
-        for crd in crds()
-    ]
+    """Every resource that kapy's own CRDs define, in the version that is stored."""
+    return [kind.type_of().RESOURCE for kind in KINDS]
 
 
 def sample() -> list[Document]:
