@@ -35,6 +35,7 @@ class Calls:
     """The clients of one server. disconnected: set to let all of them go away."""
 
     def __init__(self, server: Server) -> None:
+        self.server = server
         self.application = Application(server, Authentication(TOKENS))
         self.disconnected = asyncio.Event()
 

@@ -42,8 +42,8 @@ async def test_a_stop_ends_watches_answers_who_waits_and_refuses_the_others() ->
 
         async with session.get(f"{url}{CONFIG_MAPS}?watch=1") as watch:
             posted = group.create_task(post())
-            rooms = server.inflight.rooms["mutating"]
-            await until(lambda: rooms.now == 1)
+            room = server.inflight.mutating
+            await until(lambda: room.now == 1)
             server.health.stop()
             ending = group.create_task(serving.__aexit__(None, None, None))
             assert await watch.content.read() == b""  # the end of the stream, not of the wire
@@ -74,7 +74,7 @@ async def test_who_takes_too_long_does_not_hold_up_the_end(
                 await session.post(url + CONFIG_MAPS, json=config_map("a"))
 
         posted = group.create_task(post())
-        await until(lambda: server.inflight.rooms["mutating"].now == 1)
+        await until(lambda: server.inflight.mutating.now == 1)
         async with asyncio.timeout(5):
             await serving.__aexit__(None, None, None)
             await posted

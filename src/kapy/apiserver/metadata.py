@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import uuid
 from datetime import datetime
 from functools import lru_cache
 
@@ -28,9 +27,14 @@ def stamp(now: datetime) -> str:
     return f"{now.isoformat()[:19]}Z"
 
 
+_FREE = ~(0xF000 << 64 | 0xC000 << 48)
+_VERSION_4 = 0x4000 << 64 | 0x8000 << 48
+
+
 def new_uid(rng: random.Random) -> str:
-    """A fresh UID."""
-    return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    """A fresh UID: a UUID of version 4, without the detour over an object."""
+    digits = f"{rng.getrandbits(128) & _FREE | _VERSION_4:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def generated_name(prefix: str, rng: random.Random) -> str:

@@ -102,11 +102,12 @@ class Families:
         )
 
     def _bounds(self) -> Iterator[Metric]:
+        inflight = self._inflight
         yield gauge(
             "apiserver_current_inflight_requests",
-            "The highest number of requests under way over the network in the last second.",
+            "The highest number of requests under way over the network since the last scrape.",
             ["request_kind"],
-            (([kind], room.peak()) for kind, room in self._inflight.rooms.items()),
+            [(["readOnly"], inflight.reading.peak()), (["mutating"], inflight.mutating.peak())],
         )
         yield gauge(
             "apiserver_longrunning_requests",

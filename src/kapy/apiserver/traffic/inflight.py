@@ -7,7 +7,6 @@ process are the controllers' (of `system:masters`): they are neither counted nor
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,8 +17,7 @@ from kapy.kube.errors import TooManyRequests
 from kapy.kube.http import Request, User
 
 RETRY_AFTER: Final = 1
-READ_ONLY, MUTATING = "readOnly", "mutating"
-_SECOND: Final = 1.0
+_PAGES: Final = tuple(f"/{page}" for page in PAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +29,14 @@ class Limits:
 
 
 class Room:
-    """Requests of one kind. `peak` is the highest number of late, for `/metrics`."""
+    """Requests of one kind."""
 
-    __slots__ = ("_peak", "_peak_at", "limit", "now")
+    __slots__ = ("_peak", "limit", "now")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.now = 0
         self._peak = 0
-        self._peak_at = 0.0
 
     def enter(self, user: User) -> bool:
         """Whether the request takes room, which `leave` gives back. Raises TooManyRequests."""
@@ -52,9 +49,8 @@ class Room:
                 retry_after=RETRY_AFTER,
             )
         self.now += 1
-        now = asyncio.get_running_loop().time()
-        if self.now >= self._peak or now - self._peak_at > _SECOND:
-            self._peak, self._peak_at = self.now, now
+        if self.now > self._peak:
+            self._peak = self.now
         return True
 
     def leave(self) -> None:
@@ -62,25 +58,25 @@ class Room:
         self.now -= 1
 
     def peak(self) -> int:
-        """The highest number in the last second."""
-        late = asyncio.get_running_loop().time() - self._peak_at <= _SECOND
-        return max(self.now, self._peak) if late else self.now
+        """The highest number since somebody asked last."""
+        found, self._peak = self._peak, self.now
+        return found
 
 
 class InFlight:
     """The requests over the network that one server is answering."""
 
-    __slots__ = ("rooms",)
+    __slots__ = ("mutating", "reading")
 
     def __init__(self, limits: Limits) -> None:
-        self.rooms = {READ_ONLY: Room(limits.reading), MUTATING: Room(limits.mutating)}
+        self.reading = Room(limits.reading)
+        self.mutating = Room(limits.mutating)
 
     def enter(self, request: Request, user: User) -> Room | None:
         """The room that a request takes, None when it needs none. Raises TooManyRequests."""
         if is_long_running(request) or is_probe(request):
             return None
-        reading = request.method in ("GET", "HEAD")
-        room = self.rooms[READ_ONLY if reading else MUTATING]
+        room = self.reading if request.method in ("GET", "HEAD") else self.mutating
         return room if room.enter(user) else None
 
 
@@ -90,10 +86,12 @@ def is_long_running(request: Request) -> bool:
         return False
     if request.query and flag(request.query, "watch"):
         return True
+    if "/watch" not in request.path:
+        return False
     _, root, *rest = (*request.path.split("/", 5), "")
     return "watch" in (rest[1:2] if root == "api" else rest[2:3])
 
 
 def is_probe(request: Request) -> bool:
     """Whether somebody asks how the server is: that is answered whatever happens."""
-    return request.path[1:].partition("/")[0] in PAGES
+    return request.path.startswith(_PAGES) and request.path[1:].partition("/")[0] in PAGES
