@@ -213,6 +213,8 @@ def _custom(ask: Ask, document: Document) -> Document:
         text = _text(ask).decode("utf-8", "replace")
         raise _unrecognized(ask, f"Object 'Kind' is missing in '{text}'")
     if version != resource.api_version:
+        if ask.query.get("fieldValidation") != "Ignore":
+            warn_of_version(ask, document)
         raise BadRequest(
             f"the API version in the data ({version}) does not match the expected API version "
             f"({resource.api_version})"
@@ -222,6 +224,16 @@ def _custom(ask: Ask, document: Document) -> Document:
         error = invalid("kind", kind, f"must be {resource.kind}")
         raise Invalid.of(str(kind), resource.group, name, [error])
     return {**document, "apiVersion": version}
+
+
+def warn_of_version(ask: Ask, document: Document) -> None:
+    """Warn that a version of its group that the kind does not have knows none of the fields."""
+    version, kind = document.get("apiVersion"), ask.kind
+    if not isinstance(version, str) or version in kind.schema.tracker.versions:
+        return
+    if split_api_version(version)[0] == kind.resource.group and kind.custom:
+        known = ("apiVersion", "kind", "metadata")
+        ask.warnings.extend(f'unknown field "{one}"' for one in document if one not in known)
 
 
 def _built_in(ask: Ask, document: Document) -> Document:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kapy.apiserver.resources.structs import decoder
+import msgspec
+
+from kapy.apiserver.resources.structs import Malformed, Misfit, decoder
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
 from kapy.kube.field_errors import FieldError
@@ -114,6 +116,8 @@ class CustomSchema(ObjectSchema):
             return document
         document, dropped = self._structural.prune(document, live)
         unknown.extend(dropped)
+        for path, metadata in self._structural.embedded_metadata(document):
+            _check_metadata(path, metadata)
         return document
 
     def pruned(self, document: Document) -> Document:
@@ -127,6 +131,15 @@ class CustomSchema(ObjectSchema):
 
 
 _metadata = decoder("meta.v1.ObjectMeta")
+
+
+def _check_metadata(path: str, found: Any) -> None:
+    """The metadata of an embedded object has the types of any. Raises Misfit."""
+    try:
+        _metadata(found, None, [])
+    except Misfit as error:
+        shown = msgspec.json.encode(found, order="sorted").decode()
+        raise Malformed(f"{path}: Invalid value: {shown}: {error}") from None
 
 
 def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:

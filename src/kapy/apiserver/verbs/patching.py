@@ -68,6 +68,8 @@ def _check_identity(ask: Ask, document: Document) -> None:
         check_namespace_of(ask, meta)
     errors: list[FieldError] = []
     if version != resource.api_version:
+        if ask.query.get("fieldValidation") != "Ignore":
+            body.warn_of_version(ask, document)
         errors.append(invalid("apiVersion", version, f"must be {resource.api_version}"))
     if kind != resource.kind:
         errors.append(invalid("kind", kind, f"must be {resource.kind}"))

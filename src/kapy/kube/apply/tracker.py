@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,6 +73,11 @@ class Tracker:
         apiVersion; without it only the `apiVersion` field is changed."""
         self._types = types
         self._convert = convert or _renamed
+
+    @property
+    def versions(self) -> Collection[str]:
+        """The apiVersions of the kind."""
+        return self._types.keys()
 
     def track(self, live: Document | None, new: Document, write: Write) -> Document:
         """`new` with `managedFields` brought up to date (create: `live` is None).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from kapy.kube import Document
@@ -22,6 +23,20 @@ def embedded_errors(node: Node, value: Any, path: str, errors: list[FieldError])
     elif isinstance(value, list) and node.items is not None:
         for index, item in enumerate(value):
             embedded_errors(node.items, item, f"{path}[{index}]", errors)
+
+
+def embedded_metadata(node: Node, value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The metadata of the embedded objects of a value, each with its path."""
+    if isinstance(value, dict):
+        if node.embedded and value.get("metadata") is not None:
+            yield f"{path}.metadata", value["metadata"]
+        for name, inner in value.items():
+            child = node.child(name)
+            if child is not None and isinstance(inner, (dict, list)):
+                yield from embedded_metadata(child, inner, f"{path}.{name}")
+    elif isinstance(value, list) and node.items is not None:
+        for index, item in enumerate(value):
+            yield from embedded_metadata(node.items, item, f"{path}[{index}]")
 
 
 def _validate(value: Document, path: str, errors: list[FieldError]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.schema.defaulting import complete, defaulted
-from kapy.kube.schema.embedded import embedded_errors
+from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compiled
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules, RuleWalk
@@ -87,6 +88,12 @@ class Structural:
         else:
             del result["metadata"]
         return result, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
+
+    def embedded_metadata(self, document: Document) -> Iterator[tuple[str, Any]]:
+        """The metadata of all embedded objects, each with its path (`spec.template.metadata`)."""
+        if self._embeds:
+            for name, node in self._below.items():
+                yield from embedded_metadata(node, document.get(name), name)
 
     def validate(
         self, new: Document, old: Document | None = None, warnings: list[str] | None = None
