@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest_asyncio
 
+from kapy.api.cluster import Cluster
 from kapy.apps.all_in_one import Plane
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
-from tests.stories.plane import running
+from kapy.providers.unserved import NOT_SERVED
+from tests.stories.plane import running, running_plane, sample
 
 GROUP = "infrastructure.cluster.x-k8s.io"
 DOCKER: Document = {"backend": {"docker": {}}}
@@ -66,12 +69,37 @@ async def test_objects_that_nobody_serves_say_what_to_use_instead(plane: Plane) 
     for key, (kind, _, why) in zip(keys, UNSERVED, strict=True):
         stored = await plane.client.get(resource(kind), key)
         [(status, reason, message)] = ready(stored["status"]["conditions"])
-        assert (status, reason) == ("False", "NotServed")
+        assert (status, reason) == ("False", NOT_SERVED)
         assert why in message
         assert "finalizers" not in stored["metadata"]
         if kind != "DevMachinePool":  # it has no older version
             old = await plane.client.get(resource(kind, "v1beta1"), key)
             assert ready(old["status"]["conditions"]) == [(status, reason, message)]
+
+
+def of_containers(document: Document) -> Document:
+    """An object of the sample cluster as the Docker provider's manifests have it."""
+    text = json.dumps(document).replace('"DevCluster', '"DockerCluster')
+    found: Document = json.loads(text.replace('"DevMachine', '"DockerMachine'))
+    if found["kind"] == "DockerCluster":
+        found["spec"] = {}
+    if found["kind"] == "DockerMachineTemplate":
+        found["spec"] = {"template": {"spec": {}}}
+    return found
+
+
+async def test_a_cluster_of_containers_says_why_it_waits_and_can_be_deleted() -> None:
+    async with running_plane() as story:
+        await story.create([of_containers(one) for one in sample()])
+        await asyncio.sleep(LONG)
+        cluster = await story.get(Cluster, "capybara")
+        assert cluster is not None
+        [why] = [one for one in cluster.status.conditions if one.type == "InfrastructureReady"]
+        assert (why.status, why.reason) == ("False", NOT_SERVED)
+        assert "use a DevCluster" in why.message
+        await story.client.delete(Cluster, cluster.key)
+        await asyncio.sleep(LONG)
+        assert await story.get(Cluster, "capybara") is None
 
 
 async def test_who_serves_the_kind_has_the_last_word(plane: Plane) -> None:
