@@ -54,21 +54,20 @@ def _to_hub(cluster: Document, remembered: Document | None) -> None:
 
 
 def _topology_to_hub(topology: Document) -> None:
-    path = "spec.topology"
     topology["classRef"] = {
         "name": topology.pop("class", ""),
         "namespace": topology.pop("classNamespace", ""),
     }
-    _part_to_hub(topology["controlPlane"], f"{path}.controlPlane")
+    _part_to_hub(topology["controlPlane"])
     for kind in ("machineDeployments", "machinePools"):
-        for number, part in enumerate(value_at(topology, "workers", kind) or ()):
+        for part in value_at(topology, "workers", kind) or ():
             strategy_to_hub(part)
-            _part_to_hub(part, f"{path}.workers.{kind}[{number}]")
+            _part_to_hub(part)
 
 
-def _part_to_hub(part: Document, path: str) -> None:
-    health_check_to_hub(part, path)
-    timeouts_to_seconds(part, part.setdefault("deletion", {}), DELETION_TIMEOUTS, path)
+def _part_to_hub(part: Document) -> None:
+    health_check_to_hub(part)
+    timeouts_to_seconds(part, part.setdefault("deletion", {}), DELETION_TIMEOUTS)
 
 
 def _from_hub(cluster: Document, version: ReferenceVersion) -> None:

@@ -43,10 +43,10 @@ def _to_hub(cluster_class: Document, remembered: Document | None) -> None:
     _ref_to_hub(control_plane)
     if (machines := control_plane.get("machineInfrastructure")) is not None:
         _ref_to_hub(machines)
-    _class_to_hub(control_plane, "spec.controlPlane")
+    _class_to_hub(control_plane)
     for kind in _WORKERS:
-        for number, worker in enumerate(spec["workers"].get(kind) or ()):
-            _worker_to_hub(worker, f"spec.workers.{kind}[{number}]")
+        for worker in spec["workers"].get(kind) or ():
+            _worker_to_hub(worker)
     variables_to_hub(spec.get("variables") or [], before.get("variables") or [])
     _patches_to_hub(spec.get("patches") or [], before.get("patches") or [])
     status_variables_to_hub(
@@ -55,19 +55,19 @@ def _to_hub(cluster_class: Document, remembered: Document | None) -> None:
     status_to_hub(status, ())
 
 
-def _worker_to_hub(worker: Document, path: str) -> None:
+def _worker_to_hub(worker: Document) -> None:
     template = worker.pop("template")
     for part in ("bootstrap", "infrastructure"):
         _ref_to_hub(template[part])
     worker |= template
     strategy_to_hub(worker)
-    _class_to_hub(worker, path)
+    _class_to_hub(worker)
 
 
-def _class_to_hub(class_: Document, path: str) -> None:
-    health_check_to_hub(class_, path)
+def _class_to_hub(class_: Document) -> None:
+    health_check_to_hub(class_)
     _naming_to_hub(class_, "namingStrategy", class_)
-    timeouts_to_seconds(class_, class_.setdefault("deletion", {}), DELETION_TIMEOUTS, path)
+    timeouts_to_seconds(class_, class_.setdefault("deletion", {}), DELETION_TIMEOUTS)
 
 
 def _ref_to_hub(template: Document) -> None:

@@ -9,13 +9,9 @@ from kapy.api.conversion.moves import duration, put, seconds
 from kapy.kube import Document
 
 
-def conditions_to_hub(old: Document, name: str, path: str) -> list[Document]:
+def conditions_to_hub(old: Document, name: str) -> list[Document]:
     """Conditions that make a Machine unhealthy, with timeouts in seconds."""
-    found = []
-    for number, one in enumerate(old.get(name) or ()):
-        timeout = seconds(one.pop("timeout"), f"{path}.{name}[{number}].timeout")
-        found.append({**one, "timeoutSeconds": timeout})
-    return found
+    return [{**one, "timeoutSeconds": seconds(one["timeout"])} for one in old.get(name) or ()]
 
 
 def conditions_from_hub(new: Document, name: str) -> list[Document]:
@@ -25,24 +21,24 @@ def conditions_from_hub(new: Document, name: str) -> list[Document]:
     ]
 
 
-def health_check_to_hub(part: Document, path: str) -> None:
+def health_check_to_hub(part: Document) -> None:
     """`machineHealthCheck` of a part of a Cluster or ClusterClass becomes `healthCheck`."""
     old = part.pop("machineHealthCheck", None)
     if old is None:
         return
     new = part.setdefault("healthCheck", {})
     put(new, "enabled", old.get("enable"))
-    checks_to_hub(old, new, f"{path}.machineHealthCheck")
+    checks_to_hub(old, new)
 
 
-def checks_to_hub(old: Document, new: Document, path: str) -> None:
-    """Write `checks` and `remediation` into `new`, after what `old` at `path` says."""
+def checks_to_hub(old: Document, new: Document) -> None:
+    """Write `checks` and `remediation` into `new`, after what `old` says."""
     checks: Document = {
-        "unhealthyNodeConditions": conditions_to_hub(old, "unhealthyConditions", path),
-        "unhealthyMachineConditions": conditions_to_hub(old, "unhealthyMachineConditions", path),
+        "unhealthyNodeConditions": conditions_to_hub(old, "unhealthyConditions"),
+        "unhealthyMachineConditions": conditions_to_hub(old, "unhealthyMachineConditions"),
     }
     if (timeout := old.get("nodeStartupTimeout")) is not None:
-        checks["nodeStartupTimeoutSeconds"] = seconds(timeout, f"{path}.nodeStartupTimeout")
+        checks["nodeStartupTimeoutSeconds"] = seconds(timeout)
     new["checks"] = checks
     remediation = new.setdefault("remediation", {})
     trigger: Document = {}

@@ -26,17 +26,17 @@ _FLAGS: Final = (
 """What is true or false in v1beta1, and may be absent in v1beta2: where it stands, its name."""
 
 
-def config_spec_to_hub(spec: Document, remembered: Document, path: str) -> None:
+def config_spec_to_hub(spec: Document, remembered: Document) -> None:
     """The specification in the stored version's form.
 
-    remembered: what it was in the stored version, as far as that is known. path: where it stands.
+    remembered: what it was in the stored version, as far as that is known.
     """
     for part, name in _with_arguments(spec):
         _arguments_to_list(part, name)
     _flags_to_hub(spec, remembered)
-    for number, token in enumerate(value_at(spec, "initConfiguration", "bootstrapTokens") or ()):
-        _token_to_hub(token, f"{path}.initConfiguration.bootstrapTokens[{number}]")
-    _timeouts_to_hub(spec, remembered, path)
+    for token in value_at(spec, "initConfiguration", "bootstrapTokens") or ():
+        _token_to_hub(token)
+    _timeouts_to_hub(spec, remembered)
 
 
 def config_spec_from_hub(spec: Document) -> None:
@@ -98,21 +98,21 @@ def _by_key(items: Any, key: str, name: str) -> Document:
     return found
 
 
-def _token_to_hub(token: Document, path: str) -> None:
+def _token_to_hub(token: Document) -> None:
     if token.get("token") is None:
         token.pop("token", None)
     if (ttl := token.pop("ttl", None)) is not None:
-        token["ttlSeconds"] = seconds(ttl, f"{path}.ttl")
+        token["ttlSeconds"] = seconds(ttl)
 
 
-def _timeouts_to_hub(spec: Document, remembered: Document, path: str) -> None:
+def _timeouts_to_hub(spec: Document, remembered: Document) -> None:
     for name in _CONFIGURATIONS:
         if before := value_at(remembered, name, "timeouts"):
             _timeouts(spec, name).update(before)
-    health = _taken(spec, ("clusterConfiguration", "apiServer"), "timeoutForControlPlane", path)
+    health = _taken(spec, ("clusterConfiguration", "apiServer"), "timeoutForControlPlane")
     if health is not None:
         _timeouts(spec, "initConfiguration")[_HEALTH_CHECK] = health
-    bootstrap = _taken(spec, _DISCOVERY, "timeout", path)
+    bootstrap = _taken(spec, _DISCOVERY, "timeout")
     if health is None and bootstrap is None:
         return
     # A further control plane machine waits as long as the first one, which may say nothing.
@@ -126,10 +126,10 @@ def _timeouts(spec: Document, configuration: str) -> Document:
     return timeouts
 
 
-def _taken(spec: Document, where: tuple[str, ...], name: str, path: str) -> int | None:
+def _taken(spec: Document, where: tuple[str, ...], name: str) -> int | None:
     """The seconds of a duration, which goes away."""
     found = (value_at(spec, *where) or {}).pop(name, None)
-    return None if found is None else seconds(found, ".".join((path, *where, name)))
+    return None if found is None else seconds(found)
 
 
 def _timeouts_from_hub(spec: Document) -> None:

@@ -20,7 +20,7 @@ _FAILURE: Final = ("failureReason", "failureMessage")
 
 
 def _to_hub(config: Document, remembered: Document | None) -> None:
-    config_spec_to_hub(config["spec"], value_at(remembered, "spec") or {}, "spec")
+    config_spec_to_hub(config["spec"], value_at(remembered, "spec") or {})
     status = config["status"]
     status_to_hub(status, _FAILURE, always=True)
     before = value_at(remembered, "status", "initialization", "dataSecretCreated")
@@ -37,7 +37,7 @@ def _from_hub(config: Document, _: ReferenceVersion) -> None:
 
 def _template_to_hub(template: Document, remembered: Document | None) -> None:
     before = value_at(remembered, "spec", "template", "spec") or {}
-    config_spec_to_hub(template["spec"]["template"]["spec"], before, "spec.template.spec")
+    config_spec_to_hub(template["spec"]["template"]["spec"], before)
 
 
 def _template_from_hub(template: Document, _: ReferenceVersion) -> None:

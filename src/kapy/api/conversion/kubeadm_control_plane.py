@@ -40,19 +40,18 @@ _PERIODS: Final = {
     "minHealthyPeriod": "minHealthyPeriodSeconds",
 }
 _REFERENCE: Final = "spec.machineTemplate.infrastructureRef"
-_TEMPLATE: Final = "spec.template.spec"
 
 
 def _to_hub(kcp: Document, remembered: Document | None) -> None:
     spec, status = kcp["spec"], kcp["status"]
     machines = spec["machineTemplate"]
     reference = contract_reference(machines.pop("infrastructureRef"), _REFERENCE)
-    _machines_to_hub(machines, "spec.machineTemplate")
+    _machines_to_hub(machines)
     machines["spec"] |= {
         "infrastructureRef": reference,
         "readinessGates": machines.pop("readinessGates", []),
     }
-    _common_to_hub(spec, value_at(remembered, "spec") or {}, "spec")
+    _common_to_hub(spec, value_at(remembered, "spec") or {})
     status_to_hub(status, _DEPRECATED, always=True)
     before = value_at(remembered, "status", "initialization", "controlPlaneInitialized")
     initialized = bool_to_pointer(status["initialized"], before)
@@ -82,9 +81,9 @@ def _from_hub(kcp: Document, version: ReferenceVersion) -> None:
 def _template_to_hub(template: Document, remembered: Document | None) -> None:
     spec = template["spec"]["template"]["spec"]
     if machines := spec.get("machineTemplate"):
-        _machines_to_hub(machines, f"{_TEMPLATE}.machineTemplate")
+        _machines_to_hub(machines)
     before = value_at(remembered, "spec", "template", "spec") or {}
-    _common_to_hub(spec, before, _TEMPLATE)
+    _common_to_hub(spec, before)
     if (strategy := spec["rollout"].get("strategy")) is not None:
         # There was never another one, and templates of old leave it out.
         strategy["type"] = strategy.get("type") or "RollingUpdate"
@@ -97,9 +96,9 @@ def _template_from_hub(template: Document, _: ReferenceVersion) -> None:
     _common_from_hub(spec)
 
 
-def _machines_to_hub(machines: Document, path: str) -> None:
+def _machines_to_hub(machines: Document) -> None:
     deletion: Document = {}
-    timeouts_to_seconds(machines, deletion, DELETION_TIMEOUTS, path)
+    timeouts_to_seconds(machines, deletion, DELETION_TIMEOUTS)
     machines["spec"] = {"deletion": deletion, "taints": machines.pop("taints", [])}
 
 
@@ -109,17 +108,17 @@ def _machines_from_hub(machines: Document) -> None:
     put(machines, "taints", spec.get("taints"))
 
 
-def _common_to_hub(spec: Document, remembered: Document, path: str) -> None:
+def _common_to_hub(spec: Document, remembered: Document) -> None:
     """What a control plane and its template have in common."""
     config = remembered.get("kubeadmConfigSpec") or {}
-    config_spec_to_hub(spec["kubeadmConfigSpec"], config, f"{path}.kubeadmConfigSpec")
+    config_spec_to_hub(spec["kubeadmConfigSpec"], config)
     rollout: Document = {}
     for old, new in _ROLLOUT.items():
         put(rollout, new, spec.pop(old, None))
     spec["rollout"] = rollout
     if remediation := spec.pop("remediationStrategy", None):
         before = value_at(remembered, "remediation", "retryPeriodSeconds")
-        spec["remediation"] = _remediation_to_hub(remediation, before, path)
+        spec["remediation"] = _remediation_to_hub(remediation, before)
     put(spec, "machineNaming", spec.pop("machineNamingStrategy", None))
 
 
@@ -133,13 +132,13 @@ def _common_from_hub(spec: Document) -> None:
     put(spec, "machineNamingStrategy", spec.pop("machineNaming", None))
 
 
-def _remediation_to_hub(strategy: Document, remembered: int | None, path: str) -> Document:
+def _remediation_to_hub(strategy: Document, remembered: int | None) -> Document:
     remediation: Document = {}
     put(remediation, "maxRetry", strategy.get("maxRetry"))
     if strategy["retryPeriod"] == "0s":
         strategy.pop("retryPeriod")
         put(remediation, "retryPeriodSeconds", int_to_pointer(0, remembered))
-    timeouts_to_seconds(strategy, remediation, _PERIODS, f"{path}.remediationStrategy")
+    timeouts_to_seconds(strategy, remediation, _PERIODS)
     return remediation
 
 

@@ -30,7 +30,7 @@ _FAILURE: Final = ("failureReason", "failureMessage")
 
 def spec_to_hub(spec: Document, path: str) -> None:
     """A Machine's spec, also of a template."""
-    timeouts_to_seconds(spec, spec.setdefault("deletion", {}), DELETION_TIMEOUTS, path)
+    timeouts_to_seconds(spec, spec.setdefault("deletion", {}), DELETION_TIMEOUTS)
     spec["infrastructureRef"] = contract_reference(
         spec["infrastructureRef"], f"{path}.infrastructureRef"
     )

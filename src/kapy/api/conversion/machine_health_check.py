@@ -21,7 +21,7 @@ _COUNTERS: Final = ("expectedMachines", "currentHealthy", "remediationsAllowed")
 
 def _to_hub(check: Document, remembered: Document | None) -> None:
     spec = check["spec"]
-    checks_to_hub(spec, spec, "spec")
+    checks_to_hub(spec, spec)
     status = check["status"]
     for name in _COUNTERS:
         before = value_at(remembered, "status", name)

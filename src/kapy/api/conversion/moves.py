@@ -21,17 +21,17 @@ _WHOLE: Final = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,7})m)?(?:([0-9]{1,8})
 """Durations as most are, and none that is too long for Go."""
 
 
-def seconds(duration: str, path: str) -> int:
-    """A Go duration in whole seconds, as many as an int32 can hold. Raises CannotConvert."""
+def seconds(duration: str) -> int:
+    """A Go duration in whole seconds, as many as an int32 can hold.
+
+    Of a field with `rules(form="duration")`: what is none was refused when it was read.
+    """
     if duration and (
         plain := _WHOLE.fullmatch(duration)
     ):  # parsing in full costs ten times as much
         hours, minutes, rest = (int(one or 0) for one in plain.groups())
         return min(hours * 3600 + minutes * 60 + rest, MAX_SECONDS)
-    try:
-        whole = abs(found := parse(duration)) // _SECOND
-    except ValueError as error:
-        raise CannotConvert(path, str(error)) from None
+    whole = abs(found := parse(duration)) // _SECOND
     return min(whole, MAX_SECONDS) if found >= timedelta(0) else -whole
 
 
@@ -40,11 +40,11 @@ def duration(seconds: int) -> str:
     return text(timedelta(seconds=seconds))
 
 
-def timeouts_to_seconds(old: Document, new: Document, names: Mapping[str, str], path: str) -> None:
+def timeouts_to_seconds(old: Document, new: Document, names: Mapping[str, str]) -> None:
     """Move durations (`nodeDrainTimeout`) to fields in seconds (`nodeDrainTimeoutSeconds`)."""
     for name, renamed in names.items():
         if (value := old.pop(name, None)) is not None:
-            new[renamed] = seconds(value, f"{path}.{name}")
+            new[renamed] = seconds(value)
 
 
 def timeouts_from_seconds(new: Document, old: Document, names: Mapping[str, str]) -> None:

@@ -114,7 +114,8 @@ def shape_of(kind: type[Model]) -> type[Model]:
             hint = hint | None
         fields.append((one.name, hint, _field(kind, one, rules, hint)))
         if "form" in rules:
-            forms[one.name] = (one.encode_name, _FORMS[rules["form"]])
+            absent = "" if one.default is NODEFAULT else one.default
+            forms[one.name] = (one.encode_name, absent, _FORMS[rules["form"]])
     more: dict[str, Any] = {"__omitted__": frozenset(omitted)}
     if forms:
         more["__post_init__"] = _forming(forms)
@@ -132,13 +133,16 @@ class Misformed(ValueError):
         self.field, self.why = field, why
 
 
-def _forming(forms: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> Callable[[Model], None]:
-    """What brings fields (as they are called here and in documents) into their form as soon as
-    they are read; msgspec adds the path of the Struct to what it raises."""
+def _forming(
+    forms: Mapping[str, tuple[str, str | None, Callable[[Any], Any]]],
+) -> Callable[[Model], None]:
+    """What brings fields into their form as soon as they are read; msgspec adds the path of the
+    Struct to what it raises. forms: by field, what it is called in documents, what it is when it is
+    absent, and the form."""
 
     def formed(model: Model) -> None:
-        for name, (field, form) in forms.items():
-            if (value := getattr(model, name)) or value == 0:
+        for name, (field, absent, form) in forms.items():
+            if (value := getattr(model, name)) != absent:
                 try:
                     setattr(model, name, form(value))
                 except ValueError as error:
