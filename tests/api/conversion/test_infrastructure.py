@@ -111,6 +111,11 @@ def test_a_duration_has_one_form(given: str, form: str) -> None:
             "got `array`",
         ),
         (
+            old("DockerCluster", {"controlPlaneEndpoint": {"port": 2**31}}),
+            "spec.controlPlaneEndpoint.port",
+            "2147483648 is no port",
+        ),
+        (
             old("DockerMachinePool", {"providerIDList": ["a", 1]}),
             "spec.providerIDList[1]",
             "got `int`",
