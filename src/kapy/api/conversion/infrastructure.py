@@ -15,7 +15,6 @@ from kapy.api.conversion.moves import (
 from kapy.api.conversion.spoke import CannotConvert, ReferenceVersion, Spoke
 from kapy.kube import Document
 
-
 _WIDE: Final = 2**31
 
 
