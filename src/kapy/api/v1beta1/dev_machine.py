@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.dev_machine import DevMachineBackendSpec
-from kapy.api.v1beta1.embedded import OldConditions, TemplateMeta
-from kapy.api.v1beta1.infrastructure import Addresses, NewStatus, ProviderID, Ready
+from kapy.api.v1beta1.embedded import OldConditions, TemplateMeta, V1Beta2
+from kapy.api.v1beta1.infrastructure import Addresses, ProviderID, Ready
 from kapy.api.v1beta1.model import OldModel, OldObject
 from kapy.kube.model import rules
 from kapy.kube.names import Resource
@@ -29,7 +29,7 @@ class DevMachineStatus(OldModel):
     ready: Ready = False
     addresses: Addresses = field(default_factory=list)
     conditions: OldConditions = field(default_factory=list)
-    v1beta2: NewStatus = None
+    v1beta2: V1Beta2 = None
 
 
 class DevMachineTemplateResource(OldModel):

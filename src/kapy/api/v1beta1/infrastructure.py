@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import field
 
-from kapy.api.v1beta1.embedded import ConditionsStatus, FailureDomain, MachineAddress, OldConditions
+from kapy.api.v1beta1.embedded import FailureDomain, MachineAddress, OldConditions, V1Beta2
 from kapy.api.v1beta1.model import OldModel
 from kapy.kube.model import rules
 
@@ -24,7 +24,6 @@ Addresses = Annotated[list[MachineAddress], rules("Where the machine is reached.
 ProviderID = Annotated[
     str | None, rules("What the provider calls the machine; its Node has the same.")
 ]
-NewStatus = Annotated[ConditionsStatus | None, rules("What the version after this one reports.")]
 
 
 class InfraClusterStatus(OldModel):
@@ -33,4 +32,4 @@ class InfraClusterStatus(OldModel):
     ready: Ready = False
     failure_domains: FailureDomains = field(default_factory=dict)
     conditions: OldConditions = field(default_factory=list)
-    v1beta2: NewStatus = None
+    v1beta2: V1Beta2 = None
