@@ -135,7 +135,7 @@ class SecretKey(Model):
 
 
 class SecretSource(Model):
-    """Where something comes from that is no business of who reads the object."""
+    """Where a confidential value comes from."""
 
     secret: Annotated[SecretKey, rules("A key of a Secret.")]
 

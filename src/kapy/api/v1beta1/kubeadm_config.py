@@ -84,7 +84,7 @@ class SecretKey(kubeadm_config.SecretKey):
 
 
 class SecretSource(kubeadm_config.SecretSource):
-    """Where something comes from that is no business of who reads the object."""
+    """Where a confidential value comes from."""
 
     ZEROS: ClassVar[bool] = True
 
