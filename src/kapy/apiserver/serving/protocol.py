@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Final
+from typing import Any, Final
 
 import httptools
 import msgspec
@@ -98,6 +98,8 @@ class PeerProtocol(HttpToolsProtocol):
         if b"%" in self.url and _NO_ESCAPE.search(self.url.partition(b"?")[0]):
             raise self._wrong("the URL has a % that two hexadecimal digits do not follow")
         super().on_headers_complete()
+        if self.scope["method"] != "HEAD":
+            self.cycle.transport = _Joined(self.transport)
 
     def on_message_complete(self) -> None:
         self._begun = False
@@ -144,6 +146,41 @@ class PeerProtocol(HttpToolsProtocol):
             self._refuse(408, f"the request's {self._watched} did not come in time")
 
 
+class _Joined(asyncio.Transport):
+    """A transport that sends the head of an answer together with its body.
+
+    One packet and one system call instead of two, which is a third of what a GET costs. An answer
+    whose length is not known (a watch) is not waited for.
+    """
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head: bytes | None = None
+
+    def write(self, data: Any) -> None:
+        head = self._head
+        if head:
+            self._head = b""
+            self._transport.write(head + data)
+        elif head is None and not data.startswith(_CONTINUE):
+            self._head = data if b"\r\ncontent-length: " in data else b""
+            if not self._head:
+                self._transport.write(data)
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        if self._head:
+            self.write(b"")
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+
+_CONTINUE: Final = b"HTTP/1.1 100 "
 _REASONS: Final = {400: "BadRequest", 408: "Timeout"}
 
 
