@@ -12,6 +12,8 @@ from kapy.kube import Document
 
 CORE = "cluster.x-k8s.io/v1beta2"
 INFRA = "infrastructure.cluster.x-k8s.io/v1beta2"
+ADDONS = "addons.cluster.x-k8s.io/v1beta2"
+RUNTIME = "runtime.cluster.x-k8s.io/v1beta2"
 KCP = "controlplane.cluster.x-k8s.io/v1beta2"
 MIN = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 MAX = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
@@ -46,6 +48,21 @@ def named(api_version: str, kind: str, spec: Any, **metadata: Any) -> Document:
             "spec.rollout.strategy.rollingUpdate",
             None,
         ),
+        (named(CORE, "MachinePool", {}), "spec.replicas", 1),
+        (
+            named(CORE, "MachinePool", {}),
+            "spec.template.spec.deletion.nodeDeletionTimeoutSeconds",
+            10,
+        ),
+        (named(CORE, "MachineHealthCheck", {}), "spec.checks.nodeStartupTimeoutSeconds", 600),
+        (named(ADDONS, "ClusterResourceSet", {"strategy": ""}), "spec.strategy", "ApplyOnce"),
+        (named(RUNTIME, "ExtensionConfig", {}), "spec.namespaceSelector", {}),
+        (
+            named(RUNTIME, "ExtensionConfig", {"clientConfig": {"service": {"name": "a"}}}),
+            "spec.clientConfig.service.port",
+            443,
+        ),
+        (named(RUNTIME, "ExtensionConfig", {}), "spec.clientConfig", None),
         (named(KCP, "KubeadmControlPlane", {"version": "1.34.0"}), "spec.version", "v1.34.0"),
         (named(KCP, "KubeadmControlPlane", {}), "spec.replicas", 1),
         (
