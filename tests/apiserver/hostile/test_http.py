@@ -195,3 +195,23 @@ async def test_a_client_that_leaves_early_costs_nothing() -> None:
                 break
             await asyncio.sleep(0.01)
         assert wire.asking.server.store.table("configmaps").feeds == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Audit-ID: a\x01b\r\n",
+        b"Audit-ID: a\x7fb\r\n",
+        b"Audit-ID: " + b"a" * 5000 + b"\r\n",
+        b"Audit-ID: \xff\xfe\r\n",
+        b"User-Agent: \xff\x01/1\r\n",
+        b"Impersonate-User: \xff\r\nImpersonate-Extra-%zz: x\r\n",
+        b"X-Forwarded-For: \xff, nonsense\r\n",
+        b"Accept: \xff;=;,\r\n",
+        b"Accept-Encoding: \xff\r\n",
+    ],
+)
+async def test_strange_headers_break_nothing(line: bytes) -> None:
+    async with wired() as wire:
+        answer = await wire.say(request(CONFIG_MAPS, line + JSON, method=b"POST", body=OBJECT))
+        assert answer.status in (201, 400, 403, 406)
