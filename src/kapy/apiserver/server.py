@@ -199,7 +199,7 @@ class Server:
         else:
             tally.answered(reply.status, perf_counter() - began)
         if request.arrival is not None and verb in ("get", "list"):
-            reply.sent = tally.sizes.observe
+            reply.sent = tally.sent
         return reply
 
     def _route(self, request: Request, user: User) -> Route | None:

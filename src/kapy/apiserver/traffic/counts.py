@@ -52,17 +52,17 @@ class Tally:
     """The numbers of requests of one label.
 
     codes: how many were answered with which status. durations: of those that waited for no webhook.
-    whole, own: of the others, with and without the time of webhooks. open: watches that go on.
+    waits: of the others, with and without the time of webhooks. sizes: bytes of answers over the
+    network. open: watches that go on.
     """
 
-    __slots__ = ("codes", "durations", "open", "own", "sizes", "whole")
+    __slots__ = ("codes", "durations", "open", "sizes", "waits")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
         self.durations = Histogram(DURATION_BUCKETS)
-        self.whole = Histogram(DURATION_BUCKETS)
-        self.own = Histogram(SLI_BUCKETS)
-        self.sizes = Histogram(RESPONSE_BUCKETS)
+        self.waits: tuple[Histogram, Histogram] | None = None
+        self.sizes: Histogram | None = None
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
@@ -74,31 +74,41 @@ class Tally:
     def waited(self, status: int, seconds: float, webhooks: float) -> None:
         """One more, in which webhooks took some of the seconds."""
         self.codes[status] = self.codes.get(status, 0) + 1
-        self.whole.observe(seconds)
-        self.own.observe(seconds - webhooks)
+        if self.waits is None:
+            self.waits = Histogram(DURATION_BUCKETS), Histogram(SLI_BUCKETS)
+        whole, own = self.waits
+        whole.observe(seconds)
+        own.observe(seconds - webhooks)
 
     def watched(self, seconds: float) -> None:
         """A watch that went on for so long is over."""
         self.open -= 1
         self.answered(200, seconds)
 
+    def sent(self, size: int) -> None:
+        """An answer had so many bytes."""
+        if self.sizes is None:
+            self.sizes = Histogram(RESPONSE_BUCKETS)
+        self.sizes.observe(size)
+
     def all_durations(self) -> Histogram:
         """How long requests took."""
-        found = Histogram(DURATION_BUCKETS)
-        found.sum = self.durations.sum + self.whole.sum
-        pairs = zip(self.durations.counts, self.whole.counts, strict=True)
-        found.counts = [one + other for one, other in pairs]
-        return found
+        return _sum(self.durations, self.waits[0]) if self.waits else self.durations
 
     def own_durations(self) -> Histogram:
         """How long requests took without the time of webhooks."""
         found = Histogram(SLI_BUCKETS)
-        found.sum = self.durations.sum + self.own.sum
-        finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS)
-        first, rest = self.durations.counts[: finer + 1], self.durations.counts[finer + 1 :]
-        pairs = zip((sum(first), *rest), self.own.counts, strict=True)
-        found.counts = [one + other for one, other in pairs]
-        return found
+        found.sum = self.durations.sum
+        finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS) + 1
+        found.counts = [sum(self.durations.counts[:finer]), *self.durations.counts[finer:]]
+        return _sum(found, self.waits[1]) if self.waits else found
+
+
+def _sum(one: Histogram, other: Histogram) -> Histogram:
+    found = Histogram(one.bounds)
+    found.sum = one.sum + other.sum
+    found.counts = [sum(pair) for pair in zip(one.counts, other.counts, strict=True)]
+    return found
 
 
 class Events:

@@ -92,7 +92,7 @@ class Families:
             "apiserver_response_sizes",
             "Bytes of the answers to reads over the network.",
             ["verb", *_WHAT],
-            ((_plain(label), tally.sizes) for label, tally in tallies if any(tally.sizes.counts)),
+            ((_plain(label), tally.sizes) for label, tally in tallies if tally.sizes is not None),
         )
         yield counter(
             "apiserver_request_terminations_total",
