@@ -12,7 +12,7 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Settings
 from kapy.client.client import Client
 from kapy.kube import Document, Key
-from kapy.kube.errors import Conflict, Invalid
+from kapy.kube.errors import Conflict, Forbidden, Invalid
 from kapy.kube.http import Request
 from kapy.kube.names import Resource
 
@@ -107,3 +107,34 @@ async def test_a_client_of_an_older_version_is_told_that_it_is_one() -> None:
     async with plane() as client:
         reply = await client.transport(Request("GET", OLD.path("default")))
         assert "cluster.x-k8s.io/v1beta1 Machine is deprecated" in reply.headers["warning"]
+
+
+async def test_a_control_plane_is_scaled_in_every_version() -> None:
+    old, new = (
+        Resource(
+            "controlplane.cluster.x-k8s.io",
+            version,
+            "kubeadmcontrolplanes",
+            "KubeadmControlPlane",
+        )
+        for version in ("v1beta1", "v1beta2")
+    )
+    reference = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "DevMachineTemplate",
+        "name": "machines",
+    }
+    spec = {"version": "v1.34.0", "machineTemplate": {"infrastructureRef": reference}}
+    async with plane() as client:
+        wanted = {"metadata": {"name": "one", "namespace": "default"}, "spec": spec}
+        await client.create(old, wanted | {"apiVersion": old.api_version, "kind": old.kind})
+        for resource, replicas in ((old, 3), (new, 5)):
+            await scale(client, resource, replicas)
+            assert (await client.get(new, KEY))["spec"]["replicas"] == replicas
+        for resource in (old, new):
+            with pytest.raises(Forbidden, match="cannot be an even number when etcd is stacked"):
+                await scale(client, resource, 2)
+
+
+async def scale(client: Client, resource: Resource, replicas: int) -> None:
+    await client.patch(resource, KEY, {"spec": {"replicas": replicas}}, subresource="scale")

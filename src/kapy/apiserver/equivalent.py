@@ -1,7 +1,7 @@
 """A plug-in of one version, asked about writes in every other, as webhooks are (`Equivalent`).
 
-The plug-in sees the object as it is stored; what it fills in is converted back to the version of
-the request.
+The plug-in sees the object as it is stored, also when only its scale is written; what it fills in
+is converted back to the version of the request.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ class Equivalent:
         return await self._plugin.validate(await self._seen(review))
 
     async def _seen(self, review: Review) -> Review:
-        if review.subresource == "scale":
-            return replace(review, resource=self._stored)
         new, old = [await self._one(review, one) for one in (review.new, review.old)]
         return replace(review, resource=self._stored, new=new, old=old)
 
