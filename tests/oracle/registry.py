@@ -24,6 +24,7 @@ PURE: Final[Mapping[str, str]] = {
 OWN: Final[Mapping[str, str]] = {
     "admission": "tests.oracle.admission",
     "conversion": "tests.oracle.conversion",
+    "variables": "tests.oracle.variables",
 }
 """Topics that are replayed in a way of their own: the module of each has `play`."""
 

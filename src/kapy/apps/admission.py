@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kapy.api.absent import read_whole
 from kapy.api.defaults import CannotDefault, default
 from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.ip_address import IPAddress
 from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP, IPAM_GROUP
@@ -14,8 +16,9 @@ from kapy.api.validation import validate
 from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.apiserver.admission import Review
-from kapy.apps.class_checks import class_findings, deletion_refusal
+from kapy.apps.class_checks import class_defaults, class_findings, deletion_refusal
 from kapy.client.client import Client
+from kapy.core.ipaddress.admission import claim_errors
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, Forbidden, Invalid
 from kapy.kube.field_errors import FieldError, together
@@ -48,11 +51,16 @@ class Rules:
         if review.subresource:
             return review.new
         try:
-            return default(review.new, review.old, dry_run=review.dry_run)
+            document = default(review.new, review.old, dry_run=review.dry_run)
         except CannotDefault as error:
             if error.errors:
                 raise _refusal(review.resource, review.name, error.errors, "default") from None
             raise Forbidden(_denied("default", review.resource, str(error))) from None
+        if self._client is not None and self._gates.cluster_topology:
+            document, errors = await class_defaults(self._client, review, document)
+            if errors:
+                raise _refusal(review.resource, review.name, errors, "default")
+        return document
 
     async def validate(self, review: Review) -> Sequence[str]:
         resource = review.resource
@@ -64,6 +72,8 @@ class Rules:
                 raise Forbidden(_denied("validation-scale", resource, problem))
             return ()
         errors = validate(review.new, review.old, gates=self._gates, dry_run=review.dry_run)
+        if self._client is not None and resource == IPAddress.RESOURCE and review.old is None:
+            errors += await claim_errors(self._client, read_whole(review.new, IPAddress))
         warnings: Sequence[str] = ()
         if self._client is not None and self._gates.cluster_topology:
             more, warnings = await class_findings(self._client, review)

@@ -8,10 +8,20 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.apiserver.admission import Review
 from kapy.client.client import Client
-from kapy.core.cluster.admission import topology_findings
+from kapy.core.cluster.admission import topology_defaults, topology_findings
 from kapy.core.clusterclass.admission import change_errors, deletion_problem
+from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.meta import read
+
+
+async def class_defaults(
+    client: Client, review: Review, document: Document
+) -> tuple[Document, Sequence[FieldError]]:
+    """A Cluster with what its class defaults; other kinds as they are."""
+    if review.resource != Cluster.RESOURCE:
+        return document, ()
+    return await topology_defaults(client, document, review.old)
 
 
 async def class_findings(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
+from kapy.api.defaults import value_at
 from kapy.api.names import Annotation, ConditionType
 from kapy.api.validation.class_use import class_key, class_use_errors
 from kapy.api.validation.cluster_class import compatibility_errors
@@ -20,7 +21,8 @@ from kapy.api.validation.topology_change import (
 from kapy.client.client import Client
 from kapy.conditions.lookup import has, is_false
 from kapy.core.cluster.upgrade import unsettled
-from kapy.kube import Key
+from kapy.core.cluster.variables import with_variables
+from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.field_errors import FieldError, forbidden
 
@@ -30,6 +32,28 @@ class Findings(NamedTuple):
 
     errors: list[FieldError]
     warnings: list[str]
+
+
+async def topology_defaults(
+    client: Client, new: Document, old: Document | None
+) -> tuple[Document, list[FieldError]]:
+    """A Cluster with the variables that its class has defaults for, and what is wrong with its
+    variables. One that the schema will refuse stays as it is, as does one whose class is not there
+    or not known in full yet."""
+    ref = value_at(new, ("spec", "topology", "classRef"))
+    if not isinstance(ref, dict) or not isinstance(ref.get("name"), str):
+        return new, []
+    key = Key(ref.get("namespace") or new["metadata"].get("namespace", ""), ref["name"])
+    try:
+        cluster_class = await client.get(ClusterClass, key)
+    except NotFound:
+        return new, []
+    if not is_reconciled(cluster_class):
+        return new, []
+    try:
+        return with_variables(new, old, cluster_class)
+    except (AttributeError, TypeError):
+        return new, []  # of another shape than any Cluster: for the schema to say
 
 
 async def topology_findings(client: Client, new: Cluster, old: Cluster | None) -> Findings:

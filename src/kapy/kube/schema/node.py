@@ -26,6 +26,7 @@ class Limits:
     max_length: int | None = None
     min_items: int | None = None
     max_items: int | None = None
+    unique_items: bool = False
     min_properties: int | None = None
     max_properties: int | None = None
     pattern: Pattern | None = None
@@ -157,6 +158,7 @@ def _limits(schema: Document) -> Limits:
         max_length=schema.get("maxLength"),
         min_items=schema.get("minItems"),
         max_items=schema.get("maxItems"),
+        unique_items=bool(schema.get("uniqueItems")),
         min_properties=schema.get("minProperties"),
         max_properties=schema.get("maxProperties"),
         pattern=Pattern(pattern) if pattern else None,

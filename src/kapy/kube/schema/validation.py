@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, duplicate, invalid, required
+from kapy.kube.field_errors import NO_VALUE, FieldError, duplicate, invalid, required
 from kapy.kube.patch.merge_patch import same
 from kapy.kube.schema.node import Junctors, Node
 from kapy.kube.schema.rules import ABSENT
@@ -182,6 +182,9 @@ def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Er
         errors.append(_bound(path, len(value), f"have at least {limits.min_items} items"))
     if limits.max_items is not None and len(value) > limits.max_items:
         errors.append(_too_many(path, len(value), limits.max_items))
+    if limits.unique_items and len(set(map(_json, value))) < len(value):
+        text = f"{path} in body shouldn't contain duplicates"
+        errors.append(FieldError("FieldValueInvalid", path, text, NO_VALUE))
 
 
 def _too_many(path: str, actual: int, most: int) -> FieldError:

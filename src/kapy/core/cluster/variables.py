@@ -1,0 +1,105 @@
+"""Variables of a Cluster's topology: defaulted and checked before anything else looks at them.
+
+Upstream does both where it defaults, so that they agree about the class. Works on documents: what
+has the wrong type is left for the schema to refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.defaults import value_at
+from kapy.api.embedded import ClusterVariable
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError
+from kapy.kube.patch.merge_patch import same
+from kapy.topology.variables import defaulted_variables, variable_value_errors
+
+_TOPOLOGY = ("spec", "topology")
+_OVERRIDES = ("variables", "overrides")
+
+
+class _Place(NamedTuple):
+    """Where variables stand. parts: the way to them in a topology. path: how errors call it.
+    whole: whether they are those of the whole cluster."""
+
+    parts: tuple[str | int, ...]
+    path: str
+    whole: bool
+    old: tuple[str | int, ...] | None
+
+
+def with_variables(
+    cluster: Document, old: Document | None, cluster_class: ClusterClass
+) -> tuple[Document, list[FieldError]]:
+    """The Cluster with the values that its class has defaults for (itself if that changes nothing),
+    and what is wrong with them."""
+    topology = value_at(cluster, _TOPOLOGY)
+    before = value_at(old, _TOPOLOGY) or {}
+    errors: list[FieldError] = []
+    definitions = cluster_class.status.variables
+    places = list(_places(topology, before))
+    for place in places:
+        values, path = _values(_at(topology, place.parts)), place.path
+        found, problems = defaulted_variables(values, definitions, path, create=place.whole)
+        errors += problems
+        shown = [{"name": one.name, "value": one.value} for one in found]
+        if shown and not same(shown, _at(topology, place.parts)):
+            topology = _put(topology, place.parts, shown)
+    for place in places:
+        was = _values(_at(before, place.old)) if place.old is not None else []
+        values = _values(_at(topology, place.parts))
+        errors += variable_value_errors(values, was, definitions, place.path, complete=place.whole)
+    if topology is value_at(cluster, _TOPOLOGY):
+        return cluster, errors
+    return {**cluster, "spec": {**cluster["spec"], "topology": topology}}, errors
+
+
+def _places(topology: Document, before: Document) -> Iterator[_Place]:
+    path = ".".join(_TOPOLOGY)
+    yield _Place(("variables",), f"{path}.variables", whole=True, old=("variables",))
+    control_plane = ("controlPlane", *_OVERRIDES)
+    if _at(topology, control_plane):
+        where = f"{path}.{'.'.join(control_plane)}"
+        yield _Place(control_plane, where, whole=False, old=control_plane)
+    for kind in ("machineDeployments", "machinePools"):
+        names = {
+            one.get("name"): number
+            for number, one in enumerate(_at(before, ("workers", kind)) or ())
+        }
+        for number, one in enumerate(_at(topology, ("workers", kind)) or ()):
+            parts = ("workers", kind, number, *_OVERRIDES)
+            if _at(topology, parts):
+                name = one.get("name", "")
+                old = ("workers", kind, names[name], *_OVERRIDES) if name in names else None
+                where = f"{path}.workers.{kind}[{name}].variables.overrides"
+                yield _Place(parts, where, whole=False, old=old)
+
+
+def _values(items: Sequence[Any] | None) -> list[ClusterVariable]:
+    """Nothing where there should be a variable is one without a name, as Go reads it."""
+    return [
+        ClusterVariable(name=(one or {}).get("name", ""), value=(one or {}).get("value"))
+        for one in items or ()
+    ]
+
+
+def _at(node: Any, parts: Sequence[str | int]) -> Any:
+    for part in parts:
+        if node is None:
+            return None
+        node = node.get(part) if isinstance(part, str) else node[part]
+    return node
+
+
+def _put(node: Any, parts: Sequence[str | int], value: Any) -> Any:
+    """A copy of a document with a value at a place."""
+    if not parts:
+        return value
+    first, *rest = parts
+    if isinstance(first, int):
+        return [_put(one, rest, value) if at == first else one for at, one in enumerate(node)]
+    node = node or {}
+    return {**node, first: _put(node.get(first), rest, value)}

@@ -1,0 +1,177 @@
+"""Values of variables: defaulted, and checked, by the definitions in a ClusterClass's status.
+
+A value counts for the whole cluster or, as an override, for one part of it; overrides are never
+made up, and none is required.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kapy.api.cluster_class_variables import (
+    ClusterClassStatusVariable,
+    ClusterClassStatusVariableDefinition,
+    JSONSchemaProps,
+)
+from kapy.api.embedded import ClusterVariable
+from kapy.api.variable_schema import schema_document
+from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.model import encode
+from kapy.kube.schema import FieldSchema
+from kapy.kube.schema.rules import ABSENT
+
+Definitions = Mapping[str, ClusterClassStatusVariableDefinition]
+
+
+def defaulted_variables(
+    values: Sequence[ClusterVariable],
+    variables: Sequence[ClusterClassStatusVariable],
+    path: str,
+    *,
+    create: bool,
+) -> tuple[list[ClusterVariable], list[FieldError]]:
+    """The values with defaults, those that are there first and in their order; or what is wrong.
+
+    create: whether variables that have a default and no value get one.
+    """
+    definitions, errors = _definitions(variables, path)
+    errors = [*_repeated(values, path), *errors]
+    if errors:
+        return [], errors
+    found = []
+    for one in values:
+        if one.name in definitions:
+            schema = _compiled(definitions[one.name])
+            found.append(ClusterVariable(name=one.name, value=_value(schema.default(one.value))))
+        else:
+            errors.append(_undefined(one, path))
+    if create:
+        there = {one.name for one in values}
+        for name, definition in definitions.items():
+            value = ABSENT if name in there else _compiled(definition).default()
+            if value is not ABSENT:
+                found.append(ClusterVariable(name=name, value=value))
+    return ([], errors) if errors else (found, [])
+
+
+def variable_value_errors(
+    values: Sequence[ClusterVariable],
+    old: Sequence[ClusterVariable],
+    variables: Sequence[ClusterClassStatusVariable],
+    path: str,
+    *,
+    complete: bool,
+) -> list[FieldError]:
+    """What is wrong with values. old: what they were, for rules about changes. complete: whether
+    required variables must be among them."""
+    definitions, errors = _definitions(variables, path)
+    errors = [*_repeated(values, path), *errors]
+    if errors:
+        return errors
+    if complete:
+        there = {one.name for one in values}
+        errors += [
+            required(path, f'required variable "{name}" must be set')
+            for name, one in definitions.items()
+            if one.required and name not in there
+        ]
+    before = {one.name: one.value for one in old}
+    for one in values:
+        if one.name not in definitions:
+            errors.append(_undefined(one, path))
+            continue
+        was = before.get(one.name, ABSENT)
+        errors += value_errors(one, was, definitions[one.name].schema.schema, f"{path}[{one.name}]")
+    return errors
+
+
+def value_errors(
+    variable: ClusterVariable, old: Any, schema: JSONSchemaProps, path: str
+) -> list[FieldError]:
+    """What is wrong with one value. old: what it was, or ABSENT."""
+    checked = _compiled_schema(schema)
+    value, where, shown = variable.value, f"{path}.value", text_of(variable.value)
+    if errors := checked.shape_errors(value, where):
+        return [
+            FieldError(one.type, one.field, one.detail.removeprefix(" in body "), shown)
+            for one in errors
+        ]
+    if unknown := [
+        f"variableValue{one}" if one[0] == "[" else one for one in checked.unknown(value)
+    ]:
+        problem = (
+            f'failed validation: "{",".join(unknown)}" field(s) are not specified in the variable '
+            f'schema of variable "{variable.name}"'
+        )
+        return [invalid(path, shown, problem)]
+    return [
+        FieldError(one.type, one.field, one.detail, shown)
+        for one in checked.rule_errors(value, where, ABSENT if old is None else old)
+    ]
+
+
+def text_of(value: Any) -> str:
+    """A value as errors quote it."""
+    return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _repeated(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for one in values:
+        if one.name in seen:
+            problem = f'variable "{one.name}" is set more than once'
+            yield invalid(f"{path}[{one.name}]", text_of(one.value), problem)
+        seen.add(one.name)
+
+
+def _undefined(variable: ClusterVariable, path: str) -> FieldError:
+    where = f"{path}[{variable.name}]"
+    return invalid(where, text_of(variable.value), "variable is not defined")
+
+
+def _definitions(
+    variables: Sequence[ClusterClassStatusVariable], path: str
+) -> tuple[Definitions, list[FieldError]]:
+    """The one definition that each variable has; an error when one has none, or several."""
+    problems = []
+    for one in variables:
+        if not one.definitions:
+            problems.append(f'variable "{one.name}" has no definitions')
+        if one.definitions_conflict:
+            problems.append(f'variable "{one.name}" has conflicting definitions')
+    if not problems:
+        return {one.name: one.definitions[0] for one in variables}, []
+    said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    names = ",".join(f"Name: {one.name}" for one in variables)
+    problem = f"variable definitions in the ClusterClass not valid: {said}"
+    return {}, [FieldError("FieldValueTypeInvalid", path, problem, f"[{names}]")]
+
+
+def _value(value: Any) -> Any:
+    return None if value is ABSENT else value
+
+
+def _compiled(definition: ClusterClassStatusVariableDefinition) -> FieldSchema:
+    return _compiled_schema(definition.schema.schema)
+
+
+_SCHEMAS: dict[bytes, FieldSchema] = {}
+_MOST_SCHEMAS = 1024
+
+
+def _compiled_schema(schema: JSONSchemaProps) -> FieldSchema:
+    """Schemas are compiled once: the same ones come with every Cluster of a class."""
+    key = msgspec.json.encode(encode(schema))
+    found = _SCHEMAS.get(key)
+    if found is None:
+        from kapy.kube.cel import rule_checker
+
+        if len(_SCHEMAS) >= _MOST_SCHEMAS:
+            _SCHEMAS.clear()
+        found = FieldSchema.compile(schema_document(schema), rules=rule_checker)
+        _SCHEMAS[key] = found
+    return found

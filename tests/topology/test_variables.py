@@ -1,0 +1,100 @@
+"""Values of variables (what upstream recorded of them is in the oracle's topic `variables`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.api.cluster_class_variables import ClusterClassStatusVariable
+from kapy.api.embedded import ClusterVariable
+from kapy.kube import Document
+from kapy.kube.model import decode
+from kapy.topology.variables import defaulted_variables, variable_value_errors
+
+PATH = "spec.topology.variables"
+
+
+def defined(name: str, schema: Document, *, required: bool = False) -> ClusterClassStatusVariable:
+    one = {"from": "inline", "required": required, "schema": {"openAPIV3Schema": schema}}
+    return decode({"name": name, "definitions": [one]}, ClusterClassStatusVariable)
+
+
+DEFINED = [
+    defined("cpu", {"type": "integer", "minimum": 1, "default": 2}),
+    defined("region", {"type": "string", "enum": ["eu", "us"]}, required=True),
+    defined(
+        "sizes",
+        {
+            "type": "object",
+            "properties": {"min": {"type": "integer"}, "max": {"type": "integer", "default": 9}},
+            "x-kubernetes-validations": [
+                {"rule": "self.min <= self.max", "message": "min is too large"},
+                {"rule": "self.min >= oldSelf.min", "message": "min shrinks"},
+            ],
+        },
+    ),
+]
+
+
+def values(**given: Any) -> list[ClusterVariable]:
+    return [ClusterVariable(name=name, value=value) for name, value in given.items()]
+
+
+def test_defaults_come_after_what_is_there() -> None:
+    found, errors = defaulted_variables(
+        values(sizes={"min": 1}, region="eu"), DEFINED, PATH, create=True
+    )
+    assert errors == []
+    assert [(one.name, one.value) for one in found] == [
+        ("sizes", {"min": 1, "max": 9}),
+        ("region", "eu"),
+        ("cpu", 2),
+    ]
+
+
+def test_overrides_are_not_made_up() -> None:
+    found, errors = defaulted_variables([], DEFINED, PATH, create=False)
+    assert (found, errors) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"region": "eu"}, []),
+        ({}, [("Required", PATH, "must be set")]),
+        ({"region": "mars"}, [("NotSupported", f"{PATH}[region].value", "supported values")]),
+        ({"region": "eu", "cpu": 0}, [("Invalid", f"{PATH}[cpu].value", "greater than")]),
+        ({"region": "eu", "x": 1}, [("Invalid", f"{PATH}[x]", "is not defined")]),
+        (
+            {"region": "eu", "sizes": {"min": 1, "max": 2, "mid": 3}},
+            [("Invalid", f"{PATH}[sizes]", '"mid" field(s) are not specified')],
+        ),
+        (
+            {"region": "eu", "sizes": {"min": 3, "max": 2}},
+            [("Invalid", f"{PATH}[sizes].value", "min is too large")],
+        ),
+        (
+            {"region": "eu", "sizes": {"min": 0, "max": 2}},
+            [("Invalid", f"{PATH}[sizes].value", "min shrinks")],
+        ),
+    ],
+)
+def test_values_keep_to_their_definitions(
+    given: dict[str, Any], expected: list[tuple[str, str, str]]
+) -> None:
+    old = values(sizes={"min": 1, "max": 2})
+    errors = variable_value_errors(values(**given), old, DEFINED, PATH, complete=True)
+    assert [(one.type, one.field) for one in errors] == [
+        (f"FieldValue{type_}", field) for type_, field, _ in expected
+    ]
+    for one, (_, _, words) in zip(errors, expected, strict=True):
+        assert words in one.detail
+
+
+def test_conflicting_definitions_give_no_values() -> None:
+    torn = defined("cpu", {"type": "integer"})
+    torn.definitions_conflict = True
+    found, errors = defaulted_variables(values(cpu=1), [torn], PATH, create=True)
+    assert found == []
+    assert ["conflicting definitions" in one.detail for one in errors] == [True]
