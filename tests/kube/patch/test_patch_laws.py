@@ -1,0 +1,117 @@
+"""JSON and strategic merge patches that are made from a difference lead to the target."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kapy.kube import Document
+from kapy.kube.patch import json_patch, strategic
+from kapy.kube.patch.merge_patch import same
+from tests.kube.patch.test_strategic import STRUCTS
+
+WORD = st.sampled_from(["x", "y", "z"])
+NAME = st.sampled_from(["one", "two", "three"])
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), WORD),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["a", "b/c", "~d", "", "é"]), inner, max_size=3),
+    ),
+    max_leaves=8,
+)
+DOCUMENTS = st.dictionaries(st.sampled_from(["a", "b", "c"]), JSON, max_size=3)
+
+
+def escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def operations(before: Any, after: Any, path: str = "") -> list[Document]:
+    """The operations that make one value of another."""
+    if same(before, after):
+        return []
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return [{"op": "replace", "path": path, "value": after}]
+    found = [{"op": "remove", "path": f"{path}/{escaped(n)}"} for n in before if n not in after]
+    for name, value in after.items():
+        where = f"{path}/{escaped(name)}"
+        if name in before:
+            found += operations(before[name], value, where)
+        else:
+            found.append({"op": "add", "path": where, "value": value})
+    return found
+
+
+@given(DOCUMENTS, DOCUMENTS)
+@settings(deadline=None)
+def test_a_json_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
+    kept = copy.deepcopy(before)
+    assert same(json_patch.apply(before, operations(before, after)), after)
+    assert same(before, kept)
+
+
+ENV = st.lists(
+    st.fixed_dictionaries({"name": NAME}, optional={"value": WORD}),
+    max_size=3,
+    unique_by=lambda item: item["name"],
+)
+CONTAINERS = st.lists(
+    st.fixed_dictionaries({"name": NAME}, optional={"image": WORD, "env": ENV}),
+    max_size=3,
+    unique_by=lambda item: item["name"],
+)
+PODS = st.fixed_dictionaries(
+    {},
+    optional={
+        "labels": st.dictionaries(NAME, WORD, max_size=3),
+        "containers": CONTAINERS,
+        "args": st.lists(WORD, max_size=3),
+        "selector": st.dictionaries(NAME, WORD, max_size=2),
+    },
+)
+_LISTS = {"containers": "Container", "env": "Env"}
+
+
+def difference(before: Document, after: Document) -> Document:
+    """A strategic merge patch as kubectl makes it: deletions by key, and the order of lists."""
+    patch: Document = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        old = before.get(name)
+        if same(old, value):
+            continue
+        if name in _LISTS and old is not None:
+            patch |= listed(name, old, value)
+        elif name == "labels" and old is not None:
+            patch[name] = difference(old, value)
+        else:
+            patch[name] = value
+    return patch
+
+
+def listed(name: str, before: list[Document], after: list[Document]) -> Document:
+    """The part of a patch about a list whose items have names."""
+    old = {one["name"]: one for one in before}
+    wanted = [one["name"] for one in after]
+    items = [
+        {"name": one["name"], **difference(old.get(one["name"], {}), one)}
+        for one in after
+        if not same(old.get(one["name"]), one)
+    ]
+    gone = [{"$patch": "delete", "name": one} for one in old if one not in wanted]
+    order = [{"name": one} for one in wanted]
+    return {f"$setElementOrder/{name}": order, name: [*items, *gone]}
+
+
+@given(PODS, PODS)
+@settings(deadline=None)
+def test_a_strategic_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
+    kept = copy.deepcopy(before)
+    patch = difference(before, after)
+    once = strategic.apply(before, patch, STRUCTS, "Pod")
+    assert same(once, after)
+    assert same(strategic.apply(once, patch, STRUCTS, "Pod"), after)
+    assert same(before, kept)
