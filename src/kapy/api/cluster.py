@@ -1,7 +1,5 @@
 """Cluster: what belongs together, and where its control plane is reached."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """ClusterClass: what many clusters have in common, said once."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

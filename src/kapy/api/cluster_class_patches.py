@@ -1,7 +1,5 @@
 """The patches of a ClusterClass: how variables change what is made of the templates."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from msgspec import field

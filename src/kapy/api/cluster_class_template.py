@@ -1,7 +1,5 @@
 """How a ClusterClass names its templates, and what is made of them."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from kapy.api.patterns import DNS_SUBDOMAIN, DOMAIN_PATH, KIND

@@ -1,7 +1,5 @@
 """The variables that a ClusterClass defines, and the schemas of their values."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
@@ -132,8 +130,8 @@ class JSONSchemaProps(Model):
     description: Description = ""
     example: Example = None
     type: Type = ""
-    properties: Annotated[dict[str, JSONSchemaProps], PROPERTIES] = field(default_factory=dict)
-    additional_properties: Annotated[JSONSchemaProps | None, ADDITIONAL_PROPERTIES] = None
+    properties: Annotated[dict[str, "JSONSchemaProps"], PROPERTIES] = field(default_factory=dict)
+    additional_properties: Annotated["JSONSchemaProps | None", ADDITIONAL_PROPERTIES] = None
     max_properties: MaxProperties = None
     min_properties: MinProperties = None
     required: Annotated[
@@ -145,7 +143,7 @@ class JSONSchemaProps(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
-    items: Annotated[JSONSchemaProps | None, ITEMS] = None
+    items: Annotated["JSONSchemaProps | None", ITEMS] = None
     max_items: MaxItems = None
     min_items: MinItems = None
     unique_items: Annotated[bool | None, UNIQUE_ITEMS] = None
@@ -181,18 +179,18 @@ class JSONSchemaProps(Model):
     int_or_string: Annotated[bool | None, INT_OR_STRING] = field(
         default=None, name="x-kubernetes-int-or-string"
     )
-    all_of: Annotated[list[JSONSchemaProps], ALL_OF] = field(default_factory=list)
-    one_of: Annotated[list[JSONSchemaProps], ONE_OF] = field(default_factory=list)
-    any_of: Annotated[list[JSONSchemaProps], ANY_OF] = field(default_factory=list)
-    not_: Annotated[JSONSchemaProps | None, NOT] = None
+    all_of: Annotated[list["JSONSchemaProps"], ALL_OF] = field(default_factory=list)
+    one_of: Annotated[list["JSONSchemaProps"], ONE_OF] = field(default_factory=list)
+    any_of: Annotated[list["JSONSchemaProps"], ANY_OF] = field(default_factory=list)
+    not_: Annotated["JSONSchemaProps | None", NOT] = None
 
 
 class VariableSchema(Model):
     """The schema of a variable."""
 
-    schema: Annotated[JSONSchemaProps, rules("The schema, in a part of OpenAPI v3's language.")] = (
-        field(name="openAPIV3Schema")
-    )
+    schema: Annotated[
+        "JSONSchemaProps", rules("The schema, in a part of OpenAPI v3's language.")
+    ] = field(name="openAPIV3Schema")
 
 
 VariableName = Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]

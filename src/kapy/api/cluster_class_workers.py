@@ -1,7 +1,5 @@
 """The classes of worker machines in a ClusterClass."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """ClusterResourceSet: objects that are put into new workload clusters."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

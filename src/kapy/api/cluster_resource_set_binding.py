@@ -1,7 +1,5 @@
 """ClusterResourceSetBinding: what ClusterResourceSets have put into one cluster."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

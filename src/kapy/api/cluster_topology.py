@@ -1,7 +1,5 @@
 """A Cluster's managed topology: what is to be made of a ClusterClass."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

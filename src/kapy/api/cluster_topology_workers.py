@@ -1,7 +1,5 @@
 """The groups of worker machines in a Cluster's managed topology."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

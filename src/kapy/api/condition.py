@@ -1,7 +1,5 @@
 """Conditions as every kind reports them (`metav1.Condition`), and their v1beta1 form."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from kapy.api.patterns import QUALIFIED_NAME, REASON

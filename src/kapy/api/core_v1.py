@@ -1,7 +1,5 @@
 """Structs of Kubernetes' own core/v1 that our kinds embed."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """DevCluster(Template): infrastructure of a cluster for development, in memory."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

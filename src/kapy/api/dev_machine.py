@@ -1,7 +1,5 @@
 """DevMachine(Template): a machine for development, in memory."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

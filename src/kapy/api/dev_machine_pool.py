@@ -1,7 +1,5 @@
 """DevMachinePool(Template): machines for development that one object stands for."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

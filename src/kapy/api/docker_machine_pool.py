@@ -3,8 +3,6 @@
 The API only: no controller of kapy serves these kinds.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

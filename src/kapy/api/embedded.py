@@ -1,7 +1,5 @@
 """Small Structs that several kinds embed."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """ExtensionConfig: a server of runtime extensions, and what it offers."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

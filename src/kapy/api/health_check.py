@@ -1,7 +1,5 @@
 """How unhealthy Machines are found and what happens to them, as Cluster and ClusterClass say it."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

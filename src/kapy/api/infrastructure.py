@@ -1,7 +1,5 @@
 """What the kinds of infrastructure have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """IPAddress, and IPAddressClaim, which asks a pool for one."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """kubeadm's ClusterConfiguration: what all machines of a control plane have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """KubeadmConfig(Template): how a machine becomes a Node with kubeadm."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """KubeadmControlPlane(Template): control plane Machines that kubeadm makes."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """kubeadm's InitConfiguration and JoinConfiguration: how one machine becomes a Node."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

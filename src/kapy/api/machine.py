@@ -1,7 +1,5 @@
 """Machine: one Node of a workload cluster, wanted and observed."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """MachineDeployment: Machines that are replaced step by step when their template changes."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

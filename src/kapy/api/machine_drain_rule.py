@@ -1,7 +1,5 @@
 """MachineDrainRule: how Pods leave a Node before its machine is deleted."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """MachineHealthCheck: which Machines are unhealthy, and what happens to them."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """MachinePool: machines that the infrastructure's provider makes and counts as a group."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """MachineSet: so many Machines of one template."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

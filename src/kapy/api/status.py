@@ -1,7 +1,5 @@
 """Fields that the status of several kinds has."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """How Machines of a MachineDeployment are deleted, as Cluster and ClusterClass say it."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from kapy.api.machine import NodeDeletionTimeout, NodeDrainTimeout, NodeVolumeDetachTimeout

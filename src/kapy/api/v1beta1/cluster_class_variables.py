@@ -1,7 +1,5 @@
 """The variables that a ClusterClass defines, as v1beta1 had them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from msgspec import field
@@ -40,14 +38,16 @@ class JSONSchemaProps(OldModel):
     description: new.Description = ""
     example: new.Example = None
     type: new.Type = ""
-    properties: Annotated[dict[str, JSONSchemaProps], new.PROPERTIES] = field(default_factory=dict)
-    additional_properties: Annotated[JSONSchemaProps | None, new.ADDITIONAL_PROPERTIES] = None
+    properties: Annotated[dict[str, "JSONSchemaProps"], new.PROPERTIES] = field(
+        default_factory=dict
+    )
+    additional_properties: Annotated["JSONSchemaProps | None", new.ADDITIONAL_PROPERTIES] = None
     max_properties: new.MaxProperties = None
     min_properties: new.MinProperties = None
     required: Annotated[
         list[new.FieldName], rules("The fields that an object must have.", max_items=1000)
     ] = field(default_factory=list)
-    items: Annotated[JSONSchemaProps | None, new.ITEMS] = None
+    items: Annotated["JSONSchemaProps | None", new.ITEMS] = None
     max_items: new.MaxItems = None
     min_items: new.MinItems = None
     unique_items: Annotated[bool, new.UNIQUE_ITEMS] = False
@@ -81,18 +81,18 @@ class JSONSchemaProps(OldModel):
     int_or_string: Annotated[bool, new.INT_OR_STRING] = field(
         default=False, name="x-kubernetes-int-or-string"
     )
-    all_of: Annotated[list[JSONSchemaProps], new.ALL_OF] = field(default_factory=list)
-    one_of: Annotated[list[JSONSchemaProps], new.ONE_OF] = field(default_factory=list)
-    any_of: Annotated[list[JSONSchemaProps], new.ANY_OF] = field(default_factory=list)
-    not_: Annotated[JSONSchemaProps | None, new.NOT] = None
+    all_of: Annotated[list["JSONSchemaProps"], new.ALL_OF] = field(default_factory=list)
+    one_of: Annotated[list["JSONSchemaProps"], new.ONE_OF] = field(default_factory=list)
+    any_of: Annotated[list["JSONSchemaProps"], new.ANY_OF] = field(default_factory=list)
+    not_: Annotated["JSONSchemaProps | None", new.NOT] = None
 
 
 class VariableSchema(OldModel):
     """The schema of a variable."""
 
-    schema: Annotated[JSONSchemaProps, rules("The schema, in a part of OpenAPI v3's language.")] = (
-        field(name="openAPIV3Schema")
-    )
+    schema: Annotated[
+        "JSONSchemaProps", rules("The schema, in a part of OpenAPI v3's language.")
+    ] = field(name="openAPIV3Schema")
 
 
 _Required = Annotated[bool, rules("Whether every Cluster must have a value for it.")]

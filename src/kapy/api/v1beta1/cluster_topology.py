@@ -1,7 +1,5 @@
 """A Cluster's managed topology as v1beta1 had it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import field

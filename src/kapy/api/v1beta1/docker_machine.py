@@ -1,7 +1,5 @@
 """DockerMachine(Template) as v1beta1 served it."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """Small Structs that several kinds embed, as v1beta1 had them."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import msgspec

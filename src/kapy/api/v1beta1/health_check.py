@@ -1,7 +1,5 @@
 """How unhealthy Machines are found and what happens to them, as v1beta1 said it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import field

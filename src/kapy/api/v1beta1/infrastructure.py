@@ -1,7 +1,5 @@
 """What the kinds of infrastructure had in common in v1beta1."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """kubeadm's ClusterConfiguration as v1beta1 had it: arguments were a map."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

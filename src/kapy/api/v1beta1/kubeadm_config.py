@@ -1,7 +1,5 @@
 """KubeadmConfig(Template) as v1beta1 served them."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

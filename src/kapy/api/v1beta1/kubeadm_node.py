@@ -1,7 +1,5 @@
 """kubeadm's InitConfiguration and JoinConfiguration as v1beta1 had them."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """How the Machines of a MachineDeployment are replaced, as v1beta1 said it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from kapy.api.v1beta1.model import OldModel
