@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from kapy.apiserver.openapi_kinds import FIELDS, KINDS
 from kapy.apiserver.openapi_paths import META, add_paths, ref
 from kapy.apiserver.openapi_words import WORDS
 from kapy.apiserver.resources.kind import Kind
@@ -117,7 +118,8 @@ def _add_schemas(kind: Kind, schemas: Document) -> None:
         _add_struct("meta.v1.ObjectMeta", schemas)
     elif kind.schema.struct:
         _add_struct(kind.schema.struct, schemas)
-        schemas[name] = {**schemas[name], "x-kubernetes-group-version-kind": [identity]}
+        schemas[name] = _told(schemas[name], kind)
+        schemas[name]["x-kubernetes-group-version-kind"] = [identity]
     if "list" in kind.verbs:
         schemas[f"{name}List"] = _list(kind, name, identity)
     _add_struct("meta.v1.DeleteOptions", schemas)
@@ -126,6 +128,22 @@ def _add_schemas(kind: Kind, schemas: Document) -> None:
     schemas.setdefault(f"{META}.Patch", {"type": "object"})
     if "scale" in kind.subresources:
         _add_struct("autoscaling.v1.Scale", schemas)
+
+
+def _told(schema: Document, kind: Kind) -> Document:
+    """The schema of a kind of Kubernetes' own with what it and its fields are."""
+    words = {
+        **FIELDS,
+        "apiVersion": _API_VERSION["description"],
+        "kind": _KIND["description"],
+        "metadata": _EMBEDDED["metadata"]["description"],
+    }
+    properties = {
+        name: {"description": words[name], **one} if name in words else one
+        for name, one in schema["properties"].items()
+    }
+    told = {"description": KINDS[kind.resource.kind]} if kind.resource.kind in KINDS else {}
+    return {**told, **schema, "properties": properties}
 
 
 _LIST_META: Document = {
