@@ -11,6 +11,8 @@ from kapy.api.conversion.moves import (
     DELETION_TIMEOUTS,
     bool_to_pointer,
     contract_reference,
+    initialization_from_hub,
+    initialization_to_hub,
     object_reference,
     put,
     status_from_hub,
@@ -46,11 +48,7 @@ def _to_hub(cluster: Document, remembered: Document | None) -> None:
         _topology_to_hub(topology)
     domains_to_hub(status)
     status_to_hub(status, _FAILURE)
-    before = value_at(remembered, "status", "initialization")
-    initialization: Document = {}
-    status["initialization"] = initialization
-    for old, new in _INITIALIZATION.items():
-        put(initialization, new, bool_to_pointer(status.pop(old, False), value_at(before, new)))
+    initialization_to_hub(status, remembered, _INITIALIZATION)
 
 
 def _topology_to_hub(topology: Document) -> None:
@@ -79,9 +77,7 @@ def _from_hub(cluster: Document, version: ReferenceVersion) -> None:
     if topology := spec.get("topology"):
         _topology_from_hub(topology, namespace)
     domains_from_hub(status)
-    initialization = status.pop("initialization", {})
-    for old, new in _INITIALIZATION.items():
-        status[old] = bool(initialization.get(new))
+    initialization_from_hub(status, _INITIALIZATION)
     status_from_hub(status, _FAILURE, ("controlPlane", "workers"))
 
 

@@ -6,7 +6,8 @@ from typing import Final
 
 from kapy.api.conversion.failure_domains import domains_from_hub, domains_to_hub
 from kapy.api.conversion.moves import (
-    bool_to_pointer,
+    initialization_from_hub,
+    initialization_to_hub,
     put,
     status_from_hub,
     status_to_hub,
@@ -15,6 +16,7 @@ from kapy.api.conversion.moves import (
 from kapy.api.conversion.spoke import CannotConvert, ReferenceVersion, Spoke
 from kapy.kube import Document
 
+_INITIALIZATION: Final = {"ready": "provisioned"}
 _WIDE: Final = 2**31
 
 
@@ -28,15 +30,13 @@ def endpoint_to_hub(spec: Document, path: str) -> None:
 def provisioned_to_hub(status: Document, remembered: Document | None) -> None:
     """Conditions, and `ready` as `initialization.provisioned`."""
     status_to_hub(status, ())
-    before = value_at(remembered, "status", "initialization", "provisioned")
-    status["initialization"] = {}
-    put(status["initialization"], "provisioned", bool_to_pointer(status.pop("ready"), before))
+    initialization_to_hub(status, remembered, _INITIALIZATION)
 
 
 def provisioned_from_hub(status: Document) -> None:
     """The way back of `provisioned_to_hub`."""
     status_from_hub(status, ())
-    status["ready"] = bool(value_at(status, "initialization", "provisioned"))
+    initialization_from_hub(status, _INITIALIZATION)
 
 
 def cluster_status_to_hub(status: Document, remembered: Document | None) -> None:

@@ -7,8 +7,8 @@ from typing import Final
 
 from kapy.api.conversion.kubeadm import config_spec_from_hub, config_spec_to_hub
 from kapy.api.conversion.moves import (
-    bool_to_pointer,
-    put,
+    initialization_from_hub,
+    initialization_to_hub,
     status_from_hub,
     status_to_hub,
     value_at,
@@ -16,6 +16,7 @@ from kapy.api.conversion.moves import (
 from kapy.api.conversion.spoke import ReferenceVersion, Spoke
 from kapy.kube import Document
 
+_INITIALIZATION: Final = {"ready": "dataSecretCreated"}
 _FAILURE: Final = ("failureReason", "failureMessage")
 
 
@@ -23,16 +24,14 @@ def _to_hub(config: Document, remembered: Document | None) -> None:
     config_spec_to_hub(config["spec"], value_at(remembered, "spec") or {})
     status = config["status"]
     status_to_hub(status, _FAILURE, always=True)
-    before = value_at(remembered, "status", "initialization", "dataSecretCreated")
-    status["initialization"] = {}
-    put(status["initialization"], "dataSecretCreated", bool_to_pointer(status["ready"], before))
+    initialization_to_hub(status, remembered, _INITIALIZATION)
 
 
 def _from_hub(config: Document, _: ReferenceVersion) -> None:
     config_spec_from_hub(config.get("spec", {}))
     status = config.get("status", {})
+    initialization_from_hub(status, _INITIALIZATION)
     status_from_hub(status, _FAILURE)
-    status["ready"] = bool(value_at(status, "initialization", "dataSecretCreated"))
 
 
 def _template_to_hub(template: Document, remembered: Document | None) -> None:

@@ -7,9 +7,11 @@ from typing import Final
 
 from kapy.api.conversion.kubeadm import config_spec_from_hub, config_spec_to_hub
 from kapy.api.conversion.moves import (
+    COUNTERS,
     DELETION_TIMEOUTS,
-    bool_to_pointer,
     contract_reference,
+    initialization_from_hub,
+    initialization_to_hub,
     int_to_pointer,
     object_reference,
     put,
@@ -29,7 +31,7 @@ _DEPRECATED: Final = (
     "readyReplicas",
     "unavailableReplicas",
 )
-_COUNTERS: Final = ("readyReplicas", "availableReplicas", "upToDateReplicas")
+_INITIALIZATION: Final = {"initialized": "controlPlaneInitialized"}
 _ROLLOUT: Final = {
     "rolloutBefore": "before",
     "rolloutAfter": "after",
@@ -53,10 +55,7 @@ def _to_hub(kcp: Document, remembered: Document | None) -> None:
     }
     _common_to_hub(spec, value_at(remembered, "spec") or {})
     status_to_hub(status, _DEPRECATED, always=True)
-    before = value_at(remembered, "status", "initialization", "controlPlaneInitialized")
-    initialized = bool_to_pointer(status["initialized"], before)
-    status["initialization"] = {}
-    put(status["initialization"], "controlPlaneInitialized", initialized)
+    initialization_to_hub(status, remembered, _INITIALIZATION)
     if last := status.get("lastRemediation"):
         last["time"] = last.pop("timestamp")
 
@@ -71,8 +70,8 @@ def _from_hub(kcp: Document, version: ReferenceVersion) -> None:
     put(machines, "readinessGates", inner.pop("readinessGates", None))
     _machines_from_hub(machines)
     _common_from_hub(spec)
-    status_from_hub(status, _DEPRECATED, _COUNTERS)
-    status["initialized"] = bool(value_at(status, "initialization", "controlPlaneInitialized"))
+    initialization_from_hub(status, _INITIALIZATION)
+    status_from_hub(status, _DEPRECATED, COUNTERS)
     status["ready"] = status.get("readyReplicas", 0) > 0
     if last := status.get("lastRemediation"):
         put(last, "timestamp", last.pop("time", None))
