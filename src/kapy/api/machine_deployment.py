@@ -4,8 +4,13 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.embedded import LabelSelector
 from kapy.api.machine import MachineNamingSpec, MachineTemplateSpec
+from kapy.api.machine_set import (
+    ClusterName,
+    MachineSelector,
+    MachineSetDeletionSpec,
+    WantedReplicas,
+)
 from kapy.api.status import (
     AvailableReplicas,
     Conditions,
@@ -29,20 +34,6 @@ Phase = Annotated[
         enum=["ScalingUp", "ScalingDown", "Running", "Failed", "Unknown"],
     ),
 ]
-
-
-class MachineDeploymentDeletionSpec(Model):
-    """Which Machines are deleted."""
-
-    SCHEMA: ClassVar[Document] = {"minProperties": 1}
-
-    order: Annotated[
-        str,
-        rules(
-            "Which Machines go first when there are too many: Random, Newest or Oldest.",
-            enum=["Random", "Newest", "Oldest"],
-        ),
-    ] = ""
 
 
 class MachineDeploymentRemediationSpec(Model):
@@ -112,18 +103,12 @@ class MachineDeploymentRolloutSpec(Model):
 class MachineDeploymentSpec(Model, kw_only=True):
     """What a MachineDeployment should be."""
 
-    cluster_name: Annotated[
-        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
-    ]
-    replicas: Annotated[
-        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
-    ] = None
+    cluster_name: ClusterName
+    replicas: WantedReplicas = None
     rollout: Annotated[
         MachineDeploymentRolloutSpec, rules("When and how Machines are replaced.")
     ] = field(default_factory=MachineDeploymentRolloutSpec)
-    selector: Annotated[
-        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
-    ]
+    selector: MachineSelector
     template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
     machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
         default_factory=MachineNamingSpec
@@ -131,8 +116,8 @@ class MachineDeploymentSpec(Model, kw_only=True):
     remediation: Annotated[
         MachineDeploymentRemediationSpec, rules("How unhealthy Machines are replaced.")
     ] = field(default_factory=MachineDeploymentRemediationSpec)
-    deletion: Annotated[MachineDeploymentDeletionSpec, rules("How Machines are deleted.")] = field(
-        default_factory=MachineDeploymentDeletionSpec
+    deletion: Annotated[MachineSetDeletionSpec, rules("How Machines are deleted.")] = field(
+        default_factory=MachineSetDeletionSpec
     )
     paused: Annotated[bool | None, rules("Stops rollouts of this MachineDeployment.")] = None
 

@@ -6,6 +6,7 @@ from msgspec import field
 
 from kapy.api.embedded import LabelSelector
 from kapy.api.health_check import HealthChecks, Remediation
+from kapy.api.machine_set import ClusterName
 from kapy.api.status import Conditions, Deprecated, ObservedGeneration
 from kapy.kube import Document
 from kapy.kube.meta import Object
@@ -18,9 +19,7 @@ MachineName = Annotated[str, rules(min_length=1, max_length=253)]
 class MachineHealthCheckSpec(Model):
     """What a MachineHealthCheck looks for and does."""
 
-    cluster_name: Annotated[
-        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
-    ]
+    cluster_name: ClusterName
     selector: Annotated[LabelSelector, rules("Which Machines are watched; at least one label.")]
     checks: Annotated[HealthChecks, rules("What makes a Machine unhealthy.")] = field(
         default_factory=HealthChecks

@@ -24,33 +24,38 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 
+ClusterName = Annotated[
+    str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
+]
+WantedReplicas = Annotated[
+    int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+]
+MachineSelector = Annotated[
+    LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+]
+DeletionOrder = Annotated[
+    str,
+    rules(
+        "Which Machines go first when there are too many: Random, Newest or Oldest.",
+        enum=["Random", "Newest", "Oldest"],
+    ),
+]
+
 
 class MachineSetDeletionSpec(Model):
     """Which Machines are deleted."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    order: Annotated[
-        str,
-        rules(
-            "Which Machines go first when there are too many: Random, Newest or Oldest.",
-            enum=["Random", "Newest", "Oldest"],
-        ),
-    ] = ""
+    order: DeletionOrder = ""
 
 
 class MachineSetSpec(Model, kw_only=True):
     """What a MachineSet should be."""
 
-    cluster_name: Annotated[
-        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
-    ]
-    replicas: Annotated[
-        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
-    ] = None
-    selector: Annotated[
-        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
-    ]
+    cluster_name: ClusterName
+    replicas: WantedReplicas = None
+    selector: MachineSelector
     template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
     machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
         default_factory=MachineNamingSpec

@@ -6,6 +6,7 @@ from msgspec import field
 
 from kapy.api.embedded import LabelSelector
 from kapy.api.machine_deployment import Phase
+from kapy.api.machine_set import ClusterName, MachineSelector, WantedReplicas
 from kapy.api.status import Selector, Versions
 from kapy.api.v1beta1.embedded import (
     MachineNamingStrategy,
@@ -24,12 +25,8 @@ from kapy.kube.names import Resource
 class MachineDeploymentSpec(OldModel, kw_only=True):
     """What a MachineDeployment should be."""
 
-    cluster_name: Annotated[
-        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
-    ]
-    replicas: Annotated[
-        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
-    ] = None
+    cluster_name: ClusterName
+    replicas: WantedReplicas = None
     rollout_after: Annotated[
         str | None,
         rules(
@@ -37,9 +34,7 @@ class MachineDeploymentSpec(OldModel, kw_only=True):
             format="date-time",
         ),
     ] = None
-    selector: Annotated[
-        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
-    ]
+    selector: MachineSelector
     template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
     strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
         None

@@ -6,6 +6,7 @@ from msgspec import field
 
 from kapy.api.embedded import LabelSelector
 from kapy.api.machine_health_check import MachineName
+from kapy.api.machine_set import ClusterName
 from kapy.api.v1beta1.embedded import OldConditions, OldGeneration, V1Beta2
 from kapy.api.v1beta1.health_check import MachineHealthCheckClass
 from kapy.api.v1beta1.model import OldModel, OldObject
@@ -16,9 +17,7 @@ from kapy.kube.names import Resource
 class MachineHealthCheckSpec(MachineHealthCheckClass, kw_only=True):
     """What a MachineHealthCheck looks for and does."""
 
-    cluster_name: Annotated[
-        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
-    ]
+    cluster_name: ClusterName
     selector: Annotated[LabelSelector, rules("Which Machines are watched; at least one label.")]
 
 

@@ -5,6 +5,12 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.embedded import LabelSelector
+from kapy.api.machine_set import (
+    ClusterName,
+    DeletionOrder,
+    MachineSelector,
+    WantedReplicas,
+)
 from kapy.api.status import Selector, Versions
 from kapy.api.v1beta1.embedded import (
     FailureMessage,
@@ -24,26 +30,14 @@ from kapy.kube.names import Resource
 class MachineSetSpec(OldModel, kw_only=True):
     """What a MachineSet should be."""
 
-    cluster_name: Annotated[
-        str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
-    ]
-    replicas: Annotated[
-        int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
-    ] = None
+    cluster_name: ClusterName
+    replicas: WantedReplicas = None
     min_ready_seconds: Annotated[
         int,
         rules("How long a Machine must be Ready before it counts as available.", format="int32"),
     ] = 0
-    delete_policy: Annotated[
-        str,
-        rules(
-            "Which Machines go first when there are too many: Random, Newest or Oldest.",
-            enum=["Random", "Newest", "Oldest"],
-        ),
-    ] = ""
-    selector: Annotated[
-        LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
-    ]
+    delete_policy: DeletionOrder = ""
+    selector: MachineSelector
     template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")] = field(
         default_factory=MachineTemplateSpec
     )
