@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
+
+import msgspec
 
 from kapy.api.cluster_class_variables import ClusterClassVariable, JSONSchemaProps
 from kapy.api.validation.metadata import metadata_errors
@@ -15,6 +18,8 @@ from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_
 BUILTIN: Final = "builtin"
 """The variable that is there without being defined."""
 
+_ONE: Final = ("additionalProperties", "items", "not")
+_MANY: Final = ("allOf", "oneOf", "anyOf")
 _NO_TYPE: Final = (
     "internal error: failed to construct type information for x-kubernetes-validations rules: "
     "unable to convert structural schema to CEL declarations"
@@ -74,9 +79,15 @@ def _metadata_errors(schema: JSONSchemaProps, path: str) -> Iterator[FieldError]
         yield from _metadata_errors(schema.items, f"{path}.items")
 
 
-def _schema_errors(schema: JSONSchemaProps, path: str) -> list[FieldError]:
+def _schema_errors(schema: JSONSchemaProps, path: str) -> Sequence[FieldError]:
     """The first kind of errors that there is: of its structure, of the values in it, of rules."""
-    document = schema_document(schema)
+    return _known_errors(msgspec.json.encode(schema_document(schema)), path)
+
+
+@lru_cache(maxsize=1024)
+def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
+    """By the schema's JSON: a class comes again and again with the schemas that it had."""
+    document: Document = msgspec.json.decode(schema)
     errors = field_schema_errors(_as_structural(document), path)
     errors = errors or list(_value_errors(document, path, rules=None))
     if errors or not has_rules(document):
@@ -106,12 +117,14 @@ def _value_errors(
     schema: Document, path: str, *, rules: RuleChecker | None
 ) -> Iterator[FieldError]:
     """Examples and the values to choose from keep to the schema; with `rules`, and defaults."""
-    checked = FieldSchema.compile(schema, rules=rules)
-    for key in ("example", *(("default",) if rules else ())):
-        if key in schema:
-            yield from checked.validate(schema[key], f"{path}.{key}")
-    for number, value in enumerate(schema.get("enum") or ()):
-        yield from checked.validate(value, f"{path}.enum[{number}]")
+    given: list[tuple[str, Any]] = [
+        (key, schema[key]) for key in ("example", "default") if key in schema
+    ]
+    given += [(f"enum[{at}]", value) for at, value in enumerate(schema.get("enum") or ())]
+    checked = FieldSchema.compile(schema, rules=rules) if given else None
+    for key, value in given:
+        if checked is not None and (rules or key != "default"):  # those are known to fit already
+            yield from checked.validate(value, f"{path}.{key}")
     if schema.get("properties") and schema.get("additionalProperties") and rules is None:
         yield forbidden(path, _EXCLUSIVE)
     for where, inner in _within(schema, path):
@@ -122,21 +135,24 @@ def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
     """The schemas right below, with their paths."""
     for name, one in (schema.get("properties") or {}).items():
         yield f"{path}.properties[{name}]", one
-    for key in ("additionalProperties", "items", "not"):
+    for key in _ONE:
         if key in schema:
             yield f"{path}.{key}", schema[key]
-    for key in ("allOf", "oneOf", "anyOf"):
+    for key in _MANY:
         for number, one in enumerate(schema.get(key) or ()):
             yield f"{path}.{key}[{number}]", one
 
 
-def _as_structural(document: Any) -> Any:
+def _as_structural(schema: Document) -> Document:
     """The schema without what a variable may have and a CustomResourceDefinition may not."""
-    if isinstance(document, list):
-        return [_as_structural(one) for one in document]
-    if not isinstance(document, dict):
-        return document
-    left = {key: _as_structural(one) for key, one in document.items() if key != "uniqueItems"}
+    left = {key: one for key, one in schema.items() if key != "uniqueItems"}
     if left.get("properties"):
         left.pop("additionalProperties", None)
+        left["properties"] = {name: _as_structural(one) for name, one in left["properties"].items()}
+    for key in _ONE:
+        if key in left:
+            left[key] = _as_structural(left[key])
+    for key in _MANY:
+        if key in left:
+            left[key] = [_as_structural(one) for one in left[key]]
     return left
