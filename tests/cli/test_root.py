@@ -82,6 +82,11 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["get", "kubeconfig", "x"], "there is no kubeconfig at"),
         (["quickstart", "--exit", "--file", "nothing.yaml"], "cannot read nothing.yaml"),
         (["up", "--token-auth-file", "nothing.csv"], "nothing.csv"),
+        (
+            ["up", "--in-memory", "--audit-log-path", "a", "--audit-policy-file", "nothing.yaml"],
+            "cannot read the audit policy nothing.yaml: No such file or directory",
+        ),
+        (["up", "--in-memory", "--audit-log-path", "/proc/x/a"], "the audit log /proc/x/a cannot"),
     ],
 )
 def test_an_error_is_one_sentence_and_exit_code_1(
@@ -107,7 +112,10 @@ def test_an_unreadable_kubeconfig_is_said(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["up", "--port", "99999"], ["get", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["nonsense"], ["up", "--port", "99999"], ["get", "x"], ["up", "--audit-policy-file", "x"]],
+)
 def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert run(arguments) == 2
 

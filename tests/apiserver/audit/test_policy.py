@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from kapy.apiserver.audit.policy import BadPolicy, Level, policy_of, read_policy
 from kapy.apiserver.authorization import Attributes
+from kapy.kube import yaml
 from kapy.kube.http import User
 
 ANN = User("ann", ("team", "system:authenticated"))
@@ -127,6 +129,16 @@ def test_a_rule_about_users_is_not_about_somebody_unknown() -> None:
 def test_a_bad_policy_is_refused_with_its_rule_and_field(document: Any, why: str) -> None:
     with pytest.raises(BadPolicy, match=why):
         policy_of(document)
+
+
+def test_the_policy_of_the_documentation_can_be_used() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "api-server.md"
+    found = re.search(r"```yaml\n(apiVersion: audit.*?)```", page.read_text(), re.DOTALL)
+    assert found is not None
+    rules = policy_of(yaml.load(found[1].encode()))
+    assert rules.verdict(of("secrets")).level is Level.METADATA
+    assert rules.verdict(of("serviceaccounts/token")).level is Level.METADATA
+    assert rules.verdict(of("pods")).level is Level.REQUEST_RESPONSE
 
 
 def test_a_bad_file_is_named(tmp_path: Path) -> None:
