@@ -123,17 +123,19 @@ def selector_of(document: Document | None) -> LabelSelector:
         operator = _DOCUMENT_OPERATORS.get(name)
         if operator is None:
             raise InvalidSelector(f'"{name}" is not a valid label selector operator')
-        values = expression.get("values") or []
+        values = expression.get("values")
         requirements.append(_requirement(expression.get("key", ""), operator, values))
     return LabelSelector(tuple(sorted(requirements, key=lambda one: one.key)))
 
 
-def _requirement(key: str, operator: Operator, values: list[str]) -> Requirement:
+def _requirement(key: str, operator: Operator, given: list[str] | None) -> Requirement:
+    """given: None where there is no list of values, which an error shows as null."""
     errors = []
+    values = given or []
     if wrong := qualified_name_errors(key):
         errors.append(FieldError("FieldValueInvalid", "key", "; ".join(wrong), key))
     if wrong_count := _wrong_count(operator, values):
-        errors.append(FieldError("FieldValueInvalid", "values", wrong_count, values))
+        errors.append(FieldError("FieldValueInvalid", "values", wrong_count, given))
     if operator in ("gt", "lt"):
         errors += [
             FieldError("FieldValueInvalid", f"values[{index}]", _NOT_A_NUMBER, value)

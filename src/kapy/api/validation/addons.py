@@ -7,9 +7,8 @@ from typing import Final
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.features import FeatureGates
-from kapy.api.validation.selectors import parsed_selector
+from kapy.api.validation.selectors import parsed_selector, shown
 from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.model import encode
 
 _SELECTOR: Final = "spec.clusterSelector"
 _IMMUTABLE: Final = "field is immutable"
@@ -21,13 +20,13 @@ def cluster_resource_set_errors(
     """What is wrong with a ClusterResourceSet."""
     spec = new.spec
     parsed, errors = parsed_selector(spec.cluster_selector, _SELECTOR)
-    shown = encode(spec.cluster_selector)
     if parsed is not None and parsed.everything:
-        errors.append(invalid(_SELECTOR, shown, "selector must not be empty"))
+        problem = "selector must not be empty"
+        errors.append(invalid(_SELECTOR, shown(spec.cluster_selector), problem))
     if old is not None and old.spec.strategy not in ("", spec.strategy):
         errors.append(invalid("spec.strategy", spec.strategy, _IMMUTABLE))
     if old is not None and old.spec.cluster_selector != spec.cluster_selector:
-        errors.append(invalid(_SELECTOR, shown, _IMMUTABLE))
+        errors.append(invalid(_SELECTOR, shown(spec.cluster_selector), _IMMUTABLE))
     return errors
 
 

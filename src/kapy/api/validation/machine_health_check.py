@@ -8,9 +8,8 @@ from kapy.api.features import FeatureGates
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import Label
 from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
-from kapy.api.validation.selectors import parsed_selector
+from kapy.api.validation.selectors import parsed_selector, shown
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
-from kapy.kube.model import encode
 
 _SELECTOR: Final = "spec.selector"
 
@@ -36,5 +35,5 @@ def _selector_errors(check: MachineHealthCheck) -> list[FieldError]:
     cluster = selector.match_labels.get(Label.CLUSTER_NAME)
     if cluster is not None and cluster != check.spec.cluster_name:
         problem = "cannot specify a cluster selector other than the one specified by ClusterName"
-        errors.append(invalid(_SELECTOR, encode(selector), problem))
+        errors.append(invalid(_SELECTOR, shown(selector), problem))
     return errors
