@@ -57,6 +57,8 @@ def test_what_is_written(kind: type[Model], given: Document, written: Document) 
 
 
 class Forms(Model):
+    replicas: Annotated[int | None, rules(format="int32")] = None
+    generation: Annotated[int, rules(format="int64")] = 0
     duration: Annotated[str, rules(form="duration")] = ""
     quantity: Annotated[int | str, rules(form="quantity")] = ""
     capacity: Annotated[dict[str, int | str], rules(form="quantity")] = field(default_factory=dict)
@@ -69,6 +71,8 @@ class Forms(Model):
         ("duration", "90s", "1m30s"),
         ("quantity", "1000m", "1"),
         ("quantity", 0, "0"),
+        ("replicas", -(2**31), -(2**31)),
+        ("generation", 2**63 - 1, 2**63 - 1),
         ("capacity", {"cpu": 2}, {"cpu": "2"}),
         ("token", "abcdef.0123456789abcdef", "abcdef.0123456789abcdef"),
     ],
@@ -78,8 +82,15 @@ def test_values_have_one_form(name: str, given: Any, form: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("duration", "soon"), ("quantity", "much"), ("token", "abcdef.short")]
+    ("name", "value"),
+    [
+        ("duration", "soon"),
+        ("quantity", "much"),
+        ("token", "abcdef.short"),
+        ("replicas", 2**31),
+        ("generation", 2**63),
+    ],
 )
-def test_a_value_without_the_form_is_refused_with_its_field(name: str, value: str) -> None:
+def test_a_value_without_the_form_is_refused_with_its_field(name: str, value: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match=name):
         wired({name: value}, Forms)

@@ -45,6 +45,12 @@ from kapy.kube.quantity import canonical as quantity
 _ITSELF: Final = ForwardRef("ITSELF")
 """Stands for the shape that is being made, for kinds that hold themselves."""
 
+_INTEGERS: Final[Mapping[str, Any]] = {
+    f"int{bits}": Annotated[int, msgspec.Meta(ge=-(2 ** (bits - 1)), le=2 ** (bits - 1) - 1)]
+    for bits in (32, 64)
+}
+"""What Go's types can hold; they refuse the rest."""
+
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 
 
@@ -209,6 +215,8 @@ def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
     if rules.get("format") == "date-time":
         return str | None  # a time that is absent is written as null where it is written at all
     shaped = _shaped(hint, within)
+    if integer := _INTEGERS.get(rules.get("format", "")):
+        shaped = integer | None if NoneType in get_args(shaped) else integer
     if rules.get("zero") == "kept":
         return shaped | None
     if rules.get("zero") == "omitted":
