@@ -92,6 +92,7 @@ class Cluster:
     def __init__(self, shell: Shell) -> None:
         api = config.new_client_from_config(str(shell.home / ".kube" / "config"))
         self.core = client.CoreV1Api(api)
+        self.rbac = client.RbacAuthorizationV1Api(api)
         self.custom = client.CustomObjectsApi(api)
         self.dynamic = dynamic.DynamicClient(api)
 
@@ -121,6 +122,16 @@ class Cluster:
             return False
         return True
 
+    def permit(self, user: str) -> None:
+        """Let somebody read Secrets."""
+        role = client.V1RoleRef(
+            api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="edit"
+        )
+        meta = client.V1ObjectMeta(name="permitted")
+        subjects = [client.RbacV1Subject(kind="User", name=user)]
+        binding = client.V1RoleBinding(metadata=meta, subjects=subjects, role_ref=role)
+        self.rbac.create_namespaced_role_binding("default", binding)
+
     def delete(self, name: str) -> None:
         self.custom.delete_namespaced_custom_object("example.dev", "v1", "default", "herds", name)
 
@@ -138,13 +149,15 @@ def test_it_counts_applies_tells_and_hands_over(shell: Shell, manager: Path) -> 
     with running(shell, "one", manager, "-identity", "one") as one:
         cluster.make("h")
         until("the Machines are counted", lambda: cluster.told("h") == 3)
-        assert cluster.applied("h") == {"machines": "3", "by": "one"}
+        assert cluster.applied("h") == {"machines": "3", "by": "one", "allowed": "false"}
         herd = cluster.herd("h")
         assert herd is not None
         assert herd["metadata"]["finalizers"] == [FINALIZER]
 
+        cluster.permit("system:serviceaccount:default:default")
         cluster.scale(4)
         until("new Machines are counted", lambda: cluster.told("h") == 5)
+        assert cluster.applied("h")["allowed"] == "true"
 
         with running(shell, "two", manager, "-identity", "two") as two:
             assert one.stop() == 0

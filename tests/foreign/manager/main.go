@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -175,11 +177,39 @@ func (c *counter) apply(ctx context.Context, herd *unstructured.Unstructured, co
 	if err := controllerutil.SetControllerReference(herd, wanted, c.Scheme()); err != nil {
 		return err
 	}
-	said := map[string]any{"machines": strconv.Itoa(count), "by": c.identity}
+	allowed, err := c.allowed(ctx, herd.GetNamespace())
+	if err != nil {
+		return err
+	}
+	said := map[string]any{"machines": strconv.Itoa(count), "by": c.identity, "allowed": strconv.FormatBool(allowed)}
 	if err := unstructured.SetNestedMap(wanted.Object, said, "data"); err != nil {
 		return err
 	}
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(manager), client.ForceOwnership)
+}
+
+// allowed asks for a token of the namespace's default account, and what it says of its user; both
+// questions, like all of Kubernetes' own kinds, travel as protobuf.
+func (c *counter) allowed(ctx context.Context, namespace string) (bool, error) {
+	account := &corev1.ServiceAccount{}
+	account.SetName("default")
+	account.SetNamespace(namespace)
+	token := &authenticationv1.TokenRequest{}
+	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+		return false, err
+	}
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token.Status.Token}}
+	if err := c.Create(ctx, review); err != nil {
+		return false, err
+	}
+	user := review.Status.User
+	access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               user.Username,
+		Groups:             user.Groups,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets", Namespace: namespace},
+	}}
+	err := c.Create(ctx, access)
+	return access.Status.Allowed, err
 }
 
 // tell patches the status, and says so in an event when the number changes.
