@@ -30,6 +30,8 @@ _MORE: Final[Mapping[str, str]] = {
     "p99_us": "p99 {} µs",
     "cpu_us_per_request": "{} µs CPU/request",
     "per_core_s": "{} per s on one core",
+    "kib_each": "{} KiB each",
+    "held_mb": "{} MB held at most",
 }
 
 

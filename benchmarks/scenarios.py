@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from benchmarks import api_server, clusters, command_line, kinds, storage
+from benchmarks import api_server, clusters, command_line, crowds, kinds, storage
 from benchmarks.fleet import Shape
 
 Scenario: TypeAlias = Callable[[], Coroutine[Any, Any, list[dict[str, Any]]]]
@@ -23,6 +23,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "cold-start": command_line.cold_start,
     "api-server-in-process": api_server.in_process,
     "api-server-https": api_server.over_https,
+    "api-server-crowds": crowds.under_load,
     "store-memory": storage.memory,
     "store-start": storage.start,
     "kinds": kinds.documents,
