@@ -9,14 +9,13 @@ from kapy.api.conversion.failure_domains import domains_from_hub, domains_to_hub
 from kapy.api.conversion.infrastructure import (
     cluster_status_from_hub,
     cluster_status_to_hub,
-    endpoint_to_hub,
 )
 from kapy.api.conversion.spoke import ReferenceVersion, Spoke
 from kapy.kube import Document
 
 
 def _cluster_to_hub(cluster: Document, remembered: Document | None) -> None:
-    _spec_to_hub(cluster["spec"], "spec")
+    domains_to_hub(cluster["spec"])
     cluster_status_to_hub(cluster["status"], remembered)
 
 
@@ -26,16 +25,11 @@ def _cluster_from_hub(cluster: Document, _: ReferenceVersion) -> None:
 
 
 def _template_to_hub(template: Document, _: Document | None) -> None:
-    _spec_to_hub(template["spec"]["template"]["spec"], "spec.template.spec")
+    domains_to_hub(template["spec"]["template"]["spec"])
 
 
 def _template_from_hub(template: Document, _: ReferenceVersion) -> None:
     domains_from_hub(template["spec"]["template"]["spec"])
-
-
-def _spec_to_hub(spec: Document, path: str) -> None:
-    endpoint_to_hub(spec, path)
-    domains_to_hub(spec)
 
 
 SPOKES: Final[Mapping[tuple[str, str], Spoke]] = {

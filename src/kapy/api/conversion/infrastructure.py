@@ -13,18 +13,10 @@ from kapy.api.conversion.moves import (
     status_to_hub,
     value_at,
 )
-from kapy.api.conversion.spoke import CannotConvert, ReferenceVersion, Spoke
+from kapy.api.conversion.spoke import ReferenceVersion, Spoke
 from kapy.kube import Document
 
 _INITIALIZATION: Final = {"ready": "provisioned"}
-_WIDE: Final = 2**31
-
-
-def endpoint_to_hub(spec: Document, path: str) -> None:
-    """Raise CannotConvert for a port that only v1beta1, which has wider numbers, can hold."""
-    port = spec["controlPlaneEndpoint"]["port"]
-    if abs(port) >= _WIDE:
-        raise CannotConvert(f"{path}.controlPlaneEndpoint.port", f"{port} is no port")
 
 
 def provisioned_to_hub(status: Document, remembered: Document | None) -> None:

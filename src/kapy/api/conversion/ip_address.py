@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.api.conversion.moves import CONDITIONS_MOVED, put, value_at
-from kapy.api.conversion.spoke import SAME, CannotConvert, ReferenceVersion, Spoke
+from kapy.api.conversion.spoke import SAME, ReferenceVersion, Spoke
 from kapy.api.names import Label
 from kapy.kube import Document
-
-_WIDE: Final = 2**31
-"""Where v1beta2's numbers end; Go makes another number of what is beyond."""
 
 LABEL_WAS_SET: Final = "conversion.cluster.x-k8s.io/cluster-name-label-set"
 """The annotation that says "false" when conversion added the label of the cluster's name."""
@@ -19,8 +16,6 @@ LABEL_WAS_SET: Final = "conversion.cluster.x-k8s.io/cluster-name-label-set"
 
 def _address_to_hub(address: Document, _: Document | None) -> None:
     _pool_to_hub(address["spec"])
-    if abs(prefix := address["spec"]["prefix"]) >= _WIDE:
-        raise CannotConvert("spec.prefix", f"{prefix} is no length of a prefix")
 
 
 def _pool_to_hub(spec: Document) -> None:
