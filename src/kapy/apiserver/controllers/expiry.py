@@ -6,8 +6,10 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
+from kapy.apiserver.controllers.queue import PATIENCE
 from kapy.apiserver.controllers.writing import removed
 from kapy.apiserver.plane import Plane
+from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
 
@@ -37,7 +39,10 @@ class Expiry:
         try:
             while True:
                 await self._pause()
-                self._end()
+                try:
+                    self._end()
+                except StoreError:  # it writes nothing at present; who asks it is told why
+                    await asyncio.sleep(PATIENCE)
         finally:
             self._plane.store.listeners.remove(self._noticed)
 
@@ -72,10 +77,10 @@ class Expiry:
         kind = self._plane.registry.find("", "v1", _EVENTS)
         assert kind is not None
         for key in due:
-            del self._ends[key]
             event = self._plane.table(kind).latest(*key)
             if event is not None:
                 removed(self._plane, kind, event)
+            del self._ends[key]
 
 
 def _renewed(event: Document) -> datetime:

@@ -20,7 +20,8 @@ MANAGER: Final = "kube-controller-manager"
 def made(plane: Plane, kind: Kind, namespace: str, document: Document) -> None:
     """Store a new object, which is this function's from here."""
     kind.strategy.default(document)
-    document = kind.schema.tracker.track(None, document, _write(plane, document))
+    write = Write(MANAGER, document["apiVersion"], stamp(plane.clock()))
+    document = kind.schema.tracker.track(None, document, write)
     document = {**document, "metadata": {**document["metadata"]}}
     born(document, kind, namespace, plane.clock(), plane.rng)
     table = plane.table(kind)
@@ -29,10 +30,17 @@ def made(plane: Plane, kind: Kind, namespace: str, document: Document) -> None:
 
 
 def changed(
-    plane: Plane, kind: Kind, before: Document, after: Document, subresource: str = ""
+    plane: Plane,
+    kind: Kind,
+    before: Document,
+    after: Document,
+    subresource: str = "",
+    *,
+    manager: str = MANAGER,
 ) -> None:
     """Store another state of an object; what `after` shares with `before` stays shared."""
-    after = kind.schema.tracker.track(before, after, _write(plane, before, subresource))
+    write = Write(manager, before["apiVersion"], stamp(plane.clock()), subresource)
+    after = kind.schema.tracker.track(before, after, write)
     meta = {**after["metadata"]}
     plane.store.put(
         plane.table(kind), meta.get("namespace", ""), meta["name"], {**after, "metadata": meta}
@@ -43,10 +51,6 @@ def removed(plane: Plane, kind: Kind, document: Document) -> None:
     """Delete an object that nothing holds."""
     meta = document["metadata"]
     plane.store.delete(plane.table(kind), meta.get("namespace", ""), meta["name"], document)
-
-
-def _write(plane: Plane, document: Document, subresource: str = "") -> Write:
-    return Write(MANAGER, document["apiVersion"], stamp(plane.clock()), subresource)
 
 
 def is_latest(plane: Plane, kind: Kind, document: Document) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.controllers.writing import changed
 from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, not_found, plain_failure
@@ -14,7 +15,6 @@ from kapy.apiserver.verbs import deletion
 from kapy.apiserver.verbs.budgets import budgets_of, is_ready, with_judgement
 from kapy.apiserver.verbs.checks import judged
 from kapy.kube import Document
-from kapy.kube.apply import Write
 from kapy.kube.errors import ApiError, BadRequest, Conflict, TooManyRequests
 from kapy.kube.http import Reply, Request
 
@@ -106,29 +106,29 @@ def _lets_unready_go(budget: Document) -> bool:
 
 def _spend(plane: Plane, ask: Ask, budget: Document, *, dry_run: bool) -> None:
     """One disruption less is allowed, and the pod is noted. Raises TooManyRequests."""
+    allowed = _allowed(budget)
+    if dry_run:
+        return
+    kind = plane.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert kind is not None
+    now, status = stamp(plane.clock()), budget["status"]
+    noted = {**(status.get("disruptedPods") or {}), ask.name: now}
+    left = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
+    after = {**budget, "status": with_judgement(left, now) if allowed == 1 else left}
+    changed(plane, kind, budget, after, "status", manager="kube-apiserver")
+
+
+def _allowed(budget: Document) -> int:
+    """How many disruptions a budget allows: one at least. Raises TooManyRequests."""
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _unsettled(name)
-    allowed = status.get("disruptionsAllowed", 0)
+    allowed: int = status.get("disruptionsAllowed", 0)
     if allowed <= 0:
         healthy, wanted = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
         why = f"needs {wanted} healthy pods and has {healthy} currently"
         raise _blocked(f"The disruption budget {name} {why}")
-    if dry_run:
-        return
-    now = stamp(plane.clock())
-    noted = {**(status.get("disruptedPods") or {}), ask.name: now}
-    left = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
-    _store(plane, budget, with_judgement(left, now) if allowed == 1 else left, now)
-
-
-def _store(plane: Plane, budget: Document, status: Document, now: str) -> None:
-    kind = plane.registry.find("policy", "v1", "poddisruptionbudgets")
-    assert kind is not None
-    write = Write("kube-apiserver", budget["apiVersion"], now, "status")
-    new = kind.schema.tracker.track(budget, {**budget, "status": status}, write)
-    meta = {**new["metadata"]}
-    plane.store.put(plane.table(kind), meta["namespace"], meta["name"], {**new, "metadata": meta})
+    return allowed
 
 
 def _only_as_it_is(options: Document, pod: Document) -> Document:
