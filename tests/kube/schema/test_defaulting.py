@@ -99,6 +99,12 @@ def test_parts_that_equal_those_of_a_settled_document_are_shared_with_it() -> No
     assert result["spec"]["items"][1] == {"name": "m"}
 
 
+def test_a_converted_object_loses_nulls_that_may_not_stand() -> None:
+    maybe = {"spec": {"maybe": None}}
+    assert STRUCTURAL.without_nulls(maybe) is maybe
+    assert STRUCTURAL.without_nulls({"spec": {"plain": None, **maybe["spec"]}}) == maybe
+
+
 def test_what_an_apply_made_keeps_its_nulls() -> None:
     kept = STRUCTURAL.default({"spec": {"plain": None, "text": None}}, keep_nulls=True)
     assert kept["spec"] == FULL | {"plain": None}

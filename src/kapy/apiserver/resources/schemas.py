@@ -56,7 +56,7 @@ class ObjectSchema:
         return decoded
 
     def pruned(self, document: Document) -> Document:
-        """The object without what this version does not know, after a conversion."""
+        """The object without what this version does not know or let be null, after a conversion."""
         return document
 
     def errors(
@@ -121,7 +121,9 @@ class CustomSchema(ObjectSchema):
         return document
 
     def pruned(self, document: Document) -> Document:
-        return document if self._preserve else self._structural.prune(document)[0]
+        if self._preserve:
+            return document
+        return self._structural.without_nulls(self._structural.prune(document)[0])
 
     def errors(
         self, document: Document, old: Document | None, warnings: list[str] | None = None

@@ -26,6 +26,30 @@ def complete(node: Node) -> None:
         node.default = defaulted(node, node.default)
 
 
+def without_nulls(node: Node | None, value: Any) -> Any:
+    """The value without nulls that may not stand and that no default replaces; itself when there
+    are none. Nulls in lists stay."""
+    if isinstance(value, list):
+        items = node.items if node is not None else None
+        result = [without_nulls(items, one) for one in value]
+        return value if all(a is b for a, b in zip(value, result, strict=True)) else result
+    if not isinstance(value, dict) or node is None:
+        return value
+    changed: Document = {}
+    for name, inner in value.items():
+        child = node.child(name)
+        if inner is None and child is not None:
+            if not child.nullable and child.default is ABSENT:
+                changed[name] = ABSENT
+        elif isinstance(inner, (dict, list)):
+            new = without_nulls(child, inner)
+            if new is not inner:
+                changed[name] = new
+    if not changed:
+        return value
+    return {name: one for name, one in (value | changed).items() if one is not ABSENT}
+
+
 def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, keep_nulls: bool = False) -> Any:
     """The value with defaults; `settled` itself when the value equals that (it has them already).
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.schema.defaulting import complete, defaulted
+from kapy.kube.schema.defaulting import complete, defaulted, without_nulls
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compiled
 from kapy.kube.schema.pruning import Pruning
@@ -65,6 +65,11 @@ class Structural:
         """
         known: Any = ABSENT if settled is None else settled
         result: Document = defaulted(self._node, document, known, keep_nulls=keep_nulls)
+        return result
+
+    def without_nulls(self, document: Document) -> Document:
+        """The document without nulls that may not stand and that no default replaces."""
+        result: Document = without_nulls(self._node, document)
         return result
 
     def prune(
