@@ -15,8 +15,8 @@ Matcher = Callable[[Document], bool]
 
 LIMIT = 20_000
 BYTES = 16 * 1024 * 1024
-"""Events that may wait for one reader, and bytes of their JSON. They are references that all readers
-of a resource share, so the bounds are wide: they keep old objects from staying for ever."""
+"""Events that may wait for one reader, and bytes of their JSON. They are references that all
+readers of a resource share, so the bounds are wide: they keep old objects from staying for ever."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Feed:
     """The events of one table that one reader asked for.
 
     Iterating waits for the next Notice and ends when the feed is closed: by the reader, by the
-    server when it stops, or because too much waited (`overflown`). on_close: told when it is closed.
+    server when it stops, or because too much waited (`overflown`). on_close: told when it is.
     """
 
     __slots__ = (
