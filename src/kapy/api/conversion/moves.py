@@ -26,9 +26,7 @@ def seconds(duration: str) -> int:
 
     Of a field with `rules(form="duration")`: what is none was refused when it was read.
     """
-    if duration and (
-        plain := _WHOLE.fullmatch(duration)
-    ):  # parsing in full costs ten times as much
+    if plain := _WHOLE.fullmatch(duration):  # parsing in full costs ten times as much
         hours, minutes, rest = (int(one or 0) for one in plain.groups())
         return min(hours * 3600 + minutes * 60 + rest, MAX_SECONDS)
     whole = abs(found := parse(duration)) // _SECOND
