@@ -31,12 +31,29 @@ def test_functions_of_sprig_are_there_when_asked_for() -> None:
         parsed('{{ env "HOME" }}', sprig=True)
 
 
-@pytest.mark.parametrize("template", ["{{ .name", "{{ if }}", "{{ end }}"])
-def test_a_text_that_is_no_template_is_refused(template: str) -> None:
-    with pytest.raises(BadTemplate):
-        parsed(template)
+@pytest.mark.parametrize("template", ["\n{{ .name", "\n{{ if }}", "\n{{ end }}", "\n{{ foo }}"])
+def test_a_text_that_is_no_template_is_refused_with_its_line(template: str) -> None:
+    with pytest.raises(BadTemplate, match=r"^template: names:2: "):
+        parsed(template, name="names")
 
 
 def test_a_strict_template_misses_nothing() -> None:
     with pytest.raises(CannotRender, match="nobody"):
         parsed("{{ .nobody }}", strict=True).rendered(DATA)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ .name.upper }}",
+        "{{ .name.__class__ }}",
+        "{{ range 1000000 }}{{ end }}",
+        '{{ repeat 10000000 "a" }}',
+        "{{ range untilStep 0 10000000 1 }}{{ end }}",
+        '{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}',
+        "{{ range 99999 }}a long text that is said again and again{{ end }}",
+    ],
+)
+def test_a_template_reaches_nothing_but_its_data_and_comes_to_an_end(template: str) -> None:
+    with pytest.raises(CannotRender):
+        parsed(template, sprig=True).rendered(DATA)

@@ -2,21 +2,28 @@
 
     parsed("{{ .cluster.name }}-{{ .random }}").rendered({"cluster": {"name": "c"}, "random": "x"})
 
-The language is gotpl's; it is imported when the first template is parsed, and a parsed template is
-kept: parsing costs a hundred times what rendering does. Numbers among the data are for the caller
-to give as Go would see them (JSON numbers are floats there).
+The language is gotpl's, which is imported when the first template is parsed. A parsed template is
+kept, because parsing costs a hundred times what rendering does. Templates come from users: they see
+the data that they are given and nothing else of the process, and what they may do is bounded.
+Numbers among the data are for the caller to give as Go would see them (JSON's are floats there).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
     import gotpl
+
+LARGEST: Final = 1 << 20
+"""Characters that one rendered text may have."""
+
+_MOST_STEPS: Final = 100_000
+_DEEPEST: Final = 100
 
 
 class BadTemplate(KapyError, ValueError):
@@ -24,7 +31,7 @@ class BadTemplate(KapyError, ValueError):
 
 
 class CannotRender(KapyError, ValueError):
-    """The template asks for what the data cannot give."""
+    """The template asks for what the data cannot give, or for too much."""
 
 
 class Template:
@@ -61,14 +68,49 @@ def parsed(
                 name=name,
                 functions=_sprig() if sprig else None,
                 missing_key="error" if strict else "default",
+                sandbox=_sandbox(sprig=sprig),
             )
         )
+    except gotpl.TemplateSyntaxError as error:
+        what = str(error).partition(f"{error.line}:{error.column}: ")[2]
+        raise BadTemplate(f"template: {name}:{error.line}: {what}") from None
     except gotpl.TemplateError as error:
-        raise BadTemplate(str(error)) from None
+        raise BadTemplate(f"template: {name}: {error}") from None
+
+
+@cache
+def _sandbox(*, sprig: bool) -> gotpl.SandboxPolicy:
+    """Without it, `{{ .name.upper }}` would call Python's method."""
+    import gotpl
+
+    return gotpl.SandboxPolicy.strict(
+        allow_functions=_sprig() if sprig else (),
+        max_template_chars=LARGEST,
+        default_budget=gotpl.ExecutionBudget(
+            max_output_chars=LARGEST,
+            max_iterations=_MOST_STEPS,
+            max_template_depth=_DEEPEST,
+            max_function_calls=_MOST_STEPS,
+        ),
+    )
 
 
 @cache
 def _sprig() -> Mapping[str, Callable[..., object]]:
     from gotpl.funcs.sprig import hermetic_text_func_map
 
-    return hermetic_text_func_map()
+    functions = hermetic_text_func_map()
+    return {**functions, **{name: _bounded(name, functions[name]) for name in _GROWING}}
+
+
+_GROWING: Final = ("repeat", "until", "untilStep", "seq")
+"""Functions that make much of little: their numbers say how much."""
+
+
+def _bounded(name: str, function: Callable[..., object]) -> Callable[..., object]:
+    def bounded(*arguments: Any) -> object:
+        if any(isinstance(one, (int, float)) and abs(one) > _MOST_STEPS for one in arguments):
+            raise ValueError(f"{name} of more than {_MOST_STEPS} is too much")
+        return function(*arguments)
+
+    return bounded

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
 from kapy.kube.model import encode
 from kapy.kube.names import SECRETS
 from kapy.kube.version import parse_tolerant
 from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
 from kapy.providers.kubeadm.bootstrap.discovery import kubeconfig_file
 from kapy.providers.kubeadm.bootstrap.scope import Scope
-from kapy.providers.kubeadm.template import BadTemplate, rendered
 from kapy.remote.secrets import secret_value
 
 
@@ -70,11 +70,11 @@ async def _files(scope: Scope) -> list[Document]:
 def _rendered(file: Document, data: Document) -> str:
     path = file["path"]
     try:
-        return rendered(file.get("content", ""), data)
-    except BadTemplate as error:
+        return parsed(file.get("content", ""), name=path).rendered(data)
+    except (BadTemplate, CannotRender) as error:
+        doing = "parse" if isinstance(error, BadTemplate) else "execute"
         raise Unresolved(
-            f'failed to render templates: failed to parse template for file "{path}":'
-            f" template: {path}:{error}"
+            f'failed to render templates: failed to {doing} template for file "{path}": {error}'
         ) from error
 
 
