@@ -1,0 +1,130 @@
+"""What is stored as JSON reads the same, whoever reads it and whenever it was decoded."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.apiserver.server import Server
+from kapy.apiserver.store.stored import decoded, with_shared_fields
+from kapy.apiserver.verbs.watching import WatchStream
+from kapy.kube import Document
+from kapy.kube.http import Request
+from tests.apiserver.asking import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, Asking, config_map, gizmo
+from tests.apiserver.asking import running as served
+
+
+async def over_network(asking: Asking, path: str, **query: str) -> Any:
+    """The body as the network gets it."""
+    headers = {"accept": "application/json"}
+    reply = await asking.transport(Request("GET", path, query, headers, b""))
+    assert reply.status == 200
+    return msgspec.json.decode(msgspec.json.encode(reply.body))
+
+
+async def lines(asking: Asking, path: str, count: int, **query: str) -> list[Document]:
+    """The first events of a watch as the network gets them."""
+    found: list[Document] = []
+    async with asking.watching(path, **query) as stream:
+        assert isinstance(stream, WatchStream)
+        async for chunk in stream.lines():
+            found += [msgspec.json.decode(line) for line in chunk.splitlines()]
+            if len(found) >= count:
+                return found
+    raise AssertionError("the watch ended")
+
+
+QUERIES: list[dict[str, str]] = [
+    {},
+    {"limit": "2"},
+    {"labelSelector": "odd=yes"},
+    {"fieldSelector": "spec.color=blue"},
+]
+
+
+@pytest.mark.parametrize("path", [GIZMOS, CONFIG_MAPS])
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: next(iter(query), "all"))
+async def test_a_list_is_the_same_over_the_network(
+    tmp_path: Path, path: str, query: dict[str, str]
+) -> None:
+    if path == CONFIG_MAPS and "fieldSelector" in query:
+        query = {"fieldSelector": "metadata.name=a1"}
+    async with served(tmp_path) as asking:
+        for number in range(4):
+            labels = {"labels": {"odd": "yes"}} if number % 2 else {}
+            color = "blue" if number < 2 else "red"
+            await asking.create(CONFIG_MAPS, config_map(f"a{number}", **labels))
+            one = gizmo(f"a{number}", color=color)
+            one["metadata"].update(labels)
+            await asking.create(GIZMOS, one)
+        await asking.merge(f"{path}/a1", {"metadata": {"annotations": {"changed": "yes"}}})
+        written = await asking.get(path, **query)
+        assert await over_network(asking, path, **query) == written
+        assert len(written["items"]) > 0
+    again = Server.open(tmp_path, clock=system_clock)
+    asking = Asking(again)
+    found = [await over_network(asking, path, **query) for _ in range(2)]
+    assert [one["items"] for one in found] == [written["items"]] * 2
+    assert (await asking.get(path, **query))["items"] == written["items"]
+    again.close()
+
+
+@pytest.mark.parametrize("directory", [True, False], ids=["on disk", "in memory"])
+async def test_events_are_the_same_over_the_network(tmp_path: Path, directory: bool) -> None:
+    async with served(tmp_path if directory else None) as asking:
+        made = await asking.create(GIZMOS, gizmo("a"))
+        changed = await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "blue"}})
+        await asking.delete(f"{GIZMOS}/a")
+        left = await asking.create(GIZMOS, gizmo("b"))
+        since = str(int(made["metadata"]["resourceVersion"]) - 1)
+        resumed = await lines(asking, GIZMOS, 4, resourceVersion=since)
+        assert [one["type"] for one in resumed] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
+        assert [one["object"] for one in resumed if one["type"] != "DELETED"] == [
+            made,
+            changed,
+            left,
+        ]
+        assert await lines(asking, GIZMOS, 1) == [{"type": "ADDED", "object": left}]
+
+
+async def test_what_a_changed_definition_makes_of_stored_objects_is_what_is_listed(
+    tmp_path: Path,
+) -> None:
+    """Objects that were read before the change, after it, and after a start read the same."""
+    changed = copy.deepcopy(GIZMO)
+    schema = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["size"] = {"type": "string", "default": "small"}
+    async with served(tmp_path) as asking:
+        await asking.create(GIZMOS, gizmo("a"))
+    for read_before in (True, False):
+        server = Server.open(tmp_path, clock=system_clock)
+        asking = Asking(server)
+        if read_before:
+            assert "size" not in (await asking.get(f"{GIZMOS}/a"))["spec"]
+        await asking.merge(f"{CRDS}/gizmos.example.dev", {"spec": changed["spec"]})
+        listed = await over_network(asking, GIZMOS)
+        assert [one["spec"]["size"] for one in listed["items"]] == ["small"]
+        assert (await asking.get(f"{GIZMOS}/a"))["spec"]["size"] == "small"
+        await asking.merge(f"{CRDS}/gizmos.example.dev", {"spec": GIZMO["spec"]})
+        await server.store.committed()
+        server.close()
+
+
+def test_equal_sets_of_fields_are_one() -> None:
+    def entry(time: str) -> Document:
+        return {"manager": "m", "time": time, "fieldsV1": {"f:spec": {"f:a": {}}}, "x": 1}
+
+    first: Document = {"metadata": {"managedFields": [entry("1")]}}
+    with_shared_fields(first, None)
+    second: Document = {"metadata": {"managedFields": [entry("2")]}}
+    with_shared_fields(second, first)
+    third = decoded(msgspec.json.encode(second))
+    one, two, three = (each["metadata"]["managedFields"][0] for each in (first, second, third))
+    assert one["fieldsV1"] is two["fieldsV1"] is three["fieldsV1"]
+    assert list(two) == list(three) == ["manager", "time", "fieldsV1", "x"]
+    assert (one["time"], two) == ("1", entry("2"))
