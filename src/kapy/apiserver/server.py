@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
@@ -69,8 +69,11 @@ from kapy.apiserver.webhooks.clients import Services
 from kapy.apiserver.webhooks.following import Following
 from kapy.kube.errors import ApiError, BadRequest, KapyError, ServerError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
+from kapy.kube.prometheus import text_of
 
 if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
     from kapy.apiserver.audit.auditor import Auditor
 
 __all__ = [
@@ -117,7 +120,7 @@ _OF_METHOD = {
 class Server:
     """One API server.
 
-    metrics: what `/metrics` shows, in Prometheus' text format; first `families` alone.
+    metrics: what `/metrics` shows; without a plane, the `families` of the server and its process.
     audit: who writes down what is asked, None where nobody does.
     """
 
@@ -135,7 +138,7 @@ class Server:
         self.health = Health(lambda: plane.store.failure)
         self.inflight = InFlight(limits or Limits())
         self.families = Families(plane.traffic, plane.store, self.inflight, directory)
-        self.metrics: Callable[[], bytes] = self.families.text
+        self.metrics: Callable[[], Iterable[Metric]] = self.families.with_process
         self.audit: Auditor | None = None
 
     @classmethod
@@ -181,7 +184,7 @@ class Server:
             user = request.user or ANONYMOUS
             route = self._route(request, user)
             if route is None:
-                reply = self._page(request, user)
+                reply = await self._page(request, user)
             else:
                 verb = _verb(request, route)
                 reply = await self._resource(request, user, route, verb)
@@ -224,12 +227,14 @@ class Server:
         told.reason = self.access.authorize(asked)
         told.decision = "allow"
 
-    def _page(self, request: Request, user: User) -> Reply:
+    async def _page(self, request: Request, user: User) -> Reply:
         """Answer a request for something that is no resource."""
         if SUPERUSERS not in user.groups:
             self._allow(request, attributes_of(request, user))
         if request.path == "/metrics" and request.method == "GET":
-            return Reply(200, self.metrics(), METRICS_TYPE)
+            families = list(self.metrics())
+            printing = asyncio.get_running_loop().run_in_executor(None, text_of, families)
+            return Reply(200, await printing, METRICS_TYPE)
         found = page(self.plane.registry, self.health, request) or self.access.page(request)
         if found is None:
             if request.path.startswith("/api/"):

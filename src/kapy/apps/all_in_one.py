@@ -79,15 +79,17 @@ async def management_plane(
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
     UnusableCredentials, BadPolicy, CannotWrite and CannotListen, each a sentence for people.
     """
+    rules = Rules()
     server = Server.open(
         settings.data,
         clock=clock,
-        admission=(Rules(),),
+        admission=(rules,),
         convert=converted,
         synchronous="FULL" if settings.durability == "power-loss" else "NORMAL",
         limits=settings.limits,
         services=settings.webhook_services,
     )
+    rules.read_through(Client(server.transport(ADMIN)))
     try:
         async with AsyncExitStack() as stack:
             stack.enter_context(audited(server, settings.audit, clock))
@@ -128,7 +130,7 @@ def _show_metrics(server: Server, runtime: Runtime) -> None:
 
     runtime.metrics.add(server.families)
     ProcessCollector(registry=runtime.metrics.registry)
-    server.metrics = runtime.metrics.text
+    server.metrics = runtime.metrics.registry.collect
 
 
 def _watch_health(server: Server, runtime: Runtime) -> None:

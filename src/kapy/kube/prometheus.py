@@ -73,6 +73,23 @@ def histogram(
     return family
 
 
+def text_of(families: Sequence[Metric]) -> bytes:
+    """Families in Prometheus' text format. It takes its time: a thread can do it."""
+    from prometheus_client import generate_latest
+
+    return generate_latest(_Collected(families))
+
+
+class _Collected:
+    """What is printed like a registry."""
+
+    def __init__(self, families: Sequence[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
 def _filled(family: Any, rows: Rows) -> Metric:
     for values, number in rows:
         family.add_metric(values, number)

@@ -34,14 +34,12 @@ class Families:
         self._inflight = inflight
         self._directory = directory
 
-    def text(self) -> bytes:
-        """This server's families alone, in Prometheus' text format."""
-        from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+    def with_process(self) -> Iterator[Metric]:
+        """This server's families, and those of its process."""
+        from prometheus_client import ProcessCollector
 
-        registry = CollectorRegistry()
-        registry.register(self)
-        ProcessCollector(registry=registry)
-        return generate_latest(registry)
+        yield from self.collect()
+        yield from ProcessCollector(registry=None).collect()
 
     def describe(self) -> Iterable[Metric]:
         """No names in advance: registering must not collect."""
