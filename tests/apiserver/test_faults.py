@@ -260,3 +260,16 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
             Store.open(tmp_path)
         process.kill()
     Store.open(tmp_path).close()
+
+
+async def test_a_server_that_ends_while_nothing_can_be_written_ends(tmp_path: Path) -> None:
+    async with running(tmp_path) as asking:
+        await asking.create(CONFIG_MAPS, config_map("before"))
+        store = asking.server.store
+        table = store.table("configmaps")
+        log_of(asking).execute("PRAGMA query_only = ON")
+        store.put(table, "default", "late", config_map("late", uid="u"))
+        store.close()
+        with pytest.raises(StoreError, match="the server is stopping"):
+            store.put(table, "default", "later", config_map("later", uid="u"))
+        assert await asking.names(CONFIG_MAPS) == ["before"]

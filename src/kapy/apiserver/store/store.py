@@ -263,7 +263,7 @@ class Store:
         self._trouble = str(failure)
         if isinstance(failure, StoreDamaged):
             self._broken = self._trouble
-        elif self._retry is None:
+        elif self._retry is None and not self._broken:
             # A timer: nobody tells when there is space again, or a lock is let go.
             self._retry = asyncio.get_running_loop().call_later(RETRY_SECONDS, self._probe)
 
@@ -317,6 +317,7 @@ class Store:
 
     def close(self) -> None:
         """Commit what is staged, end all feeds, close the file."""
+        self._broken = self._broken or "the server is stopping"
         if self._log is not None:
             self._finish(self._log)
             self._log = None
@@ -325,7 +326,6 @@ class Store:
                 self.leave(table, feed)
         if self._retry is not None:
             self._retry.cancel()
-        self._broken = "the server is stopping"
 
     def _finish(self, log: SqliteLog) -> None:
         """Write what is staged (after what is being written) and close the file."""
