@@ -44,5 +44,4 @@ APISERVER: Final[Mapping[str, str]] = {
     "subresources-017": _GO_WORDS,
     "subresources-022": "managedFields of an object stored in another version of its kind",
     "webhooks-042": "an object that a write converted is converted back once, not twice",
-    "webhooks-050": "managedFields of an object stored in another version of its kind",
 }

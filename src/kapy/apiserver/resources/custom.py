@@ -10,6 +10,7 @@ from kapy.apiserver.metadata import finalizer_warnings
 from kapy.apiserver.resources.kind import Column, Kind
 from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.strategy import Strategy
+from kapy.apiserver.webhooks.foreseen import Conversions
 from kapy.kube import Document
 from kapy.kube.apply import ToVersion, Tracker, Types
 from kapy.kube.names import Resource
@@ -45,6 +46,8 @@ def _tracker(definition: Document, convert: ToVersion | None) -> Tracker:
         f"{group}/{version['name']}": Types.of_schema(_schema(version))
         for version in definition["spec"]["versions"]
     }
+    if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
+        return Tracker(types, Conversions())
     return Tracker(types, convert)
 
 

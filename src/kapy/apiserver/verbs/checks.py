@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from kapy.apiserver import metadata
@@ -13,10 +15,12 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
 from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.options import Validation, options_of
+from kapy.apiserver.webhooks.foreseen import foreseen
 from kapy.kube import Document
 from kapy.kube.apply import Write
 from kapy.kube.errors import BadRequest, Invalid
 from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.names import split_api_version
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
@@ -85,6 +89,23 @@ def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Doc
     """`new` with managedFields that say what this request changed."""
     document = ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
     return document if ask.subresource != "scale" else _timeless(document)
+
+
+async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document]) -> Document:
+    """What `work` gives, which may need objects in other versions that a webhook converts to."""
+    if not ask.kind.custom:
+        return work()
+    resource = ask.kind.resource
+
+    async def convert(document: Document, version: str) -> Document:
+        source, target = (
+            replace(resource, version=split_api_version(one)[1])
+            for one in (document["apiVersion"], version)
+        )
+        (found,) = await plane.converted((document,), source, target)
+        return found
+
+    return await foreseen(work, convert)
 
 
 def _timeless(document: Document) -> Document:

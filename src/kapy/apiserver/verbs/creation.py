@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kapy.apiserver import body, metadata
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import already_exists, resource_version_set
 from kapy.apiserver.shown import shown
 from kapy.apiserver.store.table import Table
-from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated
+from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated, with_conversions
 from kapy.apiserver.verbs.namespaces import check_definition, check_namespace
 from kapy.apiserver.verbs.options import check_manager, field_validation
 from kapy.kube import Document
@@ -27,9 +29,8 @@ async def create(plane: Plane, ask: Ask) -> Reply:
     settle_namespace(ask, document)
     metadata.wiped(document)
     _settle_name(plane, ask, document)
-    return await insert(
-        plane, ask, tracked(plane, ask, None, document), dry_run=dry_run, applied=False
-    )
+    owned = await with_conversions(plane, ask, partial(tracked, plane, ask, None, document))
+    return await insert(plane, ask, owned, dry_run=dry_run, applied=False)
 
 
 def settle_namespace(ask: Ask, document: Document) -> None:

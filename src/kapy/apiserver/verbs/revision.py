@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kapy.apiserver import body, metadata
 from kapy.apiserver.ask import Ask
@@ -10,7 +11,13 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, not_found
 from kapy.apiserver.shown import shown
 from kapy.apiserver.store.table import Table
-from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated
+from kapy.apiserver.verbs.checks import (
+    admitted,
+    tracked,
+    typed,
+    validated,
+    with_conversions,
+)
 from kapy.apiserver.verbs.creation import settle_namespace, stored_form
 from kapy.apiserver.verbs.options import check_manager, field_validation
 from kapy.kube import Document
@@ -78,7 +85,7 @@ async def revise(
             raise not_found(ask.kind, ask.name)
         live = await requested_form(plane, ask, stored)
         try:
-            wanted = change(live)
+            wanted = await with_conversions(plane, ask, partial(change, live))
             check_preconditions(ask, live, wanted, strict=strict, patched=patched)
         except Conflict:
             # Who reads after this answer must find what the write lost against.
@@ -158,7 +165,7 @@ async def _revised(
     document = {**wanted, "metadata": {**wanted["metadata"]}}
     metadata.carried(document, live, uid=not patched)
     if not applied:
-        document = tracked(plane, ask, live, document)
+        document = await with_conversions(plane, ask, partial(tracked, plane, ask, live, document))
         if document is live and not plane.webhooks:
             return live
     mutated = await admitted(plane, ask, "UPDATE", document, live, dry_run=dry_run)

@@ -1,0 +1,33 @@
+"""Ownership of fields of objects that only a webhook can convert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.webhooks.foreseen import Conversions, Unforeseen, foreseen
+
+
+async def test_work_is_done_once_all_conversions_are_known() -> None:
+    conversions, asked = Conversions(), []
+
+    async def convert(document: Any, version: str) -> Any:
+        asked.append((document["name"], version))
+        return {**document, "apiVersion": version}
+
+    def work() -> list[Any]:
+        return [conversions({"name": name}, "v2")["apiVersion"] for name in "abab"]
+
+    assert await foreseen(work, convert) == ["v2"] * 4
+    assert asked == [("a", "v2"), ("b", "v2")]
+
+
+async def test_work_that_never_knows_enough_ends() -> None:
+    conversions, turns = Conversions(), iter(range(1000))
+
+    async def convert(document: Any, version: str) -> Any:
+        return document
+
+    with pytest.raises(Unforeseen):
+        await foreseen(lambda: conversions({"turn": next(turns)}, "v2"), convert)
