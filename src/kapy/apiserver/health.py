@@ -44,7 +44,7 @@ class Health:
 
     def __init__(self, storage: Check) -> None:
         self._stopping = False
-        self._told: frozenset[str] = frozenset()
+        self._told: dict[str, frozenset[str]] = {}
         self._checks = [
             _Named("ping", _well, _EVERY),
             _Named("log", _well, _EVERY),
@@ -104,17 +104,17 @@ class Health:
         if excluded:
             names = ", ".join(f'"{name}"' for name in sorted(excluded))
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+        self._say(page, failed)
         if failed:
-            self._say(page, failed)
             return Reply(500, _joined([*lines, f"{page} check failed"]), _TEXT)
         if "verbose" in request.query:
             return Reply(200, _joined([*lines, f"{page} check passed"]), _TEXT)
         return Reply(200, b"ok", _TEXT)
 
     def _say(self, page: str, failed: dict[str, str]) -> None:
-        """Log what is wrong, once and not with every probe."""
-        news = frozenset(failed) - self._told
-        self._told |= news
+        """Log what went wrong since somebody asked last, and not with every probe."""
+        news = failed.keys() - self._told.get(page, frozenset())
+        self._told[page] = frozenset(failed)
         for name in sorted(news - {"shutdown"}):
             _log.warning("%s fails: %s: %s", page, name, failed[name])
 

@@ -205,6 +205,15 @@ class Server:
             reply.sent = tally.sent
         return reply
 
+    def refused(self, request: Request) -> None:
+        """Count a request for which there was no room."""
+        try:
+            route = resolve(self.plane.registry, request.path)
+        except ApiError:
+            route = None
+        verb = "" if route is None else _verb(request, route)
+        self.plane.traffic.tally(request, route, verb).refused += 1
+
     def _route(self, request: Request, user: User) -> Route | None:
         """What is asked for, None when it is no resource. Raises NotFound, Forbidden."""
         if request.arrival is not None and SUPERUSERS in user.groups:

@@ -71,7 +71,9 @@ async def test_a_write_too_many_is_asked_to_come_again() -> None:
         answer = await calls.call("POST", CONFIG_MAPS, config_map("b"), token="ann")
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
         assert answer.body["reason"] == "TooManyRequests"
+        await calls.call("POST", "/apis/made.up/v1/things", {}, token="ann")
         found = await scraped(calls)
+        assert found.sum("apiserver_request_total", resource="things") == 0
         refused = {"verb": "POST", "resource": "configmaps", "code": "429"}
         assert found.sum("apiserver_request_total", **refused) == 1
         assert found.sum("apiserver_request_terminations_total", **refused) == 1
@@ -127,6 +129,7 @@ async def test_watches_take_no_room() -> None:
         ("/apis/apps/v1/namespaces/watch/sets", None, False),
         ("/api", None, False),
         ("/", None, False),
+        ("/version", "true", False),
     ],
 )
 def test_a_watch_is_known_by_its_path_or_query(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.impersonation import wish_of
 from kapy.apiserver.metadata import new_uid
-from kapy.apiserver.request_info import attributes_of
 from kapy.apiserver.server import Server, failure
 from kapy.apiserver.serving import request_log, wire
 from kapy.apiserver.serving.wire import Receive, Scope, Send
@@ -111,7 +110,7 @@ class Application:
         try:
             return self._server.inflight.enter(request, user)
         except TooManyRequests:
-            self._server.plane.traffic.refuse(request, attributes_of(request, user))
+            self._server.refused(request)
             raise
 
     async def _stream(

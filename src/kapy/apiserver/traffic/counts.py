@@ -6,12 +6,12 @@ from collections import Counter
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kapy.apiserver.health import PAGES
 from kapy.apiserver.traffic.hooks import HookCounts
 from kapy.kube.http import Request
 from kapy.kube.prometheus import Histogram
 
 if TYPE_CHECKING:
-    from kapy.apiserver.authorization import Attributes
     from kapy.apiserver.resources.kind import Kind
     from kapy.apiserver.routes import Route
     from kapy.apiserver.store.history import Happening
@@ -30,8 +30,6 @@ _METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")
 _OF_ONE: Final = frozenset({"create", "delete", "get", "update"})
 """Verbs that are about one object, whichever the path."""
 _MANY: Final = 1000  # kinds come and go with their definitions
-
-_PAGES: Final = frozenset({"healthz", "livez", "readyz"})
 
 ON_WEBHOOKS: Final[ContextVar[float]] = ContextVar("ON_WEBHOOKS", default=0.0)
 """Seconds that the present request has waited for webhooks: not the server's own."""
@@ -53,10 +51,10 @@ class Tally:
 
     codes: how many were answered with which status. durations: of those that waited for no webhook.
     waits: of the others, with and without the time of webhooks. sizes: bytes of answers over the
-    network. open: watches that go on.
+    network. open: watches that go on. refused: requests that found no room, on top of `codes`.
     """
 
-    __slots__ = ("codes", "durations", "open", "sizes", "waits")
+    __slots__ = ("codes", "durations", "open", "refused", "sizes", "waits")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
@@ -64,6 +62,7 @@ class Tally:
         self.waits: tuple[Histogram, Histogram] | None = None
         self.sizes: Histogram | None = None
         self.open = 0
+        self.refused = 0
 
     def answered(self, status: int, seconds: float) -> None:
         """One more."""
@@ -144,17 +143,16 @@ class Audited:
 class Traffic:
     """All numbers of one server.
 
-    refused: 429s by label. changes: committed writes by table. cut: watches that ended because
+    changes: committed writes by table. cut: watches that ended because
     their readers were too slow, by table.
     """
 
-    __slots__ = ("_plain", "_tallies", "audit", "changes", "cut", "events", "hooks", "refused")
+    __slots__ = ("_plain", "_tallies", "audit", "changes", "cut", "events", "hooks")
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str, str, str, str, str], Tally] = {}
         self._plain: dict[tuple[Kind, str], Tally] = {}
         self.events: dict[tuple[str, str], Events] = {}
-        self.refused: Counter[Label] = Counter()
         self.changes: Counter[str] = Counter()
         self.cut: Counter[str] = Counter()
         self.hooks = HookCounts()
@@ -206,14 +204,6 @@ class Traffic:
             (Label(_shown(verb), *rest), tally) for (verb, *rest), tally in self._tallies.items()
         ]
 
-    def refuse(self, request: Request, asked: Attributes) -> None:
-        """A request found no room."""
-        version = f"{asked.group}/{asked.version}" if asked.group else asked.version
-        scope = scope_of(asked.verb, asked.namespace, asked.name) if asked.resource else ""
-        dry_run = "All" if "dryRun" in request.query else ""
-        what = (dry_run, version, asked.resource, asked.subresource, scope)
-        self.refused[Label(_shown(asked.verb), *what)] += 1
-
 
 def scope_of(verb: str, namespace: str, name: str) -> str:
     """What a request for a resource is about: one object, a namespace, or all of a cluster."""
@@ -224,7 +214,7 @@ def scope_of(verb: str, namespace: str, name: str) -> str:
 
 def _page(request: Request) -> tuple[str, str, str, str, str, str]:
     parts = request.path.split("/", 2)
-    page = f"/{parts[1]}" if len(parts) > 1 and parts[1] in _PAGES else ""
+    page = f"/{parts[1]}" if len(parts) > 1 and parts[1] in PAGES else ""
     method = request.method.lower()
     return _METHODS.get(method, ""), "", "", "", page, ""
 

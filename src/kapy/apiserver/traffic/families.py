@@ -57,13 +57,13 @@ class Families:
     def _requests(self) -> Iterator[Metric]:
         tallies = self._traffic.tallies()
         answered = [(label, tally) for label, tally in tallies if tally.codes]
-        refused = self._traffic.refused
+        refused = [(label, tally.refused) for label, tally in tallies if tally.refused]
         totals = [
             ((*_with_dry_run(label), str(code)), count)
             for label, tally in tallies
             for code, count in tally.codes.items()
         ]
-        totals += [((*_with_dry_run(label), "429"), count) for label, count in refused.items()]
+        totals += [((*_with_dry_run(label), "429"), count) for label, count in refused]
         yield counter(
             "apiserver_request_total",
             "Requests by verb, dry run, resource, scope and HTTP status code.",
@@ -96,7 +96,7 @@ class Families:
             "apiserver_request_terminations_total",
             "Requests that the server refused in self-defence.",
             ["verb", *_WHAT, "code"],
-            (((*_plain(label), "429"), count) for label, count in refused.items()),
+            (((*_plain(label), "429"), count) for label, count in refused),
         )
 
     def _bounds(self) -> Iterator[Metric]:

@@ -82,7 +82,7 @@ class InFlight:
 
 def is_long_running(request: Request) -> bool:
     """Whether the answer is a stream that goes on: a watch."""
-    if request.method != "GET":
+    if request.method != "GET" or not request.path.startswith("/api"):
         return False
     if request.query and flag(request.query, "watch"):
         return True
