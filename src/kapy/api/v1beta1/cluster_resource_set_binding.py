@@ -31,8 +31,9 @@ class ResourceSetBinding(OldModel):
 
 
 class ClusterResourceSetBindingSpec(OldModel):
-    """What is in one cluster. Go's type lets a binding be null."""
+    """What is in one cluster."""
 
+    # Go's type lets one be null.
     bindings: Annotated[
         list[ResourceSetBinding | None],
         rules("What became of each ClusterResourceSet that selects the cluster.", max_items=100),
@@ -41,10 +42,7 @@ class ClusterResourceSetBindingSpec(OldModel):
 
 
 class ClusterResourceSetBinding(OldObject, kw_only=True):
-    """Tells what ClusterResourceSets have put into one cluster.
-
-    STATUS_SUBRESOURCE: the released definition has the subresource, and no status.
-    """
+    """Tells what ClusterResourceSets have put into one cluster."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "addons.cluster.x-k8s.io",
@@ -52,6 +50,7 @@ class ClusterResourceSetBinding(OldObject, kw_only=True):
         "clusterresourcesetbindings",
         "ClusterResourceSetBinding",
     )
+    # The released definition has the subresource, and no status.
     STATUS_SUBRESOURCE: ClassVar[bool] = True
 
     spec: Annotated[ClusterResourceSetBindingSpec, rules("What is in the cluster.")] = field(
