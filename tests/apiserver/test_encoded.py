@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from kapy._aio.clock import system_clock
+from kapy.apiserver.audit.events import without_managed_fields
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.stored import decoded, with_shared_fields
 from kapy.apiserver.verbs.watching import WatchStream
@@ -128,3 +129,14 @@ def test_equal_sets_of_fields_are_one() -> None:
     assert one["fieldsV1"] is two["fieldsV1"] is three["fieldsV1"]
     assert list(two) == list(three) == ["manager", "time", "fieldsV1", "x"]
     assert (one["time"], two) == ("1", entry("2"))
+
+
+async def test_what_is_encoded_already_is_audited_as_a_document(tmp_path: Path) -> None:
+    async with served(tmp_path) as asking:
+        await asking.create(GIZMOS, gizmo("a"))
+        reply = await asking.transport(Request("GET", GIZMOS, {}, {}, b""))
+        assert isinstance(reply.body, dict)
+        assert isinstance(reply.body["items"][0], msgspec.Raw)
+        (shown,) = without_managed_fields(reply.body)["items"]
+        assert (shown["metadata"]["name"], shown["spec"]) == ("a", {"color": "red", "replicas": 1})
+        assert "managedFields" not in shown["metadata"]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from kapy.apiserver.audit.policy import API_VERSION
 from kapy.apiserver.authorization import Attributes
 from kapy.kube import Document
@@ -93,6 +95,8 @@ def response_status(code: int, body: object) -> Document:
 
 def without_managed_fields(body: Any) -> Any:
     """An object, a list or a Table without managedFields (a copy of what is changed)."""
+    if isinstance(body, msgspec.Raw):  # an item of a list that is encoded already
+        body = msgspec.json.decode(body)
     if not isinstance(body, dict):
         return body
     if isinstance(body.get("items"), list):
