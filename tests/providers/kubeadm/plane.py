@@ -18,6 +18,7 @@ from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.schema import structural_schema
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
@@ -33,6 +34,7 @@ from kapy.testing.frozen import Frozen
 KINDS: tuple[type[Object], ...] = (
     Cluster,
     Machine,
+    MachinePool,
     KubeadmConfig,
     KubeadmControlPlane,
     DevMachine,

@@ -339,3 +339,43 @@ async def test_what_was_lost_is_taken_from_the_machine(plane: Plane) -> None:
     config = await until(plane, "w1", lambda one: bool(one.status.data_secret_name))
     assert config.status.data_secret_name == "kept"
     assert config.status.initialization.data_secret_created
+
+
+def legacy(config: KubeadmConfig) -> dict[str, tuple[str, str, str, str]]:
+    """The conditions that v1beta1 sees, by type."""
+    deprecated = config.status.deprecated
+    assert deprecated is not None
+    assert deprecated.v1beta1 is not None
+    return {
+        one.type: (one.status, one.reason, one.severity, one.message)
+        for one in deprecated.v1beta1.conditions
+    }
+
+
+async def test_readers_of_v1beta1_are_told_too(plane: Plane) -> None:
+    await cluster(plane, ready=False)
+    config = await machine(plane, "w1", files=[{"path": "/f", "contentFrom": _secret("none")}])
+    waiting = ("False", "WaitingForClusterInfrastructure", "Info", "")
+    assert legacy(config) == {"Ready": waiting, "DataSecretAvailable": waiting}
+    await certificates(plane)
+    await cluster(plane, initialized=True)
+    await settled(5)
+    failed = (
+        "False",
+        "DataSecretGenerationFailed",
+        "Warning",
+        "failed to resolve file source: secret not found: default/none",
+    )
+    assert legacy(await config_of(plane, "w1")) == {
+        "Ready": failed,
+        "CertificatesAvailable": ("True", "", "", ""),
+        "DataSecretAvailable": failed,
+    }
+    secret = {"metadata": {"name": "none", "namespace": "default"}, "data": {"k": "aGVsbG8="}}
+    await plane.client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **secret})
+    config = await until(plane, "w1", lambda one: bool(one.status.data_secret_name))
+    assert {one[:2] for one in legacy(config).values()} == {("True", "")}
+
+
+def _secret(name: str) -> Document:
+    return {"secret": {"name": name, "key": "k"}}

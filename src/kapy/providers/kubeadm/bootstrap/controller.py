@@ -9,6 +9,7 @@ from typing import Any
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import ConditionType, Label
 from kapy.kube import Document, Key
 from kapy.providers.kubeadm.bootstrap.control_plane import ControlPlanes
@@ -62,14 +63,18 @@ def add_to(
             return of_cluster(cluster)
         if change.old is not None and _booted(change.old) == _booted(document):
             return ()
-        reference = document["spec"]["bootstrap"].get("configRef") or {}
-        if reference.get("kind") != KubeadmConfig.RESOURCE.kind:
+        return _config_of(document["spec"], document)
+
+    def of_pool(change: Change) -> Iterable[Key]:
+        document = change.document
+        if change.old is not None and _pool_booted(change.old) == _pool_booted(document):
             return ()
-        return (Key(document["metadata"]["namespace"], reference["name"]),)
+        return _config_of(document["spec"]["template"]["spec"], document)
 
     controller.watch(configs, awaited(own_key), gather=REPORTED)
     controller.watch(configs, own_key, gather=SUMMED_UP)
     controller.watch(cache.informer(Machine), of_machine, gather=SUMMED_UP)
+    controller.watch(cache.informer(MachinePool), of_pool, gather=SUMMED_UP)
     controller.watch(cache.informer(Cluster), of_changed_cluster)
     remote.subscribe(lambda cluster: _enqueue(controller, of_cluster(cluster)))
     return runtime.add(controller)
@@ -78,6 +83,13 @@ def add_to(
 def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:
     for key in keys:
         controller.enqueue(key)
+
+
+def _config_of(spec: Document, of: Document) -> Iterable[Key]:
+    """The KubeadmConfig that a machine spec of `of` names."""
+    reference = (spec.get("bootstrap") or {}).get("configRef") or {}
+    if reference.get("kind") == KubeadmConfig.RESOURCE.kind:
+        yield Key(of["metadata"]["namespace"], reference["name"])
 
 
 def _cluster_of(config: Document) -> Iterable[str]:
@@ -102,3 +114,8 @@ def _matters(cluster: Document | None) -> Any:
 def _booted(machine: Document) -> Any:
     """What of a Machine its KubeadmConfig depends on."""
     return machine["spec"], (machine.get("status") or {}).get("nodeRef")
+
+
+def _pool_booted(pool: Document) -> Any:
+    """What of a MachinePool its KubeadmConfig depends on."""
+    return pool["spec"], (pool.get("status") or {}).get("nodeRefs")

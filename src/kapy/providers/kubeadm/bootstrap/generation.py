@@ -12,6 +12,7 @@ from typing import Final
 from kapy.api.cluster import NetworkRanges
 from kapy.api.core_v1 import Taint
 from kapy.api.kubeadm_node import JoinControlPlane
+from kapy.api.names_v1beta1 import V1Beta1Reason
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
@@ -36,6 +37,7 @@ from kapy.providers.kubeadm.configuration import (
     join_configuration_file,
 )
 from kapy.remote.secrets import CLUSTER_CA
+from kapy.sdk import v1beta1
 
 UNINITIALIZED: Final = Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")
 """Keeps workloads from a node until the core has labelled it."""
@@ -47,7 +49,7 @@ class NotAWorker(KapyError):
 
 async def init(scope: Scope) -> None:
     """Boot data of the machine that runs `kubeadm init`."""
-    spec, version = scope.config.spec, scope.machine.spec.version
+    spec, version = scope.config.spec, scope.owner.version
     if not spec.cluster_configuration.control_plane_endpoint:
         spec.cluster_configuration.control_plane_endpoint = endpoint_of(scope.cluster)
     configuration = encode(spec.cluster_configuration)
@@ -70,7 +72,7 @@ async def join_control_plane(scope: Scope) -> None:
     certificates = join_certificates(encode(scope.config.spec.cluster_configuration))
     pairs = await _join_pairs(scope, certificates)
     await _prepare_join(scope, pairs)
-    file = join_configuration_file(encode(join), scope.machine.spec.version)
+    file = join_configuration_file(encode(join), scope.owner.version)
     setup = await machine_setup(scope, certificate_files(certificates, pairs))
     await data_secret.store(scope, cloudinit.join_control_plane(setup, file))
 
@@ -86,7 +88,7 @@ async def join_worker(scope: Scope) -> None:
             " object"
         )
     configuration = _with_uninitialized_taint(encode(join))
-    file = join_configuration_file(configuration, scope.machine.spec.version)
+    file = join_configuration_file(configuration, scope.owner.version)
     setup = await machine_setup(scope, ())
     await data_secret.store(scope, cloudinit.join_worker(setup, file))
 
@@ -100,8 +102,9 @@ async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
         else:
             owner = owner_reference(scope.config, controller=True, block_deletion=True)
             kept = await keychain.find_or_make(cluster.key, certificates, owner)
-    except KapyError:
-        scope.certificates_unknown()
+    except KapyError as error:
+        reason = V1Beta1Reason.CERTIFICATES_GENERATION_FAILED
+        scope.certificates_unknown(reason, v1beta1.WARNING, error)
         raise
     return {purpose: one.pair for purpose, one in kept.items()}
 
@@ -111,16 +114,17 @@ async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
         kept = await scope.tools.keychain.find(scope.cluster.key, certificates)
         pairs = {purpose: one.pair for purpose, one in kept.items()}
         ensure_complete(certificates, pairs)
-    except KapyError:
-        scope.certificates_unknown()
+    except KapyError as error:
+        reason = V1Beta1Reason.CERTIFICATES_CORRUPTED
+        scope.certificates_unknown(reason, v1beta1.ERROR, error)
         raise
     return pairs
 
 
 async def _prepare_join(scope: Scope, pairs: dict[str, KeyPair]) -> None:
-    await fill_in(scope, pairs[CLUSTER_CA])
-    await scope.draft.save()
     scope.certificates_available()
+    await fill_in(scope, pairs[CLUSTER_CA])
+    await scope.draft.save_spec()
 
 
 def _with_uninitialized_taint(join: Document) -> Document:
@@ -138,7 +142,7 @@ def _surroundings(scope: Scope) -> Surroundings:
     network = scope.cluster.spec.cluster_network
     timeouts = scope.config.spec.init_configuration.timeouts
     return Surroundings(
-        kubernetes_version=scope.machine.spec.version or None,
+        kubernetes_version=scope.owner.version or None,
         cluster_name=scope.cluster.metadata.name,
         dns_domain=network.service_domain or None,
         service_subnet=_joined(network.services),

@@ -39,15 +39,15 @@ class InitLock:
         locks = runtime.cache.informer(CONFIG_MAPS, labels=Label.CLUSTER_NAME)
         return cls(runtime.client, locks, runtime.cache.informer(Machine))
 
-    async def take(self, cluster: Cluster, machine: Machine) -> bool:
-        """Whether `machine` holds the lock now.
+    async def take(self, cluster: Cluster, machine: str) -> bool:
+        """Whether the Machine of that name holds the lock now.
 
         A lock whose holder is gone is released; whoever is told of that may try again.
         """
         lock = self._locks.raw(_key(cluster))
         if lock is not None:
             holder = _holder(lock)
-            if holder == machine.metadata.name:
+            if holder == machine:
                 return True
             if self._machines.raw(Key(cluster.metadata.namespace, holder)) is None:
                 await self.release(cluster)
@@ -77,9 +77,9 @@ def _key(cluster: Cluster) -> Key:
     return Key(cluster.metadata.namespace, f"{cluster.metadata.name}-lock")
 
 
-def _lock(cluster: Cluster, machine: Machine) -> Document:
+def _lock(cluster: Cluster, machine: str) -> Document:
     key = _key(cluster)
-    information = json.dumps({"machineName": machine.metadata.name}, separators=(",", ":"))
+    information = json.dumps({"machineName": machine}, separators=(",", ":"))
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -26,12 +26,12 @@ async def machine_setup(scope: Scope, certificate_files: Sequence[Document]) -> 
     try:
         files = await _files(scope)
     except KapyError as error:
-        scope.data_not_available(f"Failed to prepare spec.files: {error}")
+        scope.data_failed(f"Failed to prepare spec.files: {error}", error)
         raise
     try:
         users = await _users(scope)
-    except KapyError:
-        scope.data_not_available("Failed to read password from secrets for spec.users")
+    except KapyError as error:
+        scope.data_failed("Failed to read password from secrets for spec.users", error)
         raise
     discovery = spec.join_configuration.discovery.file
     kubeconfig = kubeconfig_file(discovery) if discovery is not None else None

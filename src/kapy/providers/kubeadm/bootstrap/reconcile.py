@@ -5,10 +5,18 @@ from __future__ import annotations
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
-from kapy.kube.names import split_api_version
+from kapy.kube.errors import NotFound
 from kapy.providers.kubeadm.bootstrap import data_secret, generation
+from kapy.providers.kubeadm.bootstrap.owner import (
+    ConfigOwner,
+    owner_reference_of,
+    owning_machine,
+    owning_pool,
+)
 from kapy.providers.kubeadm.bootstrap.scope import Scope, Tools
 from kapy.remote.connections import NotConnected
 from kapy.sdk import (
@@ -19,6 +27,7 @@ from kapy.sdk import (
     is_paused,
     paused_condition,
     requeue,
+    v1beta1,
 )
 
 
@@ -30,6 +39,7 @@ class Reconciler:
         cache = tools.runtime.cache
         self._configs = cache.informer(KubeadmConfig)
         self._machines = cache.informer(Machine)
+        self._pools = cache.informer(MachinePool)
         self._clusters = cache.informer(Cluster)
 
     async def reconcile(self, key: Key) -> Result:
@@ -58,52 +68,63 @@ class Reconciler:
     def _scope(self, key: Key) -> Scope | None:
         """None while something is missing that will wake us when it comes."""
         document = self._configs.raw(key)
-        if document is None:
+        owner = self._owner(key.namespace, document) if document is not None else None
+        if document is None or owner is None:
             return None
-        owner = _owning_machine(document)
-        machine = self._machines.get(Key(key.namespace, owner)) if owner else None
-        if machine is None:
-            return None
-        cluster = self._clusters.get(Key(key.namespace, machine.spec.cluster_name))
+        cluster = self._clusters.get(Key(key.namespace, owner.cluster))
         if cluster is None:
             return None
         draft = Draft(self.tools.runtime.client, KubeadmConfig, document)
-        return Scope(self.tools, draft, machine, cluster)
+        return Scope(self.tools, draft, owner, cluster)
+
+    def _owner(self, namespace: str, config: Document) -> ConfigOwner | None:
+        kind, name = owner_reference_of(config)
+        if kind == MachinePool.RESOURCE.kind:
+            pool = self._pools.get(Key(namespace, name))
+            return owning_pool(pool) if pool is not None else None
+        machine = self._machines.get(Key(namespace, name)) if kind else None
+        return owning_machine(machine) if machine is not None else None
 
 
 async def _boot_data(scope: Scope) -> Result:
     config, cluster = scope.config, scope.cluster
     await data_secret.keep_owned(scope)
     if not cluster.status.initialization.infrastructure_provisioned:
-        scope.data_not_available("Waiting for Cluster status.infrastructureReady to be true")
+        scope.data_not_available(
+            "Waiting for Cluster status.infrastructureReady to be true",
+            V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE,
+        )
         return DONE
-    known = scope.machine.spec.bootstrap.data_secret_name
+    known = scope.owner.data_secret
     created = bool(config.status.initialization.data_secret_created)
     if known is not None and not (created and config.status.data_secret_name):
         # A move or a restore lost our status; the Machine remembers.
         data_secret.available(scope, known)
-        scope.certificates_available()
+        scope.certificates_were_available()
         return DONE
     if created:
         scope.data_available()
-        scope.certificates_available()
+        scope.certificates_were_available()
         return await _keep_token(scope)
     if config.spec.format == data_secret.IGNITION:
-        scope.data_not_available("spec.format ignition is not supported, use cloud-config")
+        message = "spec.format ignition is not supported, use cloud-config"
+        reason = V1Beta1Reason.DATA_SECRET_GENERATION_FAILED
+        scope.data_not_available(message, reason, v1beta1.WARNING, message)
         return DONE
     initialized = ConditionType.CONTROL_PLANE_INITIALIZED
     if not conditions.is_true(cluster.status.conditions, initialized):
         return await _before_initialization(scope)
     await scope.tools.lock.release(cluster)
-    await (generation.join_control_plane if scope.is_control_plane else generation.join_worker)(
-        scope
-    )
+    join = generation.join_worker
+    if scope.owner.is_control_plane:
+        join = generation.join_control_plane
+    await join(scope)
     return _next_token_check(scope)
 
 
 async def _before_initialization(scope: Scope) -> Result:
     lock = scope.tools.lock
-    if not scope.is_control_plane or not await lock.take(scope.cluster, scope.machine):
+    if not scope.owner.is_control_plane or not await lock.take(scope.cluster, scope.owner.name):
         _report_waiting(scope)
         return DONE
     try:
@@ -119,20 +140,44 @@ def _report_waiting(scope: Scope) -> None:
     """Unless something more telling was reported."""
     reported = scope.config.status.conditions
     if not conditions.has(reported, ConditionType.DATA_SECRET_AVAILABLE):
-        scope.data_not_available("Waiting for Cluster control plane to be initialized")
+        scope.data_not_available(
+            "Waiting for Cluster control plane to be initialized",
+            V1Beta1Reason.WAITING_FOR_CONTROL_PLANE_AVAILABLE,
+        )
 
 
 async def _keep_token(scope: Scope) -> Result:
-    """Until the machine's node is there, its token must not run out."""
+    """Until the machines' nodes are there, their token must not run out.
+
+    A pool may grow at any time: when all its nodes are there, its boot data gets a new token
+    before the old one is past half of its life.
+    """
     token = scope.config.spec.join_configuration.discovery.bootstrap_token.token
     if not token:
         return DONE
-    tokens = scope.tools.tokens
-    if scope.machine.status.node_ref is not None:
+    tokens, owner = scope.tools.tokens, scope.owner
+    if owner.has_nodes and not owner.is_pool:
         tokens.forget(token)
         return DONE
-    await tokens.refresh(scope.tools.remote.client(scope.cluster.key), token, scope.now)
+    client = scope.tools.remote.client(scope.cluster.key)
+    try:
+        if not owner.has_nodes:
+            await tokens.refresh(client, token, scope.now)
+        elif await tokens.is_past_half(client, token, scope.now):
+            await _rotate(scope)
+    except NotFound:
+        if not owner.is_pool:
+            raise
+        await _rotate(scope)
     return _next_token_check(scope)
+
+
+async def _rotate(scope: Scope) -> None:
+    """New boot data with a new token; what booted with the old one is not concerned."""
+    discovery = scope.config.spec.join_configuration.discovery.bootstrap_token
+    scope.tools.tokens.forget(discovery.token)
+    discovery.token = ""
+    await generation.join_worker(scope)
 
 
 def _next_token_check(scope: Scope) -> Result:
@@ -150,14 +195,7 @@ def _sum_up(scope: Scope, *, failed: bool) -> None:
     )
     types = (ConditionType.DATA_SECRET_AVAILABLE, ConditionType.CERTIFICATES_AVAILABLE)
     scope.set(conditions.summary(config, ConditionType.READY, types, merge=merge))
+    legacy = (V1Beta1Type.DATA_SECRET_AVAILABLE, V1Beta1Type.CERTIFICATES_AVAILABLE)
+    scope.set_v1beta1(v1beta1.summary(v1beta1.conditions_of(config), legacy))
     if not failed:
         config.status.observed_generation = config.metadata.generation
-
-
-def _owning_machine(config: Document) -> str:
-    """The name of the Machine that owns a KubeadmConfig, "" while none does."""
-    for reference in config["metadata"].get("ownerReferences") or []:
-        group, _ = split_api_version(reference["apiVersion"])
-        if (group, reference["kind"]) == (Machine.RESOURCE.group, Machine.RESOURCE.kind):
-            return str(reference["name"])
-    return ""

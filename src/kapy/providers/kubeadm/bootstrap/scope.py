@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kapy.api.cluster import Cluster
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.kubeadm_config import KubeadmConfig
-from kapy.api.machine import Machine
-from kapy.api.machines import is_control_plane
 from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.providers.kubeadm.bootstrap.initlock import InitLock
+from kapy.providers.kubeadm.bootstrap.owner import ConfigOwner
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections
-from kapy.sdk import Clock, Draft, Runtime, conditions
+from kapy.sdk import Clock, Draft, Runtime, conditions, v1beta1
 
 TOKEN_LIFE: Final = timedelta(minutes=15)
 
@@ -39,11 +39,11 @@ class Tools:
 
 @dataclass(slots=True)
 class Scope:
-    """A KubeadmConfig, the Machine that it is for, and the Machine's Cluster."""
+    """A KubeadmConfig, who boots with it, and their Cluster."""
 
     tools: Tools
     draft: Draft[KubeadmConfig]
-    machine: Machine
+    owner: ConfigOwner
     cluster: Cluster
 
     @property
@@ -58,30 +58,42 @@ class Scope:
     def now(self) -> datetime:
         return self.clock()
 
-    @property
-    def is_control_plane(self) -> bool:
-        """Whether the Machine hosts the control plane."""
-        return is_control_plane(self.machine)
-
     def set(self, condition: Condition) -> None:
         """Write a condition to the KubeadmConfig."""
         conditions.set_condition(self.config, condition, self.now)
 
+    def set_v1beta1(self, condition: V1Beta1Condition | None) -> None:
+        """Write a condition as v1beta1 has it; None changes nothing."""
+        v1beta1.set_condition(v1beta1.conditions_of(self.config), condition, self.now)
+
     def data_available(self) -> None:
         """The boot data is there."""
         self.set(conditions.true(ConditionType.DATA_SECRET_AVAILABLE, Reason.AVAILABLE))
+        self.set_v1beta1(v1beta1.true(V1Beta1Type.DATA_SECRET_AVAILABLE))
 
-    def data_not_available(self, message: str) -> None:
-        """The boot data is not there, and why."""
-        self.set(
-            conditions.false(ConditionType.DATA_SECRET_AVAILABLE, Reason.NOT_AVAILABLE, message)
-        )
+    def data_not_available(
+        self, message: str, reason: str, severity: str = v1beta1.INFO, said: str = ""
+    ) -> None:
+        """The boot data is not there, and why; reason, severity, said: v1beta1's words for it."""
+        type_ = ConditionType.DATA_SECRET_AVAILABLE
+        self.set(conditions.false(type_, Reason.NOT_AVAILABLE, message))
+        self.set_v1beta1(v1beta1.false(V1Beta1Type.DATA_SECRET_AVAILABLE, reason, severity, said))
+
+    def data_failed(self, message: str, error: Exception) -> None:
+        """The boot data cannot be made."""
+        reason = V1Beta1Reason.DATA_SECRET_GENERATION_FAILED
+        self.data_not_available(message, reason, v1beta1.WARNING, str(error))
 
     def certificates_available(self) -> None:
         """The cluster's certificates are there."""
+        self.certificates_were_available()
+        self.set_v1beta1(v1beta1.true(V1Beta1Type.CERTIFICATES_AVAILABLE))
+
+    def certificates_were_available(self) -> None:
+        """They must have been, or there would be no boot data; v1beta1 does not conclude that."""
         self.set(conditions.true(ConditionType.CERTIFICATES_AVAILABLE, Reason.AVAILABLE))
 
-    def certificates_unknown(self) -> None:
+    def certificates_unknown(self, reason: str, severity: str, error: Exception) -> None:
         """The cluster's certificates could not be read or made."""
         self.set(
             conditions.unknown(
@@ -90,3 +102,5 @@ class Scope:
                 "Please check controller logs for errors",
             )
         )
+        type_ = V1Beta1Type.CERTIFICATES_AVAILABLE
+        self.set_v1beta1(v1beta1.false(type_, reason, severity, str(error)))

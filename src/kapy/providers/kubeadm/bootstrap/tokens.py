@@ -64,6 +64,18 @@ class Tokens:
             await client.patch(SECRETS, _key(token_id), patch)
         self._ends[token_id] = end
 
+    async def is_past_half(self, client: Client, token: str, now: datetime) -> bool:
+        """Whether less than half of the token's life is left. Raises NotFound, BadToken.
+
+        A token without an end (a user's own) lives on.
+        """
+        token_id = _id_of(token)
+        end = self._ends.get(token_id) or await self._end(client, token_id)
+        if end is None:
+            return False
+        self._ends[token_id] = end
+        return end < now + self.life / 2
+
     def forget(self, token: str) -> None:
         """The token has served its purpose (or is none)."""
         self._ends.pop(token.partition(".")[0], None)
