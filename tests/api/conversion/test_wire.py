@@ -94,3 +94,16 @@ def test_values_have_one_form(name: str, given: Any, form: Any) -> None:
 def test_a_value_without_the_form_is_refused_with_its_field(name: str, value: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match=name):
         wired({name: value}, Forms)
+
+
+class Nested(Model):
+    parts: list[Part] = field(default_factory=list)
+    words: dict[str, str] = field(default_factory=dict)
+    one: Part | None = None
+    anything: Any = None
+
+
+def test_null_is_absent_and_within_a_list_or_map_the_zero_of_its_type() -> None:
+    given = {"parts": [None, {"name": None}], "words": {"a": None}, "one": None}
+    read = wired({**given, "anything": {"b": None}}, Nested)
+    assert read == {"parts": [{}, {}], "words": {"a": ""}, "anything": {"b": None}}

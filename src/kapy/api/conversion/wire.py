@@ -37,6 +37,7 @@ from typing import (
 import msgspec
 from msgspec import NODEFAULT
 
+from kapy.api.conversion.nulls import without_nulls
 from kapy.kube import Document
 from kapy.kube.duration import canonical as duration
 from kapy.kube.model import Model, bare, model_in
@@ -86,19 +87,12 @@ def wired(document: Document, kind: type[Model]) -> Document:
     try:
         found = msgspec.convert(document, shape)
     except msgspec.ValidationError:
-        # Go takes null for absent. Rare, and dear to look for: only when something is wrong.
-        found = msgspec.convert(without_nulls(document), shape)
+        # Nulls are rare, and dear to look for: only when something is wrong.
+        found = msgspec.convert(without_nulls(document, shape), shape)
     written: Document = msgspec.to_builtins(found)
     if (tidy := _tidier(shape)) is not None:
         tidy(written)
     return written
-
-
-def without_nulls(node: Any) -> Any:
-    """The document without its null members."""
-    if isinstance(node, dict):
-        return {key: without_nulls(value) for key, value in node.items() if value is not None}
-    return [without_nulls(one) for one in node] if isinstance(node, list) else node
 
 
 @cache
