@@ -31,7 +31,7 @@ class Bootstrap(Model):
 
     config_ref: Annotated[
         ContractVersionedObjectReference | None,
-        rules("The provider's object that makes the boot data."),
+        rules("The provider's object that makes the boot data.", zero="omitted"),
     ] = None
     data_secret_name: Annotated[
         str | None, rules("The Secret that holds the boot data.", min_length=0, max_length=253)
@@ -178,9 +178,9 @@ class MachineStatus(Model):
         MachineInitializationStatus,
         rules("Milestones of the first provisioning; they are not taken back."),
     ] = field(default_factory=MachineInitializationStatus)
-    node_ref: Annotated[MachineNodeReference | None, rules("The Node that the machine became.")] = (
-        None
-    )
+    node_ref: Annotated[
+        MachineNodeReference | None, rules("The Node that the machine became.", zero="omitted")
+    ] = None
     node_info: Annotated[NodeSystemInfo | None, rules("What the Node says about its system.")] = (
         None
     )

@@ -47,6 +47,13 @@ def test_a_template_holds_what_stood_beside_it() -> None:
         assert template == {"spec": {**NEW_MACHINES, "minReadySeconds": 5}}
 
 
+def test_a_reference_to_nothing_is_none() -> None:
+    spec = {**MACHINES, "bootstrap": {"configRef": {}}, "infrastructureRef": {}}
+    there = stored("Machine", spec, status={"nodeRef": {}})
+    assert set(there["spec"]) == {"clusterName", "deletion"}
+    assert "status" not in there
+
+
 STRATEGIES: Final[list[tuple[Document, Document]]] = [
     (
         {"strategy": {"type": "OnDelete"}},
