@@ -204,6 +204,17 @@ class TestBudgets:
         assert (await evict(asking, "p1"))[0] == 429
         assert (await evict(asking, "p0"))[0] == 201
 
+    async def test_know_of_an_eviction_before_the_pod_is_gone(self, asking: Asking) -> None:
+        await pods(asking, 2)
+        await budget(asking, minAvailable=1)
+        await asking.merge(f"{SPACE}/pods/p0", {"metadata": {"finalizers": ["x.dev/kept"]}})
+        assert (await evict(asking, "p0"))[0] == 201
+        assert await counted(asking) == (0, 1, 1, 2, "InsufficientPods")
+        kept = await asking.get(f"{SPACE}/pods/p0")
+        assert kept["metadata"]["deletionTimestamp"]
+        told = {one["type"]: one.get("reason") for one in kept["status"]["conditions"]}
+        assert told["DisruptionTarget"] == "EvictionByEvictionAPI"
+
     async def test_are_not_spent_by_a_dry_run(self, asking: Asking) -> None:
         await pods(asking, 2)
         await budget(asking, minAvailable=1)

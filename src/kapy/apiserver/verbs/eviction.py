@@ -24,6 +24,13 @@ _TOO_MANY: Final = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
     "support."
 )
+_EVICTED: Final[Document] = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "lastProbeTime": None,
+    "reason": "EvictionByEvictionAPI",
+    "message": "Eviction API: evicting",
+}
 _PATIENCE: Final = 10  # seconds, when a budget was not counted yet
 
 
@@ -34,13 +41,15 @@ async def evict(plane: Plane, ask: Ask) -> Reply:
     if ask.dry_run("CreateOptions"):
         options["dryRun"] = ["All"]
     dry_run = bool(options.get("dryRun"))
+    await judged(plane, ask, content, dry_run=dry_run)
     pod = plane.table(ask.kind).latest(ask.namespace, ask.name)
     if pod is None:
         raise not_found(ask.kind, ask.name)
-    await judged(plane, ask, content, dry_run=dry_run)
     guarded = None if _ends_anyway(pod) else _guard(plane, ask, pod, dry_run=dry_run)
     if guarded is not None:
         options = _only_as_it_is(options, pod)
+    if not dry_run:
+        options = _marked(plane, ask, pod, options)
     try:
         await _delete(plane, ask, options)
     except Conflict:
@@ -65,6 +74,25 @@ def _content(ask: Ask) -> Document:
     if name != ask.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     return content
+
+
+def _marked(plane: Plane, ask: Ask, pod: Document, options: Document) -> Document:
+    """Say in the pod's conditions why it ends; the options, which still mean this pod after that.
+
+    A pod that is another than the options want is left to its deletion, which will refuse."""
+    meta, wanted = pod["metadata"], options.get("preconditions") or {}
+    if any(value != meta.get(field) for field, value in wanted.items() if value):
+        return options
+    said = {**_EVICTED, "observedGeneration": meta.get("generation", 0)}
+    said["lastTransitionTime"] = stamp(plane.clock())
+    status = pod.get("status") or {}
+    others = [one for one in status.get("conditions") or () if one.get("type") != said["type"]]
+    document = {**pod, "metadata": {**meta}, "status": {**status, "conditions": [*others, said]}}
+    stored = plane.store.put(plane.table(ask.kind), ask.namespace, ask.name, document)
+    if not wanted.get("resourceVersion"):
+        return options
+    version = stored["metadata"]["resourceVersion"]
+    return {**options, "preconditions": {**wanted, "resourceVersion": version}}
 
 
 async def _delete(plane: Plane, ask: Ask, options: Document) -> None:
