@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.cluster_topology import Topology
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.embedded import (
     APIEndpoint,
     ContractVersionedObjectReference,
@@ -13,6 +12,16 @@ from kapy.api.embedded import (
     StatusVersion,
 )
 from kapy.api.patterns import QUALIFIED_NAME
+from kapy.api.status import (
+    AvailableReplicas,
+    Conditions,
+    FailureMessage,
+    FailureReason,
+    ObservedGeneration,
+    ReadyReplicas,
+    UpToDateReplicas,
+    V1Beta1Conditions,
+)
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -116,6 +125,17 @@ class StatusUpgradePlanVersion(Model):
     ]
 
 
+_Versions = Annotated[
+    list[StatusVersion],
+    rules(
+        "How many machines run which version of Kubernetes.",
+        min_items=1,
+        max_items=32,
+        x_kubernetes_list_type="atomic",
+    ),
+]
+
+
 class ClusterControlPlaneStatus(Model):
     """The control plane's Machines, counted."""
 
@@ -125,24 +145,10 @@ class ClusterControlPlaneStatus(Model):
     replicas: Annotated[
         int | None, rules("How many control plane Machines there are.", format="int32")
     ] = None
-    up_to_date_replicas: Annotated[
-        int | None, rules("How many Machines are as they are wanted.", format="int32")
-    ] = None
-    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
-        None
-    )
-    available_replicas: Annotated[
-        int | None, rules("How many Machines are Available.", format="int32")
-    ] = None
-    versions: Annotated[
-        list[StatusVersion],
-        rules(
-            "How many machines run which version of Kubernetes.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
+    up_to_date_replicas: UpToDateReplicas = None
+    ready_replicas: ReadyReplicas = None
+    available_replicas: AvailableReplicas = None
+    versions: _Versions = field(default_factory=list)
     upgrade_plan: Annotated[
         list[StatusUpgradePlanVersion],
         rules(
@@ -157,21 +163,9 @@ class ClusterControlPlaneStatus(Model):
 class ClusterV1Beta1DeprecatedStatus(Model):
     """What v1beta1 reported of a Cluster."""
 
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-    failure_reason: Annotated[
-        str | None, rules("In one word, why the object failed for good; v1beta1 reported it.")
-    ] = None
-    failure_message: Annotated[
-        str | None,
-        rules(
-            "In a sentence, why the object failed for good; v1beta1 reported it.",
-            min_length=1,
-            max_length=10240,
-        ),
-    ] = None
+    conditions: V1Beta1Conditions = field(default_factory=list)
+    failure_reason: FailureReason = None
+    failure_message: FailureMessage = None
 
 
 class ClusterDeprecatedStatus(Model):
@@ -204,24 +198,10 @@ class WorkersStatus(Model):
     replicas: Annotated[
         int | None, rules("How many worker machines there are.", format="int32")
     ] = None
-    up_to_date_replicas: Annotated[
-        int | None, rules("How many Machines are as they are wanted.", format="int32")
-    ] = None
-    ready_replicas: Annotated[int | None, rules("How many Machines are Ready.", format="int32")] = (
-        None
-    )
-    available_replicas: Annotated[
-        int | None, rules("How many Machines are Available.", format="int32")
-    ] = None
-    versions: Annotated[
-        list[StatusVersion],
-        rules(
-            "How many machines run which version of Kubernetes.",
-            min_items=1,
-            max_items=32,
-            x_kubernetes_list_type="atomic",
-        ),
-    ] = field(default_factory=list)
+    up_to_date_replicas: UpToDateReplicas = None
+    ready_replicas: ReadyReplicas = None
+    available_replicas: AvailableReplicas = None
+    versions: _Versions = field(default_factory=list)
     upgrade_plan: Annotated[
         list[StatusUpgradePlanVersion],
         rules(
@@ -238,15 +218,7 @@ class ClusterStatus(Model):
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
+    conditions: Conditions = field(default_factory=list)
     initialization: Annotated[
         ClusterInitializationStatus,
         rules("Milestones of the first provisioning; they are not taken back."),
@@ -272,14 +244,7 @@ class ClusterStatus(Model):
             enum=["Pending", "Provisioning", "Provisioned", "Deleting", "Failed", "Unknown"],
         ),
     ] = ""
-    observed_generation: Annotated[
-        int,
-        rules(
-            "The generation of the object that the status was computed from.",
-            format="int64",
-            minimum=1,
-        ),
-    ] = 0
+    observed_generation: ObservedGeneration = 0
     deprecated: Annotated[
         ClusterDeprecatedStatus | None, rules("Values that only readers of v1beta1 still look at.")
     ] = None

@@ -13,10 +13,10 @@ from kapy.api.cluster_class_template import (
 )
 from kapy.api.cluster_class_variables import ClusterClassStatusVariable, ClusterClassVariable
 from kapy.api.cluster_class_workers import WorkersClass
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.embedded import ReadinessGates, Taints, TemplateMeta
 from kapy.api.health_check import ControlPlaneHealthCheck
 from kapy.api.machine import MachineDeletionSpec
+from kapy.api.status import Conditions, Deprecated, ObservedGeneration
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
@@ -138,37 +138,12 @@ class ClusterClassSpec(Model, kw_only=True):
     ] = field(default_factory=list)
 
 
-class ClusterClassV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a ClusterClass."""
-
-    conditions: Annotated[
-        list[V1Beta1Condition],
-        rules("What can be said about the object's state, one condition for each aspect."),
-    ] = field(default_factory=list)
-
-
-class ClusterClassDeprecatedStatus(Model):
-    """What older versions of the API reported of a ClusterClass."""
-
-    v1beta1: Annotated[
-        ClusterClassV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
-    ] = None
-
-
 class ClusterClassStatus(Model):
     """What was seen of a ClusterClass."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Annotated[
-        list[Condition],
-        rules(
-            "What can be said about the object's state, one condition for each aspect.",
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["type"],
-        ),
-    ] = field(default_factory=list)
+    conditions: Conditions = field(default_factory=list)
     variables: Annotated[
         list[ClusterClassStatusVariable],
         rules(
@@ -177,18 +152,8 @@ class ClusterClassStatus(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
-    observed_generation: Annotated[
-        int,
-        rules(
-            "The generation of the object that the status was computed from.",
-            format="int64",
-            minimum=1,
-        ),
-    ] = 0
-    deprecated: Annotated[
-        ClusterClassDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
-    ] = None
+    observed_generation: ObservedGeneration = 0
+    deprecated: Deprecated = None
 
 
 class ClusterClass(Object, kw_only=True):
