@@ -39,7 +39,7 @@ class _Loader(yaml.CSafeLoader):
         before = len(node.value)
         self.flatten_mapping(node)
         self._merged += max(0, len(node.value) - before)
-        if self._merged > _MOST_NODES:
+        if self._merged > _MOST_MERGED:
             problem = "merge keys make the document too large"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
@@ -186,6 +186,7 @@ def _check_depth(text: str | bytes, source: str) -> None:
 
 _BEGINNING = re.compile(r"^[ \t?:-]{256,}", re.MULTILINE)
 _MOST_LEVELS = 1000
+_MOST_MERGED = 100_000
 _MOST_NODES = 1_000_000
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import pytest
@@ -23,7 +23,7 @@ from kapy.kube import pki
 from tests.apiserver.asking import Asking, running
 
 NOW = datetime.now(UTC)  # noqa: TID251
-CURVE = "ECDSA-P256"
+CURVE: Final = "ECDSA-P256"
 THEN = NOW - timedelta(days=10)
 CA = pki.new_ca("test", now=THEN, algorithm=CURVE)
 OTHER = pki.new_ca("test", now=NOW, algorithm=CURVE)

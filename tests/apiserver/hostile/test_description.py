@@ -53,7 +53,7 @@ async def asked(server: Server, case: Any) -> tuple[int, dict[bytes, bytes], byt
     async def send(message: Any) -> None:
         messages.append(message)
 
-    scope = {
+    scope: dict[str, Any] = {
         "type": "http",
         "method": prepared.method,
         "path": _settled(unquote(url.path)),
@@ -78,7 +78,8 @@ def _settled(path: str) -> str:
 def operations(document: Any) -> Iterator[Any]:
     """What a description says that can be asked."""
     for found in schemathesis.openapi.from_dict(document).get_all_operations():
-        yield found.ok()
+        operation: Any = found
+        yield operation.ok()
 
 
 def cases(operation: Any) -> list[Any]:

@@ -89,7 +89,7 @@ async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> No
             await asking.create(CONFIG_MAPS, config_map(name))
         seen: list[str] = []
         versions = set()
-        token = ""
+        token: str | None = ""
         while token is not None:
             more = {"continue": token} if token else {}
             page = await asking.get(CONFIG_MAPS, limit=str(PAGE), **more)
