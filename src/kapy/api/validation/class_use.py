@@ -20,7 +20,7 @@ from kapy.api.health_check import (
     WorkerTopologyHealthCheck,
 )
 from kapy.api.validation.cluster_topology import AUTOSCALER, scaled_twice
-from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
+from kapy.api.validation.health_check import health_check_errors
 from kapy.api.validation.rollout import int_or_percent_errors
 from kapy.kube import Key
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
@@ -112,7 +112,7 @@ def _control_plane_check_errors(
                 "can be only set if spec.controlPlane.machineInfrastructure is set in ClusterClass"
             )
             yield forbidden(path, problem)
-        yield from _common_errors(check, path)
+        yield from health_check_errors(check.checks, check.remediation.trigger_if, path)
     yield from _enabled_errors(check, control_plane.health_check, path)
 
 
@@ -122,19 +122,12 @@ def _worker_check_errors(
     for one in workers:
         path = f"{_WORKERS}.machineDeployments[{one.name}].healthCheck"
         if is_checked(one.health_check):
-            yield from _common_errors(one.health_check, path)
-            in_flight = one.health_check.remediation.max_in_flight
+            remediation = one.health_check.remediation
+            yield from health_check_errors(one.health_check.checks, remediation.trigger_if, path)
+            in_flight = remediation.max_in_flight
             yield from int_or_percent_errors(f"{path}.remediation.maxInFlight", in_flight)
         if (class_ := classes.get(one.class_)) is not None:
             yield from _enabled_errors(one.health_check, class_.health_check, path)
-
-
-def _common_errors(
-    check: ControlPlaneTopologyHealthCheck | WorkerTopologyHealthCheck, path: str
-) -> Iterator[FieldError]:
-    yield from startup_timeout_errors(check.checks.node_startup_timeout_seconds, path)
-    trigger = check.remediation.trigger_if
-    yield from trigger_errors(trigger.unhealthy_less_than_or_equal_to, path)
 
 
 def _enabled_errors(

@@ -9,12 +9,11 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_class_template import ClusterClassTemplateReference
 from kapy.api.cluster_class_workers import MachineDeploymentClass, MachinePoolClass
 from kapy.api.features import FeatureGates
-from kapy.api.health_check import ControlPlaneHealthCheck, WorkerHealthCheck
 from kapy.api.validation.cluster_class_patches import patch_errors
 from kapy.api.validation.cluster_class_variables import variable_errors
 from kapy.api.validation.cluster_topology import NO_VERSION
 from kapy.api.validation.features import closed_gate_error
-from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
+from kapy.api.validation.health_check import health_check_errors
 from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.naming import class_naming_errors
 from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
@@ -125,26 +124,19 @@ def _rollout_errors(new: ClusterClass) -> Iterator[FieldError]:
 
 def _health_check_errors(new: ClusterClass) -> Iterator[FieldError]:
     control_plane = new.spec.control_plane
-    if encode(control_plane.health_check):
+    check = control_plane.health_check
+    if encode(check):
         path = "spec.controlPlane.healthCheck"
-        yield from common_health_check_errors(control_plane.health_check, path)
+        yield from health_check_errors(check.checks, check.remediation.trigger_if, path)
         if control_plane.machine_infrastructure is None:
             problem = "can be only set if spec.controlPlane.machineInfrastructure is set"
             yield forbidden(path, problem)
     for one in new.spec.workers.machine_deployments:
         path = f"{_WORKERS}.machineDeployments[{one.class_}].healthCheck"
-        yield from common_health_check_errors(one.health_check, path)
-        in_flight = one.health_check.remediation.max_in_flight
+        remediation = one.health_check.remediation
+        yield from health_check_errors(one.health_check.checks, remediation.trigger_if, path)
+        in_flight = remediation.max_in_flight
         yield from int_or_percent_errors(f"{path}.remediation.maxInFlight", in_flight)
-
-
-def common_health_check_errors(
-    check: ControlPlaneHealthCheck | WorkerHealthCheck, path: str
-) -> Iterator[FieldError]:
-    """What control planes' and workers' health checks have in common."""
-    yield from startup_timeout_errors(check.checks.node_startup_timeout_seconds, path)
-    trigger = check.remediation.trigger_if
-    yield from trigger_errors(trigger.unhealthy_less_than_or_equal_to, path)
 
 
 def _naming_errors(new: ClusterClass) -> Iterator[FieldError]:
@@ -154,16 +146,10 @@ def _naming_errors(new: ClusterClass) -> Iterator[FieldError]:
     template = spec.control_plane.naming.template
     yield from class_naming_errors(template, "spec.controlPlane.naming", "ControlPlane")
     for path, worker in _named_workers(new):
-        pool = isinstance(worker, MachinePoolClass)
-        what, part = (
-            ("MachinePool", "machinePool")
-            if pool
-            else (
-                "MachineDeployment",
-                "machineDeployment",
-            )
-        )
-        names = {part: {"topologyName": "mptopology" if pool else "mdtopology"}}
+        if isinstance(worker, MachinePoolClass):
+            what, names = "MachinePool", {"machinePool": {"topologyName": "mptopology"}}
+        else:
+            what, names = "MachineDeployment", {"machineDeployment": {"topologyName": "mdtopology"}}
         yield from class_naming_errors(worker.naming.template, f"{path}.naming", what, names)
 
 

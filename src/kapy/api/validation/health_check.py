@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.api.health_check import HealthChecks, RemediationTrigger
 from kapy.api.validation.rollout import int_or_percent_errors
 from kapy.kube.field_errors import FieldError, invalid
 
@@ -11,16 +12,14 @@ LEAST_STARTUP_SECONDS: Final = 30
 """Nothing becomes a Node faster; 0 is no limit at all."""
 
 
-def startup_timeout_errors(seconds: int | None, path: str) -> list[FieldError]:
-    """path: where the health check stands."""
-    if not seconds or seconds >= LEAST_STARTUP_SECONDS:
-        return []
-    where = f"{path}.checks.nodeStartupTimeoutSeconds"
-    return [invalid(where, seconds, f"must be at least {LEAST_STARTUP_SECONDS}s")]
-
-
-def trigger_errors(unhealthy: int | str | None, path: str) -> list[FieldError]:
-    """path: where the health check stands."""
-    return int_or_percent_errors(
-        f"{path}.remediation.triggerIf.unhealthyLessThanOrEqualTo", unhealthy
-    )
+def health_check_errors(
+    checks: HealthChecks, trigger: RemediationTrigger, path: str
+) -> list[FieldError]:
+    """What every health check may get wrong. path: where it stands."""
+    errors = []
+    seconds = checks.node_startup_timeout_seconds
+    if seconds and seconds < LEAST_STARTUP_SECONDS:
+        where = f"{path}.checks.nodeStartupTimeoutSeconds"
+        errors.append(invalid(where, seconds, f"must be at least {LEAST_STARTUP_SECONDS}s"))
+    where = f"{path}.remediation.triggerIf.unhealthyLessThanOrEqualTo"
+    return errors + int_or_percent_errors(where, trigger.unhealthy_less_than_or_equal_to)

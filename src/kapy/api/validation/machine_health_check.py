@@ -7,7 +7,7 @@ from typing import Final
 from kapy.api.features import FeatureGates
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import Label
-from kapy.api.validation.health_check import startup_timeout_errors, trigger_errors
+from kapy.api.validation.health_check import health_check_errors
 from kapy.api.validation.selectors import parsed_selector, shown
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 
@@ -22,9 +22,7 @@ def machine_health_check_errors(
     errors = _selector_errors(check)
     if old is not None and old.spec.cluster_name != spec.cluster_name:
         errors.append(forbidden("spec.clusterName", "field is immutable"))
-    errors += startup_timeout_errors(spec.checks.node_startup_timeout_seconds, "spec")
-    trigger = spec.remediation.trigger_if
-    return errors + trigger_errors(trigger.unhealthy_less_than_or_equal_to, "spec")
+    return errors + health_check_errors(spec.checks, spec.remediation.trigger_if, "spec")
 
 
 def _selector_errors(check: MachineHealthCheck) -> list[FieldError]:
