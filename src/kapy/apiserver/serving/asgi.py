@@ -94,7 +94,11 @@ class Application:
                     trail.impersonated(user)
             if (self._stopping or server.health.stopping) and not is_probe(request):
                 return _STOPPING
-            room = self._room(request, user)
+            try:
+                room = server.inflight.enter(request, user)
+            except TooManyRequests:
+                server.refused(request)
+                raise
             body = await wire.body_of(request.headers, receive)
             if body is None:
                 return None
@@ -105,13 +109,6 @@ class Application:
         finally:
             if room is not None:
                 room.leave()
-
-    def _room(self, request: Request, user: User) -> Room | None:
-        try:
-            return self._server.inflight.enter(request, user)
-        except TooManyRequests:
-            self._server.refused(request)
-            raise
 
     async def _stream(
         self, reply: Reply, name: str, scope: Scope, receive: Receive, send: Send
