@@ -26,7 +26,6 @@ APISERVER: Final[Mapping[str, str]] = {
     "apply-125": _ACCIDENT,
     "apply-131": _ACCIDENT,
     "core-050": "a match condition that does not parse: a syntax error in words of our own",
-    "crud-084": "406 of a built-in kind lists the media types of Go's negotiator",
     "crud-086": "a real server answers even the 406 in protobuf when that was asked for",
     "discovery-048": _OWN_WORDS,
     "discovery-049": _OWN_WORDS,

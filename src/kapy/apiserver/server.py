@@ -45,6 +45,7 @@ from kapy.apiserver.refusals import (
 from kapy.apiserver.request_info import attributes_of
 from kapy.apiserver.resources.kind import CREATE_ONLY
 from kapy.apiserver.routes import Route, resolve
+from kapy.apiserver.shown import check_acceptable
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store.sqlite import Synchronous
 from kapy.apiserver.store.store import Store
@@ -264,7 +265,10 @@ class Server:
                 return await self._review(ask)
             if route.subresource == "token" and verb == "create":
                 return await token_request.request_token(self.plane, ask, self.access.tokens)
-            reply = await _action(route, verb)(self.plane, ask)
+            action = _action(route, verb)
+            if "accept" in request.headers:
+                check_acceptable(ask)
+            reply = await action(self.plane, ask)
         except ApiError as error:
             if not ask.warnings:
                 raise

@@ -50,6 +50,26 @@ def accepted(headers: Mapping[str, str]) -> Accept:
     raise NotAcceptable(f"only the following media types are accepted: {_AVAILABLE}")
 
 
+def check_acceptable(ask: Ask) -> None:
+    """Refuse a request, before anything is done, whose answer the client would not take.
+
+    Raises NotAcceptable; of Kubernetes' own kinds in the words of the router in front of them.
+    """
+    try:
+        accepted(ask.request.headers)
+    except NotAcceptable:
+        header = ask.request.headers["accept"]
+        named = {clause.partition(";")[0].strip() for clause in header.split(",")}
+        if ask.kind.custom or named & {*_AVAILABLE.split(", ")}:
+            raise
+        streams = "" if ask.name else _STREAMS
+        message = f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}{streams}"
+        raise NotAcceptable(message, details={}) from None
+
+
+_STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+
+
 def partial_metadata(document: Document, version: str) -> Document:
     """Only the metadata of an object."""
     return {

@@ -215,3 +215,10 @@ async def test_strange_headers_break_nothing(line: bytes) -> None:
     async with wired() as wire:
         answer = await wire.say(request(CONFIG_MAPS, line + JSON, method=b"POST", body=OBJECT))
         assert answer.status in (201, 400, 403, 406)
+
+
+async def test_a_write_whose_answer_nobody_would_take_is_not_done() -> None:
+    async with wired() as wire:
+        create = request(CONFIG_MAPS, JSON + b"Accept: text/html\r\n", method=b"POST", body=OBJECT)
+        assert (await wire.say(create)).status == 406
+        assert (await wire.say(request(CONFIG_MAPS + b"/a"))).status == 404
