@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import pytest
@@ -284,6 +284,24 @@ async def test_plug_ins_in_process_see_what_webhooks_changed_and_the_willing_are
         assert (made["spec"]["color"], made["metadata"]["labels"]) == ("blue", {"color": "blue"})
         seen = [request["object"] for request in hooks.asked("/paint")]
         assert [one["metadata"]["labels"]["color"] for one in seen] == ["red", "blue"]
+
+
+async def test_a_configuration_that_comes_meanwhile_is_for_the_next_request() -> None:
+    async with serving() as hooks, plane() as asking:
+        blue = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
+
+        async def slow(request: Document) -> Document:
+            await configure(asking, "validating", hook("b.hook.dev", f"{hooks.base}/b"), name="b")
+            return await _awaited(blue(request))
+
+        hooks.answers |= {"/slow": slow, "/b": allow}
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/slow"))
+        await asking.create(GIZMOS, gizmo("one"))
+        assert len(hooks.asked("/slow")) == 1
+
+
+async def _awaited(answer: Document | Awaitable[Document]) -> Document:
+    return answer if isinstance(answer, dict) else await answer
 
 
 async def test_reviews_and_tokens_are_asked_about() -> None:
