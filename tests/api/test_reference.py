@@ -1,0 +1,29 @@
+"""The reference pages are the Structs' own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kapy.api.reference import pages
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference" / "api"
+PAGES = pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_the_structs_say(name: str) -> None:
+    """`make reference` writes them."""
+    assert (FOLDER / name).read_text() == PAGES[name]
+
+
+def test_there_is_no_page_of_a_kind_that_is_gone() -> None:
+    assert {path.name for path in FOLDER.glob("*.md")} == set(PAGES)
+
+
+def test_a_field_is_said_with_its_bounds() -> None:
+    assert (
+        "| `spec.version` | string | The Kubernetes version of the machine. (1 to 256 characters) |"
+        in (PAGES["machine.md"])
+    )
