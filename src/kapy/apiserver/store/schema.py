@@ -35,7 +35,11 @@ CREATE TABLE objects (
     PRIMARY KEY (resource, namespace, name)
 ) WITHOUT ROWID
 """
-PUT: Final = "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"
+PUT: Final = (
+    "INSERT INTO objects VALUES (?, ?, ?, ?, ?) ON CONFLICT (resource, namespace, name) "
+    "DO UPDATE SET document = excluded.document, checksum = excluded.checksum"
+)
+"""Writes a row. (INSERT OR REPLACE, which deletes and inserts, takes half as long again.)"""
 _SELECT = "SELECT resource, namespace, name, document, checksum FROM objects"
 
 
