@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from kapy.apiserver import metadata
@@ -15,7 +16,7 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
 from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.options import Validation, options_of
-from kapy.apiserver.webhooks.foreseen import foreseen
+from kapy.apiserver.webhooks.foreseen import Unforeseen, foreseen
 from kapy.kube import Document
 from kapy.kube.apply import Write
 from kapy.kube.errors import BadRequest, Invalid
@@ -93,19 +94,21 @@ def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Doc
 
 async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document]) -> Document:
     """What `work` gives, which may need objects in other versions that a webhook converts to."""
-    if not ask.kind.custom:
+    try:
         return work()
+    except Unforeseen:
+        return await foreseen(work, partial(_converted, plane, ask))
+
+
+async def _converted(plane: Plane, ask: Ask, document: Document, version: str) -> Document:
+    """An object of the request's kind in another apiVersion."""
     resource = ask.kind.resource
-
-    async def convert(document: Document, version: str) -> Document:
-        source, target = (
-            replace(resource, version=split_api_version(one)[1])
-            for one in (document["apiVersion"], version)
-        )
-        (found,) = await plane.converted((document,), source, target)
-        return found
-
-    return await foreseen(work, convert)
+    source, target = (
+        replace(resource, version=split_api_version(one)[1])
+        for one in (document["apiVersion"], version)
+    )
+    (found,) = await plane.converted((document,), source, target)
+    return found
 
 
 def _timeless(document: Document) -> Document:
