@@ -92,6 +92,10 @@ async def test_a_cluster_and_its_class_look_after_each_other() -> None:
         where = ["spec.topology.variables[cpu].value"]
         assert await refused(client.create(Cluster.RESOURCE, wrong)) == where
 
+        odd = changed(CLUSTER, topology__variables={"cpu": 4})
+        odd["metadata"]["name"] = "odd"
+        assert "spec.topology.variables" in await refused(client.create(Cluster.RESOURCE, odd))
+
         unknown = changed(CLUSTER, topology__version="v1.32.0")
         unknown["metadata"]["name"] = "unknown"
         where = ["spec.topology.version"]

@@ -21,7 +21,7 @@ from kapy.api.validation.topology_change import (
 from kapy.client.client import Client
 from kapy.conditions.lookup import has, is_false
 from kapy.core.cluster.upgrade import unsettled
-from kapy.core.cluster.variables import with_variables
+from kapy.core.cluster.variables import Misshapen, with_variables
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.field_errors import FieldError, forbidden
@@ -52,8 +52,8 @@ async def topology_defaults(
         return new, []
     try:
         return with_variables(new, old, cluster_class)
-    except (AttributeError, TypeError):
-        return new, []  # of another shape than any Cluster: for the schema to say
+    except Misshapen:
+        return new, []
 
 
 async def topology_findings(client: Client, new: Cluster, old: Cluster | None) -> Findings:

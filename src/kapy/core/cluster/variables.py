@@ -21,6 +21,10 @@ _TOPOLOGY = ("spec", "topology")
 _OVERRIDES = ("variables", "overrides")
 
 
+class Misshapen(Exception):
+    """The topology is not shaped as a Cluster's: the schema will say where."""
+
+
 class _Place(NamedTuple):
     """Where variables stand. parts: the way to them in a topology. path: how errors call it.
     whole: whether they are those of the whole cluster."""
@@ -35,22 +39,22 @@ def with_variables(
     cluster: Document, old: Document | None, cluster_class: ClusterClass
 ) -> tuple[Document, list[FieldError]]:
     """The Cluster with the values that its class has defaults for (itself if that changes nothing),
-    and what is wrong with them."""
+    and what is wrong with them. Raises Misshapen."""
     topology = value_at(cluster, _TOPOLOGY)
     before = value_at(old, _TOPOLOGY) or {}
     errors: list[FieldError] = []
     definitions = cluster_class.status.variables
     places = list(_places(topology, before))
     for place in places:
-        values, path = _values(_at(topology, place.parts)), place.path
+        values, path = _values(topology, place.parts), place.path
         found, problems = defaulted_variables(values, definitions, path, create=place.whole)
         errors += problems
         shown = [{"name": one.name, "value": one.value} for one in found]
         if shown and not same(shown, _at(topology, place.parts)):
             topology = _put(topology, place.parts, shown)
     for place in places:
-        was = _values(_at(before, place.old)) if place.old is not None else []
-        values = _values(_at(topology, place.parts))
+        was = _values(before, place.old) if place.old is not None else []
+        values = _values(topology, place.parts)
         errors += variable_value_errors(values, was, definitions, place.path, complete=place.whole)
     if topology is value_at(cluster, _TOPOLOGY):
         return cluster, errors
@@ -61,36 +65,49 @@ def _places(topology: Document, before: Document) -> Iterator[_Place]:
     path = ".".join(_TOPOLOGY)
     yield _Place(("variables",), f"{path}.variables", whole=True, old=("variables",))
     control_plane = ("controlPlane", *_OVERRIDES)
-    if _at(topology, control_plane):
+    if _members(topology, control_plane):
         where = f"{path}.{'.'.join(control_plane)}"
         yield _Place(control_plane, where, whole=False, old=control_plane)
     for kind in ("machineDeployments", "machinePools"):
-        names = {
-            one.get("name"): number
-            for number, one in enumerate(_at(before, ("workers", kind)) or ())
-        }
-        for number, one in enumerate(_at(topology, ("workers", kind)) or ()):
-            parts = ("workers", kind, number, *_OVERRIDES)
-            if _at(topology, parts):
+        workers = ("workers", kind)
+        numbers = {one.get("name"): at for at, one in enumerate(_members(before, workers))}
+        for number, one in enumerate(_members(topology, workers)):
+            parts = (*workers, number, *_OVERRIDES)
+            if _members(topology, parts):
                 name = one.get("name", "")
-                old = ("workers", kind, names[name], *_OVERRIDES) if name in names else None
+                old = (*workers, numbers[name], *_OVERRIDES) if name in numbers else None
                 where = f"{path}.workers.{kind}[{name}].variables.overrides"
                 yield _Place(parts, where, whole=False, old=old)
 
 
-def _values(items: Sequence[Any] | None) -> list[ClusterVariable]:
-    """Nothing where there should be a variable is one without a name, as Go reads it."""
-    return [
-        ClusterVariable(name=(one or {}).get("name", ""), value=(one or {}).get("value"))
-        for one in items or ()
-    ]
+def _values(topology: Document, parts: Sequence[str | int]) -> list[ClusterVariable]:
+    found = _members(topology, parts)
+    if not all(isinstance(one.get("name", ""), str) for one in found):
+        raise Misshapen
+    return [ClusterVariable(name=one.get("name", ""), value=one.get("value")) for one in found]
+
+
+def _members(node: Any, parts: Sequence[str | int]) -> list[Document]:
+    """The objects of a list at a place. Nothing in the place of one is an empty one, as Go reads
+    it."""
+    found = _at(node, parts)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(one or {}, dict) for one in found):
+        raise Misshapen
+    return [one or {} for one in found]
 
 
 def _at(node: Any, parts: Sequence[str | int]) -> Any:
     for part in parts:
         if node is None:
             return None
-        node = node.get(part) if isinstance(part, str) else node[part]
+        if isinstance(part, str) and isinstance(node, dict):
+            node = node.get(part)
+        elif isinstance(part, int) and isinstance(node, list):
+            node = node[part]
+        else:
+            raise Misshapen
     return node
 
 
