@@ -46,9 +46,10 @@ class Answer(NamedTuple):
 
 def play(folder: Path, kind: str = "", group: str = "") -> list[Result]:
     """Every recorded write, or those of a kind, or of a group (`schema` …)."""
+    (recorded,) = folder.glob("cases.jsonl*")
     cases = [
         one
-        for one in records(folder / "cases.jsonl.gz")
+        for one in records(recorded)
         if kind in ("", one["kind"]) and group in ("", one["group"])
     ]
     environment = list(yaml.safe_load_all((folder / "environment.yaml").read_text()))
