@@ -17,6 +17,7 @@ from kapy.conditions.v1beta1 import (
     conditions_of,
     delete_condition,
     false,
+    foreign_ready,
     get,
     mirror,
     set_condition,
@@ -126,3 +127,24 @@ def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_said() -> None:
         "InfrastructureReady", "WaitingForInfrastructure", INFO
     )
     assert mirror(None, "InfrastructureReady") is None
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([{"type": "Ready", "status": "True"}], ("True", "")),
+        ([{"type": "Ready", "status": "False", "reason": "Slow"}], ("False", "Slow")),
+        ([{"type": "Other", "status": "True"}], None),
+        ([{"type": "Ready", "status": "Perhaps"}], None),
+        ([{"type": "Ready", "status": True}], None),
+        ([{"type": "Ready", "status": "True", "lastTransitionTime": "today"}], None),
+        ([{"type": "Ready", "status": "False", "reason": "x" * 300}], None),
+        (["Ready"], None),
+        ("Ready", None),
+    ],
+)
+def test_what_can_be_kept_of_a_providers_ready(
+    conditions: object, expected: tuple[str, str] | None
+) -> None:
+    found = foreign_ready({"status": {"conditions": conditions}})
+    assert (None if found is None else (found.status, found.reason)) == expected

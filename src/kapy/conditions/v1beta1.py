@@ -18,15 +18,20 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kapy.api.condition import V1Beta1Condition
-from kapy.api.times import stamp
+from kapy.api.times import moment, stamp
 from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN
-from kapy.kube.model import Model, model_in
+from kapy.kube import Document
+from kapy.kube.model import Model, decode, model_in
 
 READY: Final = "Ready"
 
 ERROR: Final = "Error"
 WARNING: Final = "Warning"
 INFO: Final = "Info"
+
+LONGEST_REASON: Final = 256
+LONGEST_MESSAGE: Final = 10240
+STATUSES: Final = (TRUE, FALSE, UNKNOWN)
 
 _OPPOSITE: Final = {TRUE: FALSE, FALSE: TRUE}
 _ORDER: Final = ((FALSE, ERROR), (FALSE, WARNING), (FALSE, INFO), (TRUE, ""), (UNKNOWN, ""))
@@ -66,6 +71,31 @@ def conditions_of(obj: Any) -> list[V1Beta1Condition]:
 def get(conditions: Iterable[V1Beta1Condition], type_: str) -> V1Beta1Condition | None:
     """The condition of a type, None when it is not reported."""
     return next((one for one in conditions if one.type == type_), None)
+
+
+def foreign_ready(document: Document) -> V1Beta1Condition | None:
+    """Ready as a provider's object reports it, to be mirrored.
+
+    None also for what could not be kept (no time, no status, longer than the schema allows): the
+    conditions of today tell of that already.
+    """
+    status = document.get("status")
+    listed = status.get("conditions") if isinstance(status, dict) else None
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("type") == READY:
+            return _kept(entry)
+    return None
+
+
+def _kept(entry: Document) -> V1Beta1Condition | None:
+    try:
+        found = decode(entry, V1Beta1Condition)
+        if found.last_transition_time:
+            moment(found.last_transition_time)
+    except ValueError:
+        return None
+    fits = len(found.reason) <= LONGEST_REASON and len(found.message) <= LONGEST_MESSAGE
+    return found if fits and found.status in STATUSES else None
 
 
 def set_condition(
