@@ -110,11 +110,13 @@ def strange(status: int, headers: dict[bytes, bytes], content: bytes) -> bool:
 
 async def test_answers_are_what_the_description_says(caplog: Any) -> None:
     async with running() as asking:
+        names = json.loads(await asking.get("/openapi/v3"))["paths"]
+        chosen = [name for name in names if name in DESCRIBED or CASES > 1]
+        # Read at first: among the cases are deletions of all definitions.
+        documents = [await asking.get(f"/openapi/v3/{name}") for name in chosen]
         found = []
-        for name in json.loads(await asking.get("/openapi/v3"))["paths"]:
-            if name not in DESCRIBED and CASES == 1:
-                continue
-            for operation in operations(await asking.get(f"/openapi/v3/{name}")):
+        for document in documents:
+            for operation in operations(document):
                 for case in cases(operation):
                     status, headers, content = await asked(asking.server, case)
                     if strange(status, headers, content):
