@@ -14,7 +14,7 @@ import msgspec
 
 from kapy.api.kinds import KINDS, STORED, Kind
 from kapy.api.names import CLUSTER_GROUP, Label
-from kapy.api.schema import structural_schemas
+from kapy.api.printed import kept
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.names import CRDS
@@ -48,6 +48,13 @@ _OBJECT: Final[Document] = {
 @cache
 def crds() -> list[Document]:
     """The CRDs of all our kinds, in the order of KINDS. Shared: do not change."""
+    return kept("crds", printed_crds)
+
+
+def printed_crds() -> list[Document]:
+    """The CRDs, printed anew."""
+    from kapy.api.schema import structural_schemas  # takes its time, and is seldom needed
+
     types = [(kind, version, kind.type_of(version)) for kind in KINDS for version in kind.versions]
     schemas = structural_schemas([one for _, _, one in types])
     served: dict[Kind, list[Document]] = {kind: [] for kind in KINDS}

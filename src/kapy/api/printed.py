@@ -1,0 +1,61 @@
+"""What is printed from the Structs, kept as Python keeps bytecode.
+
+Printing all definitions takes a third of a second, and every plane needs them when it starts. They
+are kept in a `__pycache__` beside the sources that they come from, and made again when one of those
+has changed; where nothing can be written, or bytecode is not wanted, they are made each time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kapy.kube import Document, model
+
+_SOURCES: Final = Path(__file__).parent
+
+
+def kept(name: str, make: Callable[[], list[Document]]) -> list[Document]:
+    """What `make` prints, from the file called `name` if that is of these sources."""
+    place = Path(cache_from_source(str(_SOURCES / f"{name}.py"))).with_suffix(".json")
+    state = _state()
+    with suppress(OSError, msgspec.DecodeError):
+        found, documents = msgspec.json.decode(place.read_bytes(), type=tuple[str, list[Document]])
+        if found == state:
+            return documents
+    documents = make()
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            _replace(place, msgspec.json.encode((state, documents)))
+    return documents
+
+
+def _state() -> str:
+    """What the sources are: their names, sizes and times."""
+    state = sha256(sys.version.encode())
+    for path in _sources():
+        facts = path.stat()
+        state.update(f"{path.name} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return state.hexdigest()
+
+
+def _sources() -> Iterator[Path]:
+    yield Path(model.__file__)
+    yield from sorted(_SOURCES.glob("*.py"))
+    yield from sorted(_SOURCES.glob("v*/*.py"))
+
+
+def _replace(place: Path, content: bytes) -> None:
+    """Write a file as a whole: two programs may start at once."""
+    place.parent.mkdir(exist_ok=True)
+    whole = place.with_suffix(f".{os.getpid()}")
+    whole.write_bytes(content)
+    whole.replace(place)
