@@ -16,6 +16,8 @@ class V1Beta1Type:
     CERTIFICATES_AVAILABLE: Final = "CertificatesAvailable"
     CONTROLLER_MANAGER_POD_HEALTHY: Final = "ControllerManagerPodHealthy"
     CONTROL_PLANE_COMPONENTS_HEALTHY: Final = "ControlPlaneComponentsHealthy"
+    CONTROL_PLANE_INITIALIZED: Final = "ControlPlaneInitialized"
+    CONTROL_PLANE_READY: Final = "ControlPlaneReady"
     DATA_SECRET_AVAILABLE: Final = "DataSecretAvailable"
     DRAINING_SUCCEEDED: Final = "DrainingSucceeded"
     ETCD_CLUSTER_HEALTHY: Final = "EtcdClusterHealthy"
@@ -56,6 +58,7 @@ class V1Beta1Reason:
     INFRASTRUCTURE_TEMPLATE_CLONING_FAILED: Final = "InfrastructureTemplateCloningFailed"
     MACHINE_GENERATION_FAILED: Final = "MachineGenerationFailed"
     MEMBER_INSPECTION_FAILED: Final = "MemberInspectionFailed"
+    MISSING_NODE_REF: Final = "MissingNodeRef"
     NODE_CONDITIONS_FAILED: Final = "NodeConditionsFailed"
     NODE_INSPECTION_FAILED: Final = "NodeInspectionFailed"
     NODE_NOT_FOUND: Final = "NodeNotFound"
@@ -71,7 +74,11 @@ class V1Beta1Reason:
     SCALING_UP: Final = "ScalingUp"
     WAITING_EXTERNAL_HOOK: Final = "WaitingExternalHook"
     WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
+    WAITING_FOR_CONTROL_PLANE: Final = "WaitingForControlPlane"
     WAITING_FOR_CONTROL_PLANE_AVAILABLE: Final = "WaitingForControlPlaneAvailable"
+    WAITING_FOR_CONTROL_PLANE_PROVIDER_INITIALIZED: Final = (
+        "WaitingForControlPlaneProviderInitialized"
+    )
     WAITING_FOR_DATA_SECRET: Final = "WaitingForDataSecret"
     WAITING_FOR_INFRASTRUCTURE: Final = "WaitingForInfrastructure"
     WAITING_FOR_KUBEADM_INIT: Final = "WaitingForKubeadmInit"

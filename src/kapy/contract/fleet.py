@@ -8,6 +8,7 @@ from typing import Any
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.kube import Document, Key
@@ -26,6 +27,7 @@ class Fleet:
         self.machines = _indexed(cache, Machine.RESOURCE)
         self.machine_sets = _indexed(cache, MachineSet.RESOURCE)
         self.deployments = _indexed(cache, MachineDeployment.RESOURCE)
+        self.pools = _indexed(cache, MachinePool.RESOURCE)
 
     def machines_of(self, cluster: Key) -> Sequence[Document]:
         """The Machines of a Cluster, in the order of names."""
@@ -38,6 +40,10 @@ class Fleet:
     def deployments_of(self, cluster: Key) -> Sequence[Document]:
         """The MachineDeployments of a Cluster, in the order of names."""
         return self.deployments.indexed(BY_CLUSTER, str(cluster))
+
+    def pools_of(self, cluster: Key) -> Sequence[Document]:
+        """The MachinePools of a Cluster, in the order of names."""
+        return self.pools.indexed(BY_CLUSTER, str(cluster))
 
 
 def cluster_of(document: Document) -> Key | None:
