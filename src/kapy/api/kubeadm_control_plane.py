@@ -197,13 +197,13 @@ class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
             format="int32",
             zero="written",
         ),
-    ] = 0
+    ] = field(default_factory=int)
     ready_replicas: Annotated[
         int,
         rules(
             "How many Machines were ready in the sense of v1beta1.", format="int32", zero="written"
         ),
-    ] = 0
+    ] = field(default_factory=int)
     unavailable_replicas: Annotated[
         int,
         rules(
@@ -211,7 +211,7 @@ class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
             format="int32",
             zero="written",
         ),
-    ] = 0
+    ] = field(default_factory=int)
 
 
 class KubeadmControlPlaneDeprecatedStatus(Model):

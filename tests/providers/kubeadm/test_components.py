@@ -8,7 +8,6 @@ import pytest
 
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import (
-    components_unreadable,
     observe_components,
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
@@ -201,18 +200,6 @@ def test_a_machine_that_goes_says_so() -> None:
     found = plane(going, machine("b"))
     observe_components(found, {"b": node("b")}, pods("b"))
     assert said(found, "APIServerPodHealthy") == ("False", "Deleting", "Machine is deleting")
-
-
-def test_without_nodes_nothing_is_known() -> None:
-    found = plane(machine("a"))
-    components_unreadable(found, "no connection")
-    assert told(found) == (
-        "Unknown",
-        "InspectionFailed",
-        "Failed to get Nodes hosting control plane components: no connection",
-    )
-    assert said(found, "APIServerPodHealthy")[0] == "Unknown"
-    assert found.nodes is None
 
 
 def test_no_machines_report_nothing() -> None:

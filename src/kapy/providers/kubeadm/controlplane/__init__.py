@@ -4,5 +4,5 @@ A KubeadmControlPlane creates its Machines one at a time: the first runs `kubead
 join; it replaces them one at a time when what they were made of changes, looks after etcd's
 membership when one goes, and reports what runs on them. Implements the control plane contract.
 
-Left out: remediation of unhealthy Machines, in-place updates through a runtime extension.
+Left out: in-place updates through a runtime extension (one that is under way is waited for).
 """

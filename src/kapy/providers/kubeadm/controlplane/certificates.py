@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kapy.api.condition import Condition
+from kapy.api.condition import V1Beta1Condition
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import SECRET_TYPE, ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
@@ -16,7 +17,7 @@ from kapy.providers.kubeadm.certificates import init_certificates
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.providers.kubeadm.keychain import Kept
-from kapy.sdk import Result, conditions
+from kapy.sdk import Result, conditions, v1beta1
 
 _CHECK_LOGS = "Please check controller logs for errors"
 
@@ -39,27 +40,36 @@ async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | Non
         missing = [one.purpose for one in certificates if one.purpose not in kept]
         if not missing:
             await _own(tools, kcp, kept)
-    except KapyError:
+    except KapyError as error:
         plane.set(
             conditions.unknown(
                 ConditionType.CERTIFICATES_AVAILABLE, Reason.INTERNAL_ERROR, _CHECK_LOGS
             )
         )
+        plane.set_v1beta1(_unavailable_v1beta1(v1beta1.WARNING, str(error)))
         raise
-    plane.set(_condition(missing))
+    _report(plane, missing)
     return None
 
 
-def _condition(missing: list[str]) -> Condition:
+def _report(plane: ControlPlane, missing: list[str]) -> None:
     type_ = ConditionType.CERTIFICATES_AVAILABLE
     if not missing:
-        return conditions.true(type_, Reason.AVAILABLE)
+        plane.set(conditions.true(type_, Reason.AVAILABLE))
+        plane.set_v1beta1(v1beta1.true(V1Beta1Type.CERTIFICATES_AVAILABLE))
+        return
     noun, verb = ("certificate", "is") if len(missing) == 1 else ("certificates", "are")
     message = (
         f"Cluster {noun} for {', '.join(missing)} {verb} not available, please check cluster"
         " certificate secrets"
     )
-    return conditions.false(type_, Reason.NOT_AVAILABLE, message)
+    plane.set(conditions.false(type_, Reason.NOT_AVAILABLE, message))
+    plane.set_v1beta1(_unavailable_v1beta1(v1beta1.ERROR, message))
+
+
+def _unavailable_v1beta1(severity: str, message: str) -> V1Beta1Condition:
+    reason = V1Beta1Reason.CERTIFICATES_GENERATION_FAILED
+    return v1beta1.false(V1Beta1Type.CERTIFICATES_AVAILABLE, reason, severity, message)
 
 
 async def _own(tools: Tools, kcp: KubeadmControlPlane, kept: Mapping[str, Kept]) -> None:

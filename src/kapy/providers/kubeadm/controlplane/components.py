@@ -10,9 +10,12 @@ from kapy.api.kubeadm_node import NodeRegistrationOptions
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T
 from kapy.api.names import Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.machine_v1beta1 import pod_v1beta1
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name
 from kapy.providers.kubeadm.controlplane.tally import Tally, tally
+from kapy.providers.kubeadm.controlplane.tally_v1beta1 import TallyV1Beta1, tally_v1beta1
 from kapy.sdk import conditions
 
 ROLE_LABEL: Final = "node-role.kubernetes.io/control-plane"
@@ -45,6 +48,7 @@ def observe_components(
         if node is not None:
             plane.nodes[node_name(machine)] = node
         _observe(plane, machine, node, pods)
+        _observe_v1beta1(plane, machine, node)
     errors = []
     if all(map(has_node, plane.machines)):
         ours = {node_name(machine) for machine in plane.machines}
@@ -53,34 +57,17 @@ def observe_components(
             for name, node in sorted(nodes.items())
             if name not in ours and ROLE_LABEL in (node["metadata"].get("labels") or {})
         ]
-    plane.set(
-        tally(
-            plane.machines,
-            Tally(
-                T.CONTROL_PLANE_COMPONENTS_HEALTHY,
-                tuple(components_of(plane).values()),
-                "control plane",
-            ),
-            errors,
-        )
+    types = tuple(components_of(plane).values())
+    target = T.CONTROL_PLANE_COMPONENTS_HEALTHY
+    plane.set(tally(plane.machines, Tally(target, types, "control plane"), errors))
+    legacy = TallyV1Beta1(
+        V1Beta1Type.CONTROL_PLANE_COMPONENTS_HEALTHY,
+        types,
+        "control plane",
+        unhealthy=V1Beta1Reason.CONTROL_PLANE_COMPONENTS_UNHEALTHY,
+        unknown=V1Beta1Reason.CONTROL_PLANE_COMPONENTS_UNKNOWN,
     )
-
-
-def components_unreadable(plane: ControlPlane, why: str) -> None:
-    """The nodes could not be read: nothing is known of any component."""
-    plane.nodes = None
-    for machine in plane.machines:
-        plane.set_on(machine, _node_unknown(Reason.INSPECTION_FAILED, "Failed to get the Node"))
-        for type_ in components_of(plane).values():
-            message = f"Failed to get the Node hosting the Pod: {why}"
-            plane.set_on(machine, conditions.unknown(type_, Reason.INSPECTION_FAILED, message))
-    plane.set(
-        conditions.unknown(
-            T.CONTROL_PLANE_COMPONENTS_HEALTHY,
-            Reason.INSPECTION_FAILED,
-            f"Failed to get Nodes hosting control plane components: {why}",
-        )
-    )
+    plane.set_v1beta1(tally_v1beta1(plane.machines, legacy, errors))
 
 
 def waiting_for_node(machine: Machine) -> str:
@@ -116,6 +103,13 @@ def _observe(
         pod = pods.get(f"{component}-{node_name(machine)}")
         plane.set_on(machine, _pod_condition(type_, node, pod))
     plane.set_on(machine, _node_condition(plane, machine, node))
+
+
+def _observe_v1beta1(plane: ControlPlane, machine: Machine, node: Document | None) -> None:
+    for component, type_ in components_of(plane).items():
+        found = conditions.get(machine.status.conditions, type_)
+        if found is not None:
+            plane.set_v1beta1_on(machine, pod_v1beta1(machine, node, component, found))
 
 
 def _why_unknown(machine: Machine, node: Document | None) -> str:

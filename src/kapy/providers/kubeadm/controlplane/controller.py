@@ -9,9 +9,11 @@ from typing import Any
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import CONTROL_PLANE_GROUP, Label
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
+from kapy.providers.kubeadm.controlplane.adoption import is_adoptable
 from kapy.providers.kubeadm.controlplane.applied import Applied
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
@@ -68,7 +70,8 @@ def add_to(
         grace=grace,
     )
     cache = runtime.cache
-    cache.informer(Machine.RESOURCE).add_index(BY_CLUSTER, _cluster_of)
+    for resource in (Machine.RESOURCE, MachinePool.RESOURCE):
+        cache.informer(resource).add_index(BY_CLUSTER, _cluster_of)
     controller = Controller(
         "kubeadmcontrolplane", Reconciler(tools).reconcile, concurrency=concurrency
     )
@@ -79,6 +82,7 @@ def add_to(
     controller.watch(control_planes, own_key, gather=SUMMED_UP)
     controller.watch(machines, awaited(wake.of_machine), gather=REPORTED)
     controller.watch(machines, wake.of_machine, gather=SUMMED_UP)
+    controller.watch(cache.informer(MachinePool), wake.of_pool)
     controller.watch(cache.informer(Cluster), wake.of_cluster)
     controller.watch(remote.secrets, wake.of_secret)
     external.wake(controller, wake.of_template)
@@ -105,11 +109,20 @@ class _Wake:
         return _control_plane_of(change.document)
 
     def of_machine(self, change: Change) -> Iterable[Key]:
+        """Its owner; a deletion may wait for the last worker, and nobody's Machine is adopted."""
         yield from self._owners(change)
-        if change.new is None:  # a deletion may wait for the last worker
-            document = change.document
-            namespace, name = document["metadata"]["namespace"], document["spec"]["clusterName"]
-            yield from self.of_key(Key(namespace, name))
+        document = change.document
+        is_nobodys = _is_of_control_plane(document) and is_adoptable(document)
+        if change.new is None or is_nobodys:
+            yield from self._of_cluster_of(document)
+
+    def of_pool(self, change: Change) -> Iterable[Key]:
+        """A deletion may wait for the last pool."""
+        return self._of_cluster_of(change.document) if change.new is None else ()
+
+    def _of_cluster_of(self, document: Document) -> Iterable[Key]:
+        namespace, name = document["metadata"]["namespace"], document["spec"]["clusterName"]
+        return self.of_key(Key(namespace, name))
 
     def of_secret(self, change: Change) -> Iterable[Key]:
         """A certificate or kubeconfig that comes or goes."""
@@ -144,8 +157,13 @@ def _control_plane_of(cluster: Document) -> Iterable[Key]:
         yield Key(cluster["metadata"]["namespace"], reference["name"])
 
 
-def _cluster_of(machine: Document) -> Iterable[str]:
-    metadata = machine["metadata"]
+def _is_of_control_plane(machine: Document) -> bool:
+    return Label.CONTROL_PLANE in (machine["metadata"].get("labels") or {})
+
+
+def _cluster_of(document: Document) -> Iterable[str]:
+    """The key of the cluster that a Machine or MachinePool is labelled with."""
+    metadata = document["metadata"]
     name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
     return (str(Key(metadata["namespace"], name)),) if name else ()
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from kapy.api.embedded import ContractVersionedObjectReference as Reference
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, NotFound
+from kapy.kube.errors import ApiError, KapyError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import Resource
 from kapy.providers.kubeadm.controlplane.desired import (
@@ -23,18 +26,48 @@ from kapy.providers.kubeadm.controlplane.desired import (
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.template import infrastructure_template
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.sdk import cloned, pick_fewest
+from kapy.sdk import cloned, pick_fewest, v1beta1
 
 _ATTEMPTS: Final = 100
 
 
 async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Document:
     """Make the next Machine, in the failure domain that has the fewest."""
-    kcp, cluster = plane.kcp, plane.cluster.metadata.name
+    kcp = plane.kcp
     name = _free_name(tools, plane)
-    template = await infrastructure_template(tools, plane)
+    made: list[tuple[Resource, Key]] = []
+    try:
+        with _told(plane, V1Beta1Reason.INFRASTRUCTURE_TEMPLATE_CLONING_FAILED):
+            infrastructure = await _infrastructure(tools, plane, name)
+            made.append((infrastructure, Key(kcp.metadata.namespace, name)))
+        with _told(plane, V1Beta1Reason.BOOTSTRAP_TEMPLATE_CLONING_FAILED):
+            await _bootstrap(tools, plane, name, join=join)
+            made.append((KubeadmConfig.RESOURCE, Key(kcp.metadata.namespace, name)))
+        with _told(plane, V1Beta1Reason.MACHINE_GENERATION_FAILED):
+            answer = await _machine(tools, plane, name, infrastructure)
+    except ApiError:
+        await _take_back(tools, made)
+        raise
+    # The Machine that replaces a remediated one is there.
+    kcp.metadata.annotations.pop(Annotation.REMEDIATION_IN_PROGRESS, None)
+    return answer
+
+
+@contextmanager
+def _told(plane: ControlPlane, reason: str) -> Iterator[None]:
+    """Tell readers of v1beta1 of a failure."""
+    try:
+        yield
+    except KapyError as error:
+        type_ = V1Beta1Type.MACHINES_CREATED
+        plane.set_v1beta1(v1beta1.false(type_, reason, v1beta1.ERROR, str(error)))
+        raise
+
+
+async def _infrastructure(tools: Tools, plane: ControlPlane, name: str) -> Resource:
+    kcp, cluster = plane.kcp, plane.cluster.metadata.name
     infrastructure = cloned(
-        template,
+        await infrastructure_template(tools, plane),
         name=name,
         namespace=kcp.metadata.namespace,
         cluster_name=cluster,
@@ -43,38 +76,34 @@ async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Do
         annotations=machine_annotations(kcp),
     )
     resource = await tools.external.resource_of(infrastructure)
-    made: list[tuple[Resource, Key]] = []
-    try:
-        await tools.applied.create_with_metadata(
-            resource, infrastructure, belonging_metadata(kcp, cluster, resource, name)
-        )
-        made.append((resource, Key.of(infrastructure)))
-        config = new_kubeadm_config(kcp, cluster, name, join=join)
-        await tools.applied.create_with_metadata(
-            KubeadmConfig.RESOURCE,
-            config,
-            belonging_metadata(kcp, cluster, KubeadmConfig.RESOURCE, name),
-        )
-        made.append((KubeadmConfig.RESOURCE, Key.of(config)))
-        machine = new_machine(
-            kcp,
-            cluster,
-            name,
-            next_failure_domain(tools, plane),
-            infrastructure=Reference(kind=resource.kind, name=name, api_group=resource.group),
-            bootstrap=Reference(
-                kind=KubeadmConfig.RESOURCE.kind,
-                name=name,
-                api_group=KubeadmConfig.RESOURCE.group,
-            ),
-        )
-        answer = await tools.applied.create(Machine.RESOURCE, machine)
-    except ApiError:
-        await _take_back(tools, made)
-        raise
-    # The Machine that replaces a remediated one is there.
-    kcp.metadata.annotations.pop(Annotation.REMEDIATION_IN_PROGRESS, None)
-    return answer
+    metadata = belonging_metadata(kcp, cluster, resource, name)
+    await tools.applied.create_with_metadata(resource, infrastructure, metadata)
+    return resource
+
+
+async def _bootstrap(tools: Tools, plane: ControlPlane, name: str, *, join: bool) -> None:
+    kcp, cluster, resource = plane.kcp, plane.cluster.metadata.name, KubeadmConfig.RESOURCE
+    config = new_kubeadm_config(kcp, cluster, name, join=join)
+    metadata = belonging_metadata(kcp, cluster, resource, name)
+    await tools.applied.create_with_metadata(resource, config, metadata)
+
+
+async def _machine(
+    tools: Tools, plane: ControlPlane, name: str, infrastructure: Resource
+) -> Document:
+    machine = new_machine(
+        plane.kcp,
+        plane.cluster.metadata.name,
+        name,
+        next_failure_domain(tools, plane),
+        infrastructure=_reference(infrastructure, name),
+        bootstrap=_reference(KubeadmConfig.RESOURCE, name),
+    )
+    return await tools.applied.create(Machine.RESOURCE, machine)
+
+
+def _reference(resource: Resource, name: str) -> Reference:
+    return Reference(kind=resource.kind, name=name, api_group=resource.group)
 
 
 def next_failure_domain(tools: Tools, plane: ControlPlane) -> str:

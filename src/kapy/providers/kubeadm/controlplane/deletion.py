@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Finalizer, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.members import drop_hook
@@ -13,7 +15,7 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.stale import stale_machines
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
 from kapy.remote.connections import NotConnected
-from kapy.sdk import DONE, Result
+from kapy.sdk import DONE, Result, v1beta1
 
 _CHECK_LOGS = "Please check controller logs for errors"
 
@@ -33,10 +35,12 @@ async def delete(tools: Tools, plane: ControlPlane) -> Result:
         plane.deleting_reason = Reason.WAITING_FOR_WORKERS_DELETION
         plane.deleting_message = (
             "KubeadmControlPlane deletion blocked because following objects still exist:\n"
-            f"* Machines: {_enumerated(workers)}"
+            + "\n".join(f"* {one}" for one in workers)
         )
+        _tell_v1beta1(plane, "Waiting for worker nodes to be deleted first")
         return DONE
     await _delete_all(tools, plane)
+    _tell_v1beta1(plane, "")
     count, stale = len(plane.machines), stale_machines(plane.machines, plane.now)
     message = f"Deleting {count} Machine{'' if count == 1 else 's'}"
     plane.deleting_reason = Reason.WAITING_FOR_MACHINE_DELETION
@@ -72,13 +76,25 @@ async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
     raise ExceptionGroup("control plane Machines could not be deleted", errors)
 
 
+def _tell_v1beta1(plane: ControlPlane, message: str) -> None:
+    reason = V1Beta1Reason.DELETING
+    plane.set_v1beta1(v1beta1.false(V1Beta1Type.RESIZED, reason, v1beta1.INFO, message))
+
+
 def _workers(tools: Tools, plane: ControlPlane) -> list[str]:
-    """Names of the cluster's Machines that are not ours."""
+    """The cluster's MachinePools, and its Machines that are not ours."""
+    cache, cluster = tools.runtime.cache, str(plane.cluster.key)
     ours = {one.metadata.uid for one in plane.machines}
-    found = tools.runtime.cache.informer(Machine.RESOURCE).indexed(
-        BY_CLUSTER, str(plane.cluster.key)
-    )
-    return sorted(one["metadata"]["name"] for one in found if one["metadata"]["uid"] not in ours)
+    machines = cache.informer(Machine.RESOURCE).indexed(BY_CLUSTER, cluster)
+    found = {
+        "MachinePools": cache.informer(MachinePool.RESOURCE).indexed(BY_CLUSTER, cluster),
+        "Machines": [one for one in machines if one["metadata"]["uid"] not in ours],
+    }
+    return [
+        f"{kind}: {_enumerated(sorted(one['metadata']['name'] for one in objects))}"
+        for kind, objects in found.items()
+        if objects
+    ]
 
 
 def _enumerated(names: list[str]) -> str:

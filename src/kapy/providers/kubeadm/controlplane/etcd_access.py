@@ -26,26 +26,26 @@ class LastMember(KapyError):
     """The last member of an etcd cluster is never removed."""
 
 
-async def read_etcd(tools: Tools, plane: ControlPlane, nodes: list[str]) -> tuple[EtcdState, str]:
-    """What etcd says of itself, and why it says nothing ("" when nobody is there to be asked)."""
+async def read_etcd(tools: Tools, plane: ControlPlane, nodes: list[str]) -> EtcdState:
+    """What etcd says of itself, or why it says nothing."""
     if not nodes:
-        return EtcdState(), ""
+        return EtcdState()
     try:
         etcd, leader = await _first_answering(tools, plane, nodes)
     except KapyError as error:
-        return EtcdState(), f"Failed to connect to etcd: {error}"
+        return EtcdState(failure=f"Failed to connect to etcd: {error}")
     try:
         members = await etcd.members()
     except KapyError as error:
-        return EtcdState(), f"Failed to get etcd members: {error}"
+        return EtcdState(failure=f"Failed to get etcd members: {error}", reached=True)
     try:
         alarms = await etcd.alarms()
     except KapyError as error:
-        return EtcdState(), f"Failed to get etcd alarms: {error}"
+        return EtcdState(failure=f"Failed to get etcd alarms: {error}", reached=True)
     found = next((member for member in members if member.id == leader), None)
     if found is None:
-        return EtcdState(), "Failed to get etcd leader"
-    return EtcdState(members=members, alarms=alarms, leader=found), ""
+        return EtcdState(failure="Failed to get etcd leader", reached=True)
+    return EtcdState(members=members, alarms=alarms, leader=found)
 
 
 async def remove_member(

@@ -10,10 +10,12 @@ from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T
 from kapy.api.names import Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import waiting_for_node
 from kapy.providers.kubeadm.controlplane.etcd import Member, member_named
+from kapy.providers.kubeadm.controlplane.machine_v1beta1 import member_v1beta1
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     EtcdState,
@@ -22,9 +24,17 @@ from kapy.providers.kubeadm.controlplane.scope import (
     node_name,
 )
 from kapy.providers.kubeadm.controlplane.tally import Tally, tally
+from kapy.providers.kubeadm.controlplane.tally_v1beta1 import TallyV1Beta1, tally_v1beta1
 from kapy.sdk import conditions
 
 _TALLY: Final = Tally(T.ETCD_CLUSTER_HEALTHY, (T.ETCD_MEMBER_HEALTHY,), "etcd member")
+_TALLY_V1BETA1: Final = TallyV1Beta1(
+    V1Beta1Type.ETCD_CLUSTER_HEALTHY,
+    (V1Beta1Type.ETCD_MEMBER_HEALTHY,),
+    "etcd member",
+    unhealthy=V1Beta1Reason.ETCD_CLUSTER_UNHEALTHY,
+    unknown=V1Beta1Reason.ETCD_CLUSTER_UNKNOWN,
+)
 _JOINING: Final = timedelta(minutes=2)
 """How long a node may be there before its etcd member is missed."""
 
@@ -37,45 +47,33 @@ def asked_nodes(plane: ControlPlane) -> list[str]:
     return [node_name(one) for one in ordered]
 
 
-def observe_etcd(plane: ControlPlane, state: EtcdState, failure: str = "") -> None:
-    """Write the conditions of all Machines, and what they come to for the control plane.
-
-    state: what etcd said; without members, `failure` says why nobody could be asked ("" when
-    there was nobody to ask).
-    """
+def observe_etcd(plane: ControlPlane, state: EtcdState) -> None:
+    """Write the conditions of all Machines, and what they come to for the control plane."""
     plane.etcd = state
     for machine in plane.machines:
-        condition = _condition(machine, state, failure)
+        condition = _condition(machine, state)
         if condition is not None:
             plane.set_on(machine, condition)
+        plane.set_v1beta1_on(machine, member_v1beta1(machine, state))
     state.matches_machines, errors = _compared(plane, state)
     plane.set(tally(plane.machines, _TALLY, errors))
+    plane.set_v1beta1(tally_v1beta1(plane.machines, _TALLY_V1BETA1, errors))
 
 
-def etcd_unreadable(plane: ControlPlane) -> None:
-    """The nodes could not be read: there is no way to any etcd."""
-    plane.etcd = EtcdState()
-    for machine in plane.machines:
-        plane.set_on(machine, _unknown("Failed to get the Node hosting the etcd member"))
-    message = "Failed to get Nodes hosting the etcd cluster"
-    plane.set(conditions.unknown(T.ETCD_CLUSTER_HEALTHY, Reason.INSPECTION_FAILED, message))
-
-
-def _condition(machine: Machine, state: EtcdState, failure: str) -> Condition | None:
+def _condition(machine: Machine, state: EtcdState) -> Condition | None:
+    name = node_name(machine)
+    member = member_named(state.members or (), name) if name else None
+    if name and member is None and state.members is not None:
+        return _bad(f"Etcd doesn't have an etcd member for Node {name}")
     if machine.deleting:
         return conditions.false(T.ETCD_MEMBER_HEALTHY, Reason.DELETING, "Machine is deleting")
-    if not has_node(machine):
+    if not name:
         return _unknown(waiting_for_node(machine))
-    if state.members is None:
-        return _unknown(failure) if failure else None
-    name = node_name(machine)
-    member = member_named(state.members, name)
     if member is None:
-        return _bad(f"Etcd doesn't have an etcd member for Node {name}")
+        return _unknown(state.failure) if state.failure else None
     if member.is_learner:
         return _bad("Waiting for learner etcd member to be promoted")
-    alarms = [alarm.kind for alarm in state.alarms if alarm.member_id == member.id]
-    if alarms:
+    if alarms := state.alarms_of(member):
         return _bad(f"Etcd reports alarms: {', '.join(alarms)}")
     return conditions.true(T.ETCD_MEMBER_HEALTHY, Reason.HEALTHY)
 
@@ -128,26 +126,3 @@ def _is_old(plane: ControlPlane, name: str) -> bool:
 def quorum(members: Sequence[Member]) -> int:
     """How many voting members must agree."""
     return sum(1 for one in members if one.name and not one.is_learner) // 2 + 1
-
-
-def stays_healthy(plane: ControlPlane, *, without: str) -> bool:
-    """Whether etcd would keep its quorum without the member of that name.
-
-    False as well while a member is still learning: it must become one that votes first.
-    """
-    members = plane.etcd.members or ()
-    machines = {node_name(one): one for one in plane.machines if has_node(one)}
-    alarmed = {alarm.member_id for alarm in plane.etcd.alarms}
-    remaining = [one for one in members if not one.name or one.name != without]
-    if any(one.is_learner or not one.name for one in remaining):
-        return False
-    healthy = [
-        one
-        for one in remaining
-        if (
-            is_true(machines[one.name], T.ETCD_MEMBER_HEALTHY)
-            if one.name in machines
-            else one.id not in alarmed
-        )
-    ]
-    return len(healthy) >= len(remaining) // 2 + 1

@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kapy.api.machine import Machine
+from kapy.api.machines import is_updating_in_place
 from kapy.api.names import ConditionType as T
 from kapy.api.names import Reason
+from kapy.api.names_v1beta1 import V1Beta1Type
 from kapy.api.times import moment, stamp
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -22,10 +24,14 @@ from kapy.providers.kubeadm.controlplane.components import (
 )
 from kapy.providers.kubeadm.controlplane.etcd_access import read_etcd
 from kapy.providers.kubeadm.controlplane.etcd_health import asked_nodes, observe_etcd
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, node_name
+from kapy.providers.kubeadm.controlplane.scope import (
+    ControlPlane,
+    is_to_be_remediated,
+    node_name,
+)
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.connections import Health, NotConnected
-from kapy.sdk import Change, Result, conditions, requeue
+from kapy.sdk import Change, Result, conditions, requeue, v1beta1
 
 KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
 STATIC_PODS: Final = "tier=control-plane"
@@ -59,10 +65,7 @@ async def observe(tools: Tools, plane: ControlPlane) -> Result | None:
 async def _initialize(tools: Tools, plane: ControlPlane) -> None:
     """kubeadm stores its configuration in the cluster once `kubeadm init` is almost done."""
     machines = plane.machines
-    if len(machines) == 1 and (
-        machines[0].deleting
-        or conditions.is_false(machines[0].status.conditions, T.OWNER_REMEDIATED)
-    ):
+    if len(machines) == 1 and (machines[0].deleting or is_to_be_remediated(machines[0])):
         # It goes before anybody could join it.
         return
     try:
@@ -102,8 +105,10 @@ async def _inspect(tools: Tools, plane: ControlPlane) -> None:
         raise
     observe_components(plane, nodes, pods)
     if plane.is_etcd_managed:
-        state, failure = await read_etcd(tools, plane, asked_nodes(plane))
-        observe_etcd(plane, state, failure)
+        observe_etcd(plane, await read_etcd(tools, plane, asked_nodes(plane)))
+    else:
+        # Whoever looks after an external etcd may report on it: today's condition is theirs.
+        plane.set_v1beta1(v1beta1.true(V1Beta1Type.ETCD_CLUSTER_HEALTHY))
 
 
 def _since(plane: ControlPlane, health: Health) -> datetime:
@@ -193,6 +198,9 @@ def _up_to_date(plane: ControlPlane, machine: Machine) -> None:
         message = "\n".join(f"* {one}" for one in outdated.messages)
         plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.NOT_UP_TO_DATE, message))
         return
+    if is_updating_in_place(machine):
+        plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.UPDATING, _updating(machine)))
+        return
     info = machine.status.node_info
     running = info.kubelet_version if info is not None else ""
     if running and running != machine.spec.version:
@@ -204,17 +212,25 @@ def _up_to_date(plane: ControlPlane, machine: Machine) -> None:
     plane.set_on(machine, conditions.true(T.UP_TO_DATE, Reason.UP_TO_DATE))
 
 
+def _updating(machine: Machine) -> str:
+    """How far an update in place has come."""
+    updating = conditions.get(machine.status.conditions, T.UPDATING)
+    if updating is not None and updating.status == conditions.TRUE and updating.message:
+        return f"* {updating.message}"
+    return "* In-place update in progress"
+
+
 def _nothing_known(
     plane: ControlPlane, reason: str, message: str, *, overwrite: bool = True
 ) -> None:
     """Everything is unknown; without `overwrite` only what was never known."""
     reported = plane.kcp.status.conditions
-    if overwrite or not conditions.has(reported, T.ETCD_CLUSTER_HEALTHY):
+    if plane.is_etcd_managed and (
+        overwrite or not conditions.has(reported, T.ETCD_CLUSTER_HEALTHY)
+    ):
         plane.set(conditions.unknown(T.ETCD_CLUSTER_HEALTHY, reason, message))
-        if plane.is_etcd_managed:
-            for machine in plane.machines:
-                condition = conditions.unknown(T.ETCD_MEMBER_HEALTHY, reason, message)
-                plane.set_on(machine, condition)
+        for machine in plane.machines:
+            plane.set_on(machine, conditions.unknown(T.ETCD_MEMBER_HEALTHY, reason, message))
     if overwrite or not conditions.has(reported, T.CONTROL_PLANE_COMPONENTS_HEALTHY):
         plane.set(conditions.unknown(T.CONTROL_PLANE_COMPONENTS_HEALTHY, reason, message))
         for machine in plane.machines:

@@ -15,14 +15,13 @@ from kapy.api.times import moment
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NODES
 from kapy.kube.version import parse_tolerant
-from kapy.providers.kubeadm.controlplane.components import components_of
 from kapy.providers.kubeadm.controlplane.etcd import member_named
 from kapy.providers.kubeadm.controlplane.etcd_access import (
     LeadershipNotMoved,
     move_leader,
     remove_member,
 )
-from kapy.providers.kubeadm.controlplane.etcd_health import stays_healthy
+from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     created,
@@ -59,7 +58,7 @@ async def remove_strangers(tools: Tools, plane: ControlPlane) -> Result | None:
         return None  # a member without a Machine may be that of a Machine that is coming up
     stranger = strangers[0]
     name = stranger.name or "(Name not yet assigned)"
-    if stranger.name and not stays_healthy(plane, without=stranger.name):
+    if stranger.name and not etcd_survives(plane, without=stranger.name):
         raise QuorumAtRisk(
             f"etcd member {name} does not have a corresponding Machine, it must be removed from"
             " the cluster but this operation can lead to quorum loss. Please check the etcd status"
@@ -82,7 +81,7 @@ async def release_deleting(tools: Tools, plane: ControlPlane) -> Result | None:
     if _has_other_hooks(plane, machine) or not _waits_for_us(machine):
         return DONE
     if len(plane.machines) > 1:
-        if not _components_remain(plane, machine):
+        if not components_survive(plane, without=machine.metadata.name):
             return DONE
         if plane.is_etcd_managed and not await _leave_etcd(tools, plane, machine):
             return DONE
@@ -145,10 +144,10 @@ async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bo
     """Whether the Machine's member is out of etcd (or never was in)."""
     if plane.nodes is None or not plane.etcd.members:
         raise EtcdUnknown("unable to remove pre-terminate hook, etcd member list is empty")
-    name = _member_name(tools, plane, machine)
+    name = member_name(tools, plane, machine)
     if not name:
         return True
-    if not stays_healthy(plane, without=name):
+    if not etcd_survives(plane, without=name):
         return False
     await lead_away(tools, plane, machine)
     member = member_named(plane.etcd.members, name)
@@ -157,7 +156,7 @@ async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bo
     return True
 
 
-def _member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
+def member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
     """The name of the Machine's member, "" when it cannot be told.
 
     It is the node's name; a node that the Machine does not know yet is found by its provider ID.
@@ -173,16 +172,6 @@ def _member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
     nodes = tools.remote.informer(plane.cluster.key, NODES).list()
     found = [one for one in nodes if (one.get("spec") or {}).get("providerID") == provider_id]
     return str(found[0]["metadata"]["name"]) if len(found) == 1 else ""
-
-
-def _components_remain(plane: ControlPlane, without: Machine) -> bool:
-    """Whether one full set of components stays healthy without the Machine."""
-    types = components_of(plane).values()
-    return any(
-        all(is_true(one, type_) for type_ in types)
-        for one in plane.machines
-        if one.metadata.uid != without.metadata.uid
-    )
 
 
 def _has_other_hooks(plane: ControlPlane, machine: Machine) -> bool:

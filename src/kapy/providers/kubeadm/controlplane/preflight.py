@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kapy.api.machine import Machine
+from kapy.api.names import Annotation
 from kapy.api.names import ConditionType as T
 from kapy.providers.kubeadm.controlplane.components import components_of
+from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, Preflight, has_node
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import conditions
@@ -28,7 +30,7 @@ def is_stable(
     found = plane.preflight = Preflight()
     if not plane.machines:
         return True
-    found.topology_version = _pending_topology_version(plane)
+    found.topology_version = pending_topology_version(plane)
     if found.topology_version:
         return False
     certificates = conditions.is_true(plane.kcp.status.conditions, T.CERTIFICATES_AVAILABLE)
@@ -39,6 +41,11 @@ def is_stable(
         found.deleting_machine = True
         return False
     failures = list(_failures(plane, leaving))
+    replacing = Annotation.REMEDIATION_IN_PROGRESS in plane.kcp.metadata.annotations
+    if failures and scale_up and replacing:
+        # After a remediation something else may be broken as well: what counts is that the control
+        # plane survives the new Machine, which is what helps it to recover.
+        failures = list(_recovery_failures(plane))
     if failures:
         _tell(tools, plane, failures)
         return False
@@ -46,7 +53,7 @@ def is_stable(
     return True
 
 
-def _pending_topology_version(plane: ControlPlane) -> str:
+def pending_topology_version(plane: ControlPlane) -> str:
     """The version that the Cluster's topology is about to hand down, "" when there is none."""
     topology = plane.cluster.spec.topology
     if topology is None:
@@ -80,6 +87,27 @@ def _failures(plane: ControlPlane, leaving: Machine | None) -> Iterator[str]:
         if failure:
             found.etcd_not_healthy = True
             yield failure
+
+
+def _recovery_failures(plane: ControlPlane) -> Iterator[str]:
+    found = plane.preflight = Preflight()
+    if not components_survive(plane, adding=True):
+        found.components_not_healthy = True
+        yield (
+            "cannot add a new control plane Machine when there are no control plane Machines with"
+            " all Kubernetes control plane components in healthy state. Please check Kubernetes"
+            " control plane component status"
+        )
+    if not plane.is_etcd_managed:
+        return
+    if not plane.etcd.members:
+        yield "cannot check etcd cluster health before scale up, etcd member list is empty"
+    elif not etcd_survives(plane, adding=True):
+        found.etcd_not_healthy = True
+        yield (
+            "adding a new control plane Machine can lead to etcd quorum loss. Please check the etcd"
+            " status"
+        )
 
 
 def _failure(machine: Machine, type_: str) -> str:

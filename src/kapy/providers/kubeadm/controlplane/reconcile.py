@@ -9,6 +9,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.api.machines import is_updating_in_place
 from kapy.api.names import CLUSTER_GROUP, Finalizer, Label, Reason
 from kapy.api.names import ConditionType as T
 from kapy.kube import Document, Key
@@ -16,6 +17,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.names import split_api_version
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.controlplane.addons import update_addons
+from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt, is_adoptable
 from kapy.providers.kubeadm.controlplane.availability import next_to_tell
 from kapy.providers.kubeadm.controlplane.certificates import ensure_certificates
 from kapy.providers.kubeadm.controlplane.deletion import delete
@@ -24,8 +26,9 @@ from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.kubeconfig import ensure_kubeconfig
 from kapy.providers.kubeadm.controlplane.machines import sync_machines
 from kapy.providers.kubeadm.controlplane.members import release_deleting, remove_strangers
+from kapy.providers.kubeadm.controlplane.remediation import remediate
 from kapy.providers.kubeadm.controlplane.scaling import scale
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, listed
 from kapy.providers.kubeadm.controlplane.status import set_status
 from kapy.providers.kubeadm.controlplane.template import own_template
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
@@ -49,7 +52,7 @@ Step: TypeAlias = Callable[[Tools, ControlPlane], Awaitable[Result | None]]
 
 
 class MixedManagement(KapyError):
-    """There are control plane Machines that this control plane does not own."""
+    """There are control plane Machines that belong to somebody else."""
 
 
 async def _await_infrastructure(_: Tools, plane: ControlPlane) -> Result | None:
@@ -65,9 +68,21 @@ async def _await_endpoint(_: Tools, plane: ControlPlane) -> Result | None:
 
 
 def _waiting(plane: ControlPlane, message: str) -> Result:
-    for type_ in (T.ETCD_CLUSTER_HEALTHY, T.CONTROL_PLANE_COMPONENTS_HEALTHY):
-        plane.set(conditions.unknown(type_, Reason.INSPECTION_FAILED, message))
+    _not_inspected(plane, message)
     return DONE
+
+
+async def _await_updates(_: Tools, plane: ControlPlane) -> Result | None:
+    """One thing at a time: a Machine that is changed in place wakes us when it is done."""
+    return DONE if any(map(is_updating_in_place, plane.machines)) else None
+
+
+def _not_inspected(plane: ControlPlane, message: str) -> None:
+    types = [T.CONTROL_PLANE_COMPONENTS_HEALTHY]
+    if plane.is_etcd_managed:
+        types.append(T.ETCD_CLUSTER_HEALTHY)
+    for type_ in types:
+        plane.set(conditions.unknown(type_, Reason.INSPECTION_FAILED, message))
 
 
 STEPS: Final[tuple[Step, ...]] = (
@@ -80,6 +95,8 @@ STEPS: Final[tuple[Step, ...]] = (
     observe,
     remove_strangers,
     release_deleting,
+    remediate,
+    _await_updates,
     scale,
     update_addons,
     note_expiries,
@@ -119,7 +136,9 @@ class Reconciler:
         failure: Exception | None = None
         result = DONE
         try:
-            await self._read(plane)
+            strangers = await self._read(plane)
+            if strangers:
+                return await self._face(plane, strangers)
             result = await (delete(self.tools, plane) if plane.kcp.deleting else self._steps(plane))
         except Exception as error:
             failure = error
@@ -139,23 +158,46 @@ class Reconciler:
                 return result
         return DONE
 
-    async def _read(self, plane: ControlPlane) -> None:
-        """The Machines and what belongs to them; none before there can be any."""
+    async def _face(self, plane: ControlPlane, strangers: list[Document]) -> Result:
+        """Take over control plane Machines that are nobody's; others must not be there.
+
+        Nothing is known of a control plane that is not wholly ours, so its status stays as it is.
+        Raises MixedManagement, CannotAdopt.
+        """
+        adoptable = [one for one in strangers if is_adoptable(one)]
+        try:
+            if adoptable:
+                await adopt(self.tools, plane, adoptable)
+                return DONE
+            names = listed(one["metadata"]["name"] for one in strangers)
+            raise MixedManagement(
+                "not all control plane machines are owned by this KubeadmControlPlane, refusing to"
+                f" operate in mixed management mode: {names}"
+            )
+        except (CannotAdopt, MixedManagement) as error:
+            _not_inspected(plane, str(error))
+            await plane.draft.save()
+            raise
+
+    async def _read(self, plane: ControlPlane) -> list[Document]:
+        """Read the Machines and what belongs to them; none before there can be any.
+
+        Returns the cluster's control plane Machines that are not ours.
+        """
         provisioned = plane.cluster.status.initialization.infrastructure_provisioned
         if not (provisioned and endpoint_of(plane.cluster)):
-            return
+            return []
+        strangers = []
         for document in self._machines.indexed(BY_CLUSTER, str(plane.cluster.key)):
             if Label.CONTROL_PLANE not in (document["metadata"].get("labels") or {}):
                 continue
             if _is_owned(document, plane.kcp):
                 plane.drafts.append(Draft(self.tools.runtime.client, Machine, document))
-            elif not plane.kcp.deleting:
-                raise MixedManagement(
-                    "not all control plane machines are owned by this KubeadmControlPlane,"
-                    " refusing to operate in mixed management mode"
-                )
+            else:
+                strangers.append(document)
         for machine in plane.machines:
             await self._read_belongings(plane, machine)
+        return [] if plane.kcp.deleting else strangers
 
     async def _read_belongings(self, plane: ControlPlane, machine: Machine) -> None:
         name, namespace = machine.metadata.name, machine.metadata.namespace

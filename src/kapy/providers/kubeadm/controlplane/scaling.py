@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.components import components_of
 from kapy.providers.kubeadm.controlplane.creation import create_machine, failure_domains
@@ -15,15 +16,17 @@ from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     is_false,
     is_marked_for_deletion,
+    legacy_of,
     oldest,
 )
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.providers.kubeadm.controlplane.upgrade import prepare_workload
-from kapy.sdk import DONE, Result, pick_most
+from kapy.sdk import DONE, Result, pick_most, v1beta1
 
 
 async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
     """The next step towards the wanted Machines; None when they are all there and as wanted."""
+    _tell_v1beta1(plane)
     if plane.needing_rollout:
         await prepare_workload(tools, plane)
         if len(plane.machines) < plane.desired_replicas + max_surge(plane):
@@ -39,6 +42,20 @@ async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
         await _down(tools, plane, [])
         return DONE
     return None
+
+
+def _tell_v1beta1(plane: ControlPlane) -> None:
+    """Of a rollout; its end is told only where its beginning was."""
+    rolling, type_ = len(plane.needing_rollout), V1Beta1Type.MACHINES_SPEC_UP_TO_DATE
+    if rolling:
+        message = (
+            f"Rolling {rolling} replicas with outdated spec"
+            f" ({len(plane.machines) - rolling} replicas up to date)"
+        )
+        reason = V1Beta1Reason.ROLLING_UPDATE_IN_PROGRESS
+        plane.set_v1beta1(v1beta1.false(type_, reason, v1beta1.WARNING, message))
+    elif v1beta1.get(legacy_of(plane.kcp), type_) is not None:
+        plane.set_v1beta1(v1beta1.true(type_))
 
 
 def max_surge(plane: ControlPlane) -> int:
@@ -76,6 +93,8 @@ def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine
 
 
 async def _initialize(tools: Tools, plane: ControlPlane) -> None:
+    reason = V1Beta1Reason.WAITING_FOR_KUBEADM_INIT
+    plane.set_v1beta1(v1beta1.false(V1Beta1Type.AVAILABLE, reason, v1beta1.INFO))
     try:
         await create_machine(tools, plane, join=False)
     except KapyError as error:

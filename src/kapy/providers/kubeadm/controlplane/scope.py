@@ -7,27 +7,37 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kapy.api.cluster import Cluster
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
-from kapy.api.names import Annotation
+from kapy.api.names import Annotation, ConditionType
 from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.desired import is_etcd_managed
 from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
 from kapy.providers.kubeadm.controlplane.uptodate import Outdated
-from kapy.sdk import DONE, Draft, Result, conditions
+from kapy.sdk import DONE, Draft, Result, conditions, v1beta1
 
 
 @dataclass(slots=True)
 class EtcdState:
-    """What etcd said of itself. members is None when nobody could be asked."""
+    """What etcd said of itself. members is None when nobody could be asked.
+
+    failure: why that is so, "" when nobody is there to be asked. reached: some etcd answered, but
+    not all questions.
+    """
 
     members: Sequence[Member] | None = None
     alarms: Sequence[Alarm] = ()
     leader: Member | None = None
     matches_machines: bool = False
+    failure: str = ""
+    reached: bool = False
+
+    def alarms_of(self, member: Member) -> list[str]:
+        """What is wrong with a member."""
+        return [alarm.kind for alarm in self.alarms if alarm.member_id == member.id]
 
 
 @dataclass(slots=True)
@@ -108,6 +118,24 @@ class ControlPlane:
         """Write a condition to a Machine."""
         conditions.set_condition(machine, condition, self.now)
 
+    def set_v1beta1(self, condition: V1Beta1Condition | None) -> None:
+        """Write a condition of v1beta1 to the KubeadmControlPlane; None changes nothing."""
+        if condition is not None:
+            v1beta1.set_condition(v1beta1.conditions_of(self.kcp), condition, self.now)
+
+    def set_v1beta1_on(self, machine: Machine, condition: V1Beta1Condition | None) -> None:
+        """Write a condition of v1beta1 to a Machine; None changes nothing."""
+        if condition is not None:
+            v1beta1.set_condition(v1beta1.conditions_of(machine), condition, self.now)
+
+
+def legacy_of(obj: Machine | KubeadmControlPlane) -> Sequence[V1Beta1Condition]:
+    """The conditions of v1beta1 that an object reports."""
+    deprecated = obj.status.deprecated
+    if deprecated is None or deprecated.v1beta1 is None:
+        return ()
+    return deprecated.v1beta1.conditions
+
 
 def has_node(machine: Machine) -> bool:
     """Whether the Machine's Node is known."""
@@ -127,6 +155,13 @@ def is_true(machine: Machine, type_: str) -> bool:
 def is_false(machine: Machine, type_: str) -> bool:
     """Whether a Machine reports a condition as False."""
     return conditions.is_false(machine.status.conditions, type_)
+
+
+def is_to_be_remediated(machine: Machine) -> bool:
+    """Whether a health check found the Machine unhealthy and left it to us to replace it."""
+    return is_false(machine, ConditionType.HEALTH_CHECK_SUCCEEDED) and is_false(
+        machine, ConditionType.OWNER_REMEDIATED
+    )
 
 
 def is_marked_for_deletion(machine: Machine) -> bool:

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
+from operator import itemgetter
 from typing import Final
 
 from kapy.api.embedded import StatusVersion
 from kapy.api.machine import Machine
+from kapy.api.names import Annotation, Label, Reason
 from kapy.api.names import ConditionType as T
-from kapy.api.names import Label, Reason
 from kapy.kube.version import InvalidVersion, parse_tolerant
+from kapy.providers.kubeadm.controlplane.attempts import (
+    Attempt,
+    BadAttempt,
+    attempt_before,
+    parse_attempt,
+)
 from kapy.providers.kubeadm.controlplane.availability import available
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     Preflight,
     created,
     is_false,
+    is_to_be_remediated,
     is_true,
     listed,
 )
 from kapy.providers.kubeadm.controlplane.stale import stale_machines
+from kapy.providers.kubeadm.controlplane.status_v1beta1 import set_status_v1beta1
 from kapy.sdk import conditions
 
 _YOUNG: Final = timedelta(seconds=10)
@@ -46,8 +56,10 @@ def set_status(plane: ControlPlane) -> None:
     _machines_ready(plane)
     _machines_up_to_date(plane)
     _remediating(plane)
+    _last_remediation(plane)
     _deleting(plane)
     plane.set(available(plane))
+    set_status_v1beta1(plane)
 
 
 def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:
@@ -168,6 +180,11 @@ def _machines_up_to_date(plane: ControlPlane) -> None:
 
 
 def _remediating(plane: ControlPlane) -> None:
+    ours = [one for one in plane.machines if is_to_be_remediated(one)]
+    if ours:
+        found = conditions.aggregate(ours, T.OWNER_REMEDIATED, target=T.REMEDIATING)
+        plane.set(conditions.true(T.REMEDIATING, Reason.REMEDIATING, found.message))
+        return
     unhealthy = [
         one.metadata.name for one in plane.machines if is_false(one, T.HEALTH_CHECK_SUCCEEDED)
     ]
@@ -179,6 +196,21 @@ def _remediating(plane: ControlPlane) -> None:
             " KubeadmControlPlane)"
         )
     plane.set(conditions.false(T.REMEDIATING, Reason.NOT_REMEDIATING, message))
+
+
+def _last_remediation(plane: ControlPlane) -> None:
+    """The one in progress, or the last one that a Machine remembers; unreadable ones are none."""
+    text = plane.kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS)
+    found: list[Attempt] = []
+    with suppress(BadAttempt):
+        if text is not None:
+            found = [parse_attempt(text, Annotation.REMEDIATION_IN_PROGRESS)]
+        else:
+            attempts = (attempt_before(one) for one in plane.machines)
+            found = [one for one in attempts if one is not None]
+    dated = [(one.time, one) for one in found if one.time is not None]
+    if dated:
+        plane.kcp.status.last_remediation = max(dated, key=itemgetter(0))[1].status
 
 
 def _deleting(plane: ControlPlane) -> None:

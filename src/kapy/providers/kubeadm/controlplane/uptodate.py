@@ -71,16 +71,17 @@ def next_due(
 
 
 def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]:
+    """What time alone has made outdated, from the very moment that `next_due` told."""
     messages = []
     rollout = kcp.spec.rollout
     expiry = machine.status.certificates_expiry_date
     days = rollout.before.certificates_expiry_days
-    if days and expiry is not None and now + timedelta(days=days) > moment(expiry):
+    if days and expiry is not None and now + timedelta(days=days) >= moment(expiry):
         messages.append("Certificates will expire soon")
     created = machine.metadata.creation_timestamp
     if rollout.after is not None and created is not None:
         after = moment(rollout.after)
-        if moment(created) < after < now:
+        if moment(created) < after <= now:
             messages.append("KubeadmControlPlane spec.rolloutAfter expired")
     return messages
 

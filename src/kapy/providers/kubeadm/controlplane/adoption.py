@@ -1,0 +1,123 @@
+"""Taking over control plane Machines that stand for themselves.
+
+Somebody made them before there was a KubeadmControlPlane; with them come the Secrets that the
+bootstrap provider made for the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.names import Label
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS, Resource
+from kapy.kube.version import parse_tolerant
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.tools import Tools
+
+
+class CannotAdopt(KapyError):
+    """A Machine cannot be taken over."""
+
+
+def is_adoptable(machine: Document) -> bool:
+    """Whether nobody controls a control plane Machine."""
+    owners = machine["metadata"].get("ownerReferences") or ()
+    return not any(one.get("controller") for one in owners)
+
+
+async def adopt(tools: Tools, plane: ControlPlane, machines: Sequence[Document]) -> None:
+    """Become the controller of Machines, whose changes wake us. Raises CannotAdopt.
+
+    None is taken over when one of them must not be: a version too far from ours is told as an
+    event, since nothing but a person can change that.
+    """
+    await _ensure_here(tools, plane.kcp)
+    for machine in machines:
+        _check_bootstrap(machine)
+    if any(_is_too_far(tools, plane.kcp, machine) for machine in machines):
+        return
+    for machine in machines:
+        await _adopt_secrets(tools, plane, machine)
+        await _own(tools, plane.kcp, Machine.RESOURCE, machine, without="")
+
+
+async def _ensure_here(tools: Tools, kcp: KubeadmControlPlane) -> None:
+    """Garbage collection orphans Machines on purpose when a control plane was deleted so.
+
+    The cache may not know of it yet, so the server is asked.
+    """
+    try:
+        now = await tools.runtime.client.get(KubeadmControlPlane, kcp.key)
+    except NotFound:
+        now = None
+    if now is None or now.deleting or now.metadata.uid != kcp.metadata.uid:
+        raise CannotAdopt(f"KubeadmControlPlane {kcp.key} has just been deleted")
+
+
+def _check_bootstrap(machine: Document) -> None:
+    reference: dict[str, Any] = machine["spec"]["bootstrap"].get("configRef") or {}
+    if reference.get("kind") != KubeadmConfig.RESOURCE.kind:
+        raise CannotAdopt(
+            f"unable to adopt Machine {Key.of(machine)}: spec.bootstrap.configRef must name a"
+            f" KubeadmConfig, it names {reference.get('kind') or 'nothing'}"
+        )
+
+
+def _is_too_far(tools: Tools, kcp: KubeadmControlPlane, machine: Document) -> bool:
+    text = machine["spec"].get("version")
+    if not text:
+        return False  # whoever made it will know
+    ours, theirs = parse_tolerant(kcp.spec.version), parse_tolerant(text)
+    if ours.major == theirs.major and abs(ours.minor - theirs.minor) <= 1:
+        return False
+    tools.recorder.warning(
+        kcp,
+        "AdoptionFailed",
+        f'Could not adopt Machine {Key.of(machine)}: its version ("{text}") is outside supported'
+        f' +/- one minor version skew from KCP\'s ("{kcp.spec.version}")',
+    )
+    return True
+
+
+async def _adopt_secrets(tools: Tools, plane: ControlPlane, machine: Document) -> None:
+    """The cluster's Secrets that belong to the Machine's KubeadmConfig, except its boot data."""
+    key = Key(plane.kcp.metadata.namespace, machine["spec"]["bootstrap"]["configRef"]["name"])
+    config = tools.runtime.cache.informer(KubeadmConfig).get(key)
+    if config is None:
+        raise CannotAdopt(
+            f"unable to adopt Machine {Key.of(machine)}: KubeadmConfig {key} does not exist"
+        )
+    for secret in tools.remote.secrets.list(key.namespace):
+        metadata = secret["metadata"]
+        owners = {one["uid"] for one in metadata.get("ownerReferences") or ()}
+        is_clusters = metadata["labels"].get(Label.CLUSTER_NAME) == plane.cluster.metadata.name
+        if (
+            is_clusters
+            and config.metadata.uid in owners
+            and metadata["name"] != config.status.data_secret_name
+        ):
+            await _own(tools, plane.kcp, SECRETS, secret, without=config.metadata.uid)
+
+
+async def _own(
+    tools: Tools, kcp: KubeadmControlPlane, resource: Resource, document: Document, *, without: str
+) -> None:
+    """Make us the controller of an object; `without` is the uid of the owner that goes."""
+    wanted = encode(owner_reference(kcp, controller=True, block_deletion=True))
+    there: list[Document] = document["metadata"].get("ownerReferences") or []
+    others = [one for one in there if one["uid"] not in (kcp.metadata.uid, without)]
+    patch = {
+        "metadata": {
+            "ownerReferences": [*others, wanted],
+            "resourceVersion": document["metadata"]["resourceVersion"],
+        }
+    }
+    await tools.runtime.client.patch(resource, Key.of(document), patch)

@@ -1,0 +1,104 @@
+"""Attempts to replace a Machine, and how many of them there may be. Pure.
+
+An attempt is noted on the control plane while it lasts, and on the Machine that it ended with: if
+that one fails as well before it was healthy for long enough, the next attempt is a retry.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlaneRemediationSpec, LastRemediationStatus
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import moment, stamp
+from kapy.kube.errors import KapyError
+
+MIN_HEALTHY_PERIOD = timedelta(hours=1)
+
+
+class BadAttempt(KapyError):
+    """The annotation that keeps an attempt cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """That a Machine began to be replaced. time is None where it got lost."""
+
+    machine: str
+    time: datetime | None
+    retry_count: int = 0
+
+    def __str__(self) -> str:
+        """As the annotations hold it."""
+        time = stamp(self.time) if self.time is not None else None
+        content = {"machine": self.machine, "timestamp": time, "retryCount": self.retry_count}
+        return json.dumps(content, separators=(",", ":"))
+
+    @property
+    def status(self) -> LastRemediationStatus:
+        """As the control plane's status shows it."""
+        time = stamp(self.time) if self.time is not None else ""
+        return LastRemediationStatus(machine=self.machine, time=time, retry_count=self.retry_count)
+
+
+@dataclass(frozen=True, slots=True)
+class TooSoon:
+    """The last attempt failed so recently that the next one has to wait."""
+
+    period: timedelta
+    left: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class TooOften:
+    """No attempt is left."""
+
+    most: int
+
+
+def parse_attempt(text: str, annotation: str) -> Attempt:
+    """What an annotation says. Raises BadAttempt."""
+    try:
+        content: Any = json.loads(text)
+        time = content.get("timestamp")
+        return Attempt(
+            machine=str(content.get("machine", "")),
+            time=moment(time) if time else None,
+            retry_count=int(content.get("retryCount", 0)),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadAttempt(
+            f"annotation {annotation} cannot be read ({error}); remove it to have the next"
+            " remediation counted as the first"
+        ) from None
+
+
+def attempt_before(machine: Machine) -> Attempt | None:
+    """The attempt that a Machine is the end of. Raises BadAttempt."""
+    text = machine.metadata.annotations.get(Annotation.REMEDIATION_FOR)
+    return None if text is None else parse_attempt(text, Annotation.REMEDIATION_FOR)
+
+
+def next_attempt(
+    spec: KubeadmControlPlaneRemediationSpec, machine: Machine, now: datetime
+) -> Attempt | TooSoon | TooOften:
+    """The attempt to replace a Machine now, or what keeps it from being made. Raises BadAttempt."""
+    first = Attempt(machine.metadata.name, now)
+    before = attempt_before(machine)
+    healthy = _seconds(spec.min_healthy_period_seconds, MIN_HEALTHY_PERIOD)
+    if before is None or before.time is None or before.time + healthy <= now:
+        return first
+    period = _seconds(spec.retry_period_seconds, timedelta(0))
+    if before.time + period > now:
+        return TooSoon(period, before.time + period - now)
+    if spec.max_retry is not None and before.retry_count >= spec.max_retry:
+        return TooOften(spec.max_retry)
+    return replace(first, retry_count=before.retry_count + 1)
+
+
+def _seconds(given: int | None, otherwise: timedelta) -> timedelta:
+    return otherwise if given is None else timedelta(seconds=given)

@@ -1,0 +1,71 @@
+"""How the components and the etcd member of a Machine fare, as v1beta1 has it. Pure.
+
+The same findings as the conditions of today, in other words; where nothing can be known yet,
+v1beta1 says nothing.
+"""
+
+from __future__ import annotations
+
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.api.names import Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.etcd import member_named
+from kapy.providers.kubeadm.controlplane.scope import EtcdState, has_node, node_name
+from kapy.sdk import conditions, v1beta1
+
+
+def pod_v1beta1(
+    machine: Machine, node: Document | None, component: str, found: Condition
+) -> V1Beta1Condition | None:
+    """What `found`, the condition of a component on the Machine, is to v1beta1."""
+    type_ = found.type
+    if machine.deleting:
+        return v1beta1.false(type_, V1Beta1Reason.DELETING, v1beta1.INFO)
+    if not has_node(machine):
+        return None
+    if node is None:
+        return v1beta1.false(type_, V1Beta1Reason.POD_FAILED, v1beta1.ERROR, "Missing Node")
+    if found.status == conditions.TRUE:
+        return v1beta1.true(type_)
+    name = node_name(machine)
+    message = found.message
+    if found.status == conditions.UNKNOWN:
+        message = message.replace(f"Node {name} is unreachable", "Node is unreachable")
+        return v1beta1.unknown(type_, V1Beta1Reason.POD_INSPECTION_FAILED, message)
+    if found.reason == Reason.PROVISIONING:
+        return v1beta1.false(type_, V1Beta1Reason.POD_PROVISIONING, v1beta1.INFO, message)
+    if found.reason == Reason.DOES_NOT_EXIST:
+        missing = f"Pod {component}-{name} is missing"
+        return v1beta1.false(type_, V1Beta1Reason.POD_MISSING, v1beta1.ERROR, missing)
+    return v1beta1.false(type_, V1Beta1Reason.POD_FAILED, v1beta1.ERROR, message)
+
+
+def member_v1beta1(machine: Machine, state: EtcdState) -> V1Beta1Condition | None:
+    """What etcd says of the Machine's member."""
+    name = node_name(machine)
+    member = member_named(state.members or (), name) if name else None
+    if name and member is None and state.members is not None:
+        return _unhealthy("Missing etcd member")
+    if machine.deleting:
+        return v1beta1.false(V1Beta1Type.ETCD_MEMBER_HEALTHY, V1Beta1Reason.DELETING, v1beta1.INFO)
+    if member is None:
+        return _unasked(state) if name and state.failure else None
+    if member.is_learner:
+        return _unhealthy("Waiting for learner etcd member to be promoted")
+    if alarms := state.alarms_of(member):
+        return _unhealthy(f"Etcd member reports alarms: {', '.join(alarms)}")
+    return v1beta1.true(V1Beta1Type.ETCD_MEMBER_HEALTHY)
+
+
+def _unasked(state: EtcdState) -> V1Beta1Condition:
+    if state.reached:
+        return _unhealthy(state.failure.partition(":")[0])
+    reason = V1Beta1Reason.MEMBER_INSPECTION_FAILED
+    return v1beta1.unknown(V1Beta1Type.ETCD_MEMBER_HEALTHY, reason, state.failure)
+
+
+def _unhealthy(message: str) -> V1Beta1Condition:
+    reason = V1Beta1Reason.ETCD_MEMBER_UNHEALTHY
+    return v1beta1.false(V1Beta1Type.ETCD_MEMBER_HEALTHY, reason, v1beta1.ERROR, message)

@@ -1,0 +1,53 @@
+"""What would be left of the control plane after a Machine came or went. Pure.
+
+The worst is assumed of what is to come: that it will not be healthy. Only where there is nothing
+that could be lost (no Machine yet, at most one etcd member) the best is, or nobody could begin.
+"""
+
+from __future__ import annotations
+
+from kapy.api.names import ConditionType as T
+from kapy.providers.kubeadm.controlplane.components import components_of
+from kapy.providers.kubeadm.controlplane.etcd import Member
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
+
+
+def components_survive(plane: ControlPlane, *, without: str = "", adding: bool = False) -> bool:
+    """Whether one full set of components would be healthy.
+
+    without: the name of the Machine that goes. The controllers on a Machine talk to the API server
+    beside them, and that one to the etcd beside it: a set is healthy only as a whole.
+    """
+    if adding and not plane.machines:
+        return True
+    types = components_of(plane).values()
+    return any(
+        all(is_true(one, type_) for type_ in types)
+        for one in plane.machines
+        if one.metadata.name != without
+    )
+
+
+def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = False) -> bool:
+    """Whether etcd would keep its quorum.
+
+    without: the name of the member that goes. False as well while a member is still learning: it
+    must become one that votes first. Counts members, not Machines: the two may differ.
+    """
+    members = plane.etcd.members or ()
+    remaining = [one for one in members if not one.name or one.name != without]
+    if any(one.is_learner or not one.name for one in remaining):
+        return False
+    voting = len(remaining) + adding
+    healthy = sum(_is_healthy(plane, one) for one in remaining)
+    if adding and len(members) <= 1:
+        healthy += 1
+    return healthy >= voting // 2 + 1
+
+
+def _is_healthy(plane: ControlPlane, member: Member) -> bool:
+    """As its Machine says; of a member without one only alarms are known."""
+    for machine in plane.machines:
+        if has_node(machine) and node_name(machine) == member.name:
+            return is_true(machine, T.ETCD_MEMBER_HEALTHY)
+    return all(alarm.member_id != member.id for alarm in plane.etcd.alarms)

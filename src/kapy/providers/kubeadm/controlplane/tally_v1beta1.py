@@ -1,0 +1,66 @@
+"""What conditions of Machines come to for the control plane, as v1beta1 has it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.providers.kubeadm.controlplane.scope import legacy_of
+from kapy.sdk import conditions, v1beta1
+
+_WORDS: Final = {
+    (conditions.FALSE, v1beta1.ERROR): "{} errors",
+    (conditions.FALSE, v1beta1.WARNING): "{} warnings",
+    (conditions.FALSE, v1beta1.INFO): "{} info",
+    (conditions.TRUE, ""): "",
+    (conditions.UNKNOWN, ""): "unknown {} status",
+}
+"""What Machines may say, the worst first, and how that is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class TallyV1Beta1:
+    """What is summed up: `types` of the Machines, as `target`; `what` they are about."""
+
+    target: str
+    types: tuple[str, ...]
+    what: str
+    unhealthy: str
+    unknown: str
+
+
+def tally_v1beta1(
+    machines: Sequence[Machine], of: TallyV1Beta1, errors: Sequence[str]
+) -> V1Beta1Condition | None:
+    """The condition of the control plane; `errors` are about it as a whole.
+
+    The worst that any Machine says, with the names of all that say it; None while none says
+    anything.
+    """
+    said = _said(machines, of.types)
+    status, severity = next((one for one in _WORDS if one in said), ("", ""))
+    message = ""
+    if names := said.get((status, severity)):
+        words = _WORDS[(status, severity)].format(of.what)
+        message = f"Following Machines are reporting {words}: {', '.join(sorted(names))}"
+    if errors:
+        own = [message] if severity == v1beta1.ERROR else []
+        return v1beta1.false(of.target, of.unhealthy, v1beta1.ERROR, "; ".join([*errors, *own]))
+    if status == conditions.FALSE:
+        return v1beta1.false(of.target, of.unhealthy, severity, message)
+    if status == conditions.TRUE:
+        return v1beta1.true(of.target)
+    return v1beta1.unknown(of.target, of.unknown, message) if status else None
+
+
+def _said(machines: Sequence[Machine], types: Sequence[str]) -> dict[tuple[str, str], set[str]]:
+    """Status and severity, with the names of the Machines that report them."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for machine in machines:
+        for one in legacy_of(machine):
+            if one.type in types:
+                said.setdefault((one.status, one.severity), set()).add(machine.metadata.name)
+    return said

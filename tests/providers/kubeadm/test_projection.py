@@ -1,0 +1,73 @@
+"""What is left when a Machine comes or goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
+from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
+from kapy.providers.kubeadm.controlplane.scope import EtcdState
+from kapy.sdk import conditions
+from tests.providers.kubeadm.building import machine, plane, say
+
+A, B, C = Member(1, "a"), Member(2, "b"), Member(3, "c")
+LEARNER, NAMELESS, STRANGER = Member(3, "c", is_learner=True), Member(3, ""), Member(9, "x")
+
+
+@pytest.mark.parametrize(
+    ("members", "bad", "without", "adding", "survives"),
+    [
+        ([A, B, C], "", "a", False, True),
+        ([A, B, C], "a", "a", False, True),
+        ([A, B, C], "b", "a", False, False),
+        ([A, B], "", "a", False, True),
+        ([A, B], "b", "a", False, False),
+        ([A, B, LEARNER], "", "a", False, False),
+        ([A, B, NAMELESS], "", "a", False, False),
+        ([A], "", "a", False, False),
+        ([A, B, STRANGER], "", "a", False, True),  # nothing bad is known of it
+        ([A], "", "", True, True),
+        ([A, B], "", "", True, True),
+        ([A, B], "b", "", True, False),
+        ([A, B, C], "", "", True, True),
+        ([A, B, C], "b", "", True, False),
+        ([A, B, LEARNER], "", "", True, False),
+        ([], "", "", True, True),
+    ],
+)
+def test_etcd_keeps_its_quorum(
+    members: list[Member], bad: str, without: str, *, adding: bool, survives: bool
+) -> None:
+    found = plane(machine("a"), machine("b"), machine("c"))
+    found.etcd = EtcdState(members=members)
+    if bad:
+        say(found, bad, conditions.false("EtcdMemberHealthy", "NotHealthy", "why"))
+    assert etcd_survives(found, without=without, adding=adding) is survives
+
+
+def test_a_member_without_a_machine_is_judged_by_its_alarms() -> None:
+    found = plane(machine("a"))
+    found.etcd = EtcdState(members=[A, STRANGER], alarms=[Alarm(9, "CORRUPT")])
+    assert not etcd_survives(found, without="a")
+    assert etcd_survives(found, without="x")
+
+
+@pytest.mark.parametrize(
+    ("names", "broken", "without", "adding", "survives"),
+    [
+        ("ab", "", "a", False, True),
+        ("ab", "b", "a", False, False),
+        ("ab", "a", "a", False, True),
+        ("a", "", "a", False, False),
+        ("a", "", "", True, True),
+        ("a", "a", "", True, False),
+        ("", "", "", True, True),
+    ],
+)
+def test_one_full_set_of_components_stays(
+    names: str, broken: str, without: str, *, adding: bool, survives: bool
+) -> None:
+    found = plane(*(machine(name) for name in names))
+    if broken:
+        say(found, broken, conditions.unknown("SchedulerPodHealthy", "InspectionFailed", ""))
+    assert components_survive(found, without=without, adding=adding) is survives
