@@ -79,17 +79,30 @@ class Backoff:
 
 
 class Reflector:
-    """Keeps a sink equal to a server's collection."""
+    """Keeps a sink equal to a server's collection.
+
+    labels, fields: what to select of it. since: the resourceVersion as of which the sink has been
+    filled already.
+    """
 
     def __init__(
-        self, client: Client, resource: Resource, sink: Sink, random: Random, *, labels: str = ""
+        self,
+        client: Client,
+        resource: Resource,
+        sink: Sink,
+        random: Random,
+        *,
+        labels: str = "",
+        fields: str = "",
+        since: str = "",
     ) -> None:
         self._client = client
         self._resource = resource
         self._labels = labels
+        self._fields = fields
         self._sink = sink
         self._backoff = Backoff(random)
-        self._version = ""
+        self._version = since
         self._stale_lists = 0
 
     async def run(self) -> None:
@@ -127,7 +140,7 @@ class Reflector:
         return self._backoff.next(error)
 
     async def _list(self) -> None:
-        listed = await self._client.list(self._resource, labels=self._labels)
+        listed = await self._client.list(self._resource, labels=self._labels, fields=self._fields)
         if not self._sink.replace(listed.items, listed.resource_version):
             self._stale_lists += 1
             if self._stale_lists < STALE_LISTS:
@@ -140,7 +153,10 @@ class Reflector:
 
     async def _watch(self) -> None:
         opened = self._client.watch(
-            self._resource, resource_version=self._version, labels=self._labels
+            self._resource,
+            resource_version=self._version,
+            labels=self._labels,
+            fields=self._fields,
         )
         async with opened as events:
             async for event in events:

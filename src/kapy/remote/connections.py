@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy.client.client import Client
+from kapy.client.client import Client, Listed
 from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
 from kapy.client.kubeconfig import KubeconfigError, parse
 from kapy.engine.cache import Change, Informer
@@ -30,7 +30,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unauthorized, Unreachable
 from kapy.kube.http import Transport
 from kapy.kube.names import SECRETS, Resource
-from kapy.remote.link import Link, Suspicious
+from kapy.remote.link import Link, Selection, Suspicious
 from kapy.remote.metrics import LinkMetrics
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,10 @@ class Connections:
         self.client(cluster)
         assert self._group is not None
         watched = self._links[cluster].follow(
-            resource, labels, self._group, self._runtime.random, lambda: self._tell(cluster)
+            Selection(resource, labels),
+            self._group,
+            self._runtime.random,
+            lambda: self._tell(cluster),
         )
         if not watched.store.is_synced:
             raise NotConnected(f"the {resource.plural} of cluster {cluster} are not read yet")
@@ -147,6 +150,31 @@ class Connections:
         # What a cluster holds when it is first read is news: somebody waits for those nodes.
         controller.watch(informer, OfCluster(cluster, keys), initial=0)
         return informer
+
+    def selected(self, cluster: Key, resource: Resource, fields: str) -> Informer[Document] | None:
+        """The informer that `select` made, None where it did not or the connection was lost."""
+        link = self._links.get(cluster)
+        watched = link.informers.get(Selection(resource, fields=fields)) if link else None
+        return None if watched is None else watched.informer
+
+    def select(
+        self, cluster: Key, resource: Resource, fields: str, listed: Listed[Document]
+    ) -> Informer[Document]:
+        """An informer of the few objects that a field selector selects, until `release`.
+
+        listed: what the caller has just read of them. Raises NotConnected.
+        """
+        self.client(cluster)
+        assert self._group is not None
+        link, selection = self._links[cluster], Selection(resource, fields=fields)
+        random = self._runtime.random
+        return link.follow(selection, self._group, random, _nothing, listed).informer
+
+    def release(self, cluster: Key, resource: Resource, fields: str) -> None:
+        """Nobody looks any more at what `select` selected."""
+        link = self._links.get(cluster)
+        if link is not None:
+            link.unfollow(Selection(resource, fields=fields))
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
         """Call `handler(cluster)` whenever a connection or one of its informers comes or goes.
@@ -288,6 +316,10 @@ class Connections:
                 handler(cluster)
             except Exception:
                 log.exception("a handler failed on the connection of cluster %s", cluster)
+
+
+def _nothing() -> None:
+    """Nobody waits for a first list that is there already."""
 
 
 def _cluster_of(change: Change) -> Iterable[Key]:

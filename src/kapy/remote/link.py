@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
-from kapy.client.client import Client
+from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor
 from kapy.client.stream import Event
 from kapy.engine.cache import Informer
@@ -39,6 +39,14 @@ class Suspicious(Interceptor):
         except Unreachable:
             self._suspect()
             raise
+
+
+class Selection(NamedTuple):
+    """Which objects of a workload cluster are watched."""
+
+    resource: Resource
+    labels: str = ""
+    fields: str = ""
 
 
 class Watched:
@@ -98,7 +106,7 @@ class Link:
         self.value = ""
         self.client: Client | None = None
         self.transport: Suspicious | None = None
-        self.informers: dict[tuple[Resource, str], Watched] = {}
+        self.informers: dict[Selection, Watched] = {}
         self.failures = 0
         self.probes_failed = 0
         self.probes_passed = 0
@@ -114,27 +122,40 @@ class Link:
 
     def observe(self, resource: Resource, document: Document) -> None:
         """Take in what a write of ours to this cluster returned."""
-        for (watched, _), entry in self.informers.items():
-            if watched == resource:
+        for selection, entry in self.informers.items():
+            # What fields select is not known here: that comes with the watch.
+            if selection.resource == resource and not selection.fields:
                 entry.store.observe(document)
 
     def follow(
         self,
-        resource: Resource,
-        labels: str,
+        selection: Selection,
         group: asyncio.TaskGroup,
         random: Random,
         synced: Callable[[], None],
+        listed: Listed[Document] | None = None,
     ) -> Watched:
-        """The collection, watched from now on if it was not yet."""
-        found = self.informers.get((resource, labels))
+        """The objects, watched from now on if they were not yet. listed: their first list."""
+        found = self.informers.get(selection)
         if found is None:
             assert self.client is not None
-            found = self.informers[(resource, labels)] = Watched(resource, labels, synced)
-            reflector = Reflector(self.client, resource, found, random, labels=labels)
+            resource, labels, fields = selection
+            found = self.informers[selection] = Watched(resource, labels, synced)
+            since = listed.resource_version if listed is not None else ""
+            if listed is not None:
+                found.store.replace(listed.items, since)
+            reflector = Reflector(
+                self.client, resource, found, random, labels=labels, fields=fields, since=since
+            )
             name = f"{self.cluster} {resource.plural}"
             found.task = group.create_task(reflector.run(), name=name)
         return found
+
+    def unfollow(self, selection: Selection) -> None:
+        """Watch these objects no longer."""
+        watched = self.informers.pop(selection, None)
+        if watched is not None and watched.task is not None:
+            watched.task.cancel()
 
     def succeeded(self, at: datetime) -> None:
         """The cluster answered."""
