@@ -20,8 +20,8 @@ from kapy.apps.progress import is_complete
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.client.intercept import Counted
+from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
-from kapy.clusterctl.kinds import Kinds
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN
 from kapy.kube.names import Resource

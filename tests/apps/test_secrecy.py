@@ -20,7 +20,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.manifests import sample
 from kapy.apps.settings import Settings
-from kapy.clusterctl.kinds import Kinds
+from kapy.client.kinds import Kinds
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS
 from kapy.testing.story import Story

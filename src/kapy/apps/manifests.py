@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.clusterctl.kinds import Kinds
+from kapy.client.kinds import Kinds
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kapy.client.client import Client
-from kapy.clusterctl.kinds import Kinds
+from kapy.client.kinds import Kinds
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import Resource
