@@ -117,6 +117,7 @@ class Finalizer:
     MACHINE_SET_TOPOLOGY: Final = "machineset.topology.cluster.x-k8s.io"
     MACHINE_DEPLOYMENT_TOPOLOGY: Final = "machinedeployment.topology.cluster.x-k8s.io"
     KUBEADM_CONTROL_PLANE: Final = "kubeadm.controlplane.cluster.x-k8s.io"
+    CLUSTER_RESOURCE_SET: Final = "addons.cluster.x-k8s.io"
     DEV_CLUSTER: Final = "dockercluster.infrastructure.cluster.x-k8s.io"
     DEV_MACHINE: Final = "dockermachine.infrastructure.cluster.x-k8s.io"
 
@@ -162,6 +163,7 @@ class ConditionType:
     REMEDIATING: Final = "Remediating"
     REMEDIATION_ALLOWED: Final = "RemediationAllowed"
     REMOTE_CONNECTION_PROBE: Final = "RemoteConnectionProbe"
+    RESOURCES_APPLIED: Final = "ResourcesApplied"
     ROLLING_OUT: Final = "RollingOut"
     SCALING_DOWN: Final = "ScalingDown"
     SCALING_UP: Final = "ScalingUp"
@@ -179,6 +181,7 @@ class ConditionType:
 class Reason:
     """Reasons of conditions."""
 
+    APPLIED: Final = "Applied"
     AVAILABLE: Final = "Available"
     AVAILABLE_UNKNOWN: Final = "AvailableUnknown"
     CANNOT_BE_REMEDIATED: Final = "CannotBeRemediated"
@@ -213,6 +216,7 @@ class Reason:
     MACHINE_POOLS_CREATE_PENDING: Final = "MachinePoolsCreatePending"
     MACHINE_POOLS_UPGRADE_DEFERRED: Final = "MachinePoolsUpgradeDeferred"
     MACHINE_POOLS_UPGRADE_PENDING: Final = "MachinePoolsUpgradePending"
+    NOT_APPLIED: Final = "NotApplied"
     NO_REPLICAS: Final = "NoReplicas"
     NO_WORKERS: Final = "NoWorkers"
     NODE_DELETED: Final = "NodeDeleted"
@@ -296,3 +300,4 @@ class Reason:
     WAITING_FOR_VM_PROVISIONED: Final = "WaitingForVMProvisioned"
     WAITING_FOR_VOLUME_DETACH: Final = "WaitingForVolumeDetach"
     WAITING_FOR_WORKERS_DELETION: Final = "WaitingForWorkersDeletion"
+    WRONG_SECRET_TYPE: Final = "WrongSecretType"
