@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from kapy.contract import (
     Found,
     InfraMachine,
     NoContract,
+    NotPermitted,
     NotServed,
     Unreadable,
     owner_keys,
@@ -154,7 +155,12 @@ async def test_a_failed_read_is_not_absence() -> None:
         at.transport.denied = True
         observed = await at.external.get(REF, "default", InfraMachine)
     assert isinstance(observed, Unreadable)
-    assert isinstance(observed.error, Forbidden)
+    assert isinstance(observed.error, NotPermitted)
+    assert str(observed.error) == (
+        "FooMachine.infrastructure.cluster.x-k8s.io may not be read by core: not for you. A "
+        "provider with an API group of its own grants it with a ClusterRole that has the label "
+        'cluster.x-k8s.io/aggregate-to-manager: "true"'
+    )
 
 
 async def test_a_crd_that_changes_is_read_anew() -> None:
@@ -168,15 +174,73 @@ async def test_a_crd_that_changes_is_read_anew() -> None:
         running.cancel()
 
 
-async def test_whoever_reads_a_kind_is_woken_by_its_changes() -> None:
-    seen: list[Key] = []
+@pytest.mark.parametrize(
+    "labels", [None, {}, {"cluster.x-k8s.io/v1beta2": "v3"}], ids=["no CRD", "no label", "no v3"]
+)
+async def test_whoever_could_not_read_a_kind_is_woken_when_its_crd_is_put_right(
+    labels: dict[str, str] | None,
+) -> None:
+    async with stand(labels) as at:
+        seen: list[Key] = []
+        controller = at.runtime.add(watcher(seen))
+        at.external.wake(controller, names)
+        running = at.start()
+        await settled()
+        assert isinstance(await at.external.get(REF, "default", InfraMachine), Unreadable)
+        assert seen == []
+        if labels is None:
+            await at.runtime.client.create(CRDS, crd(CONTRACT))
+        else:
+            patch = {"metadata": {"labels": CONTRACT}}
+            await at.runtime.client.patch(CRDS, Key("", FOOS.group_resource), patch)
+        await settled()
+        running.cancel()
+    assert seen == [Key("default", "one")]
 
+
+async def test_objects_are_read_in_the_version_that_the_crd_names_now() -> None:
+    async with stand(CONTRACT) as at:
+        seen: list[Key] = []
+        controller = at.runtime.add(watcher(seen))
+        at.external.wake(controller, names)
+        running = at.start()
+        await settled()
+        await at.runtime.client.create(FOOS, a_machine())
+        assert isinstance(await at.external.get(REF, "default", InfraMachine), Found)
+        await settled()
+        seen.clear()
+        newer = crd({"cluster.x-k8s.io/v1beta2": "v1beta2_v1"})
+        (only,) = newer["spec"]["versions"]
+        patch = {
+            "metadata": {"labels": newer["metadata"]["labels"]},
+            "spec": {"versions": [only, {**only, "name": "v1", "storage": False}]},
+        }
+        await at.runtime.client.patch(CRDS, Key("", FOOS.group_resource), patch)
+        await settled()
+        assert seen == [Key("default", "one")]
+        observed = await at.external.get(REF, "default", InfraMachine)
+        running.cancel()
+    assert isinstance(observed, Found)
+    assert observed.view.document["apiVersion"] == f"{GROUP}/v1"
+
+
+def watcher(seen: list[Key]) -> Controller:
     async def reconcile(key: Key) -> Result:
         seen.append(key)
         return DONE
 
+    return Controller("machine", reconcile)
+
+
+def names(change: Change) -> Iterable[Key]:
+    """Stands for owners that have the name of what they own."""
+    return (Key.of(change.document),)
+
+
+async def test_whoever_reads_a_kind_is_woken_by_its_changes() -> None:
+    seen: list[Key] = []
     async with stand(CONTRACT) as at:
-        controller = at.runtime.add(Controller("machine", reconcile))
+        controller = at.runtime.add(watcher(seen))
         at.external.wake(controller, owner_keys(Machine.RESOURCE.group_kind))
         running = at.start()
         await settled()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.contract import Template, WrongType, cloned
+from kapy.contract import MissingField, Template, WrongType, cloned
 from kapy.kube import Document
 from kapy.kube.meta import OwnerReference
 
@@ -67,3 +67,9 @@ def test_a_template_tells_its_labels() -> None:
     seen = Template(template({"metadata": {"labels": {"a": "b"}}}))
     assert seen.metadata is not None
     assert seen.metadata.labels == {"a": "b"}
+
+
+def test_a_template_without_a_template_is_told() -> None:
+    source = {**template({}), "spec": {}}
+    with pytest.raises(MissingField, match=r"\.spec\.template: mandatory field is not set"):
+        cloned(source, name="one", namespace="ns", cluster_name="c")

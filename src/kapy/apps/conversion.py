@@ -8,7 +8,7 @@ from kapy.api.conversion import ConversionError, convert
 from kapy.api.kinds import BY_GROUP_KIND
 from kapy.apiserver.plane import ConversionFailed
 from kapy.contract.crd_names import crd_name
-from kapy.contract.errors import NoContract
+from kapy.contract.errors import ContractError
 from kapy.contract.resolve import resolved
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
@@ -45,5 +45,5 @@ def _version(kind: GroupKind, definition: Callable[[str], Document | None]) -> s
         raise LookupError(f"there is no CustomResourceDefinition {crd_name(*kind)}")
     try:
         return resolved(kind, crd).resource.api_version
-    except NoContract as error:
+    except ContractError as error:
         raise LookupError(str(error)) from None

@@ -9,11 +9,14 @@ from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import (
+    BrokenDefinition,
     ContractError,
     FieldProblem,
     MissingField,
     NoContract,
+    NotPermitted,
     NotServed,
+    NoVersion,
     WrongType,
 )
 from kapy.contract.external import External, Reference, owner_keys
@@ -21,7 +24,7 @@ from kapy.contract.failure_domains import pick_fewest, pick_most
 from kapy.contract.fields import CURRENT, Field, Version, View, fields_of
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
-from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.contract.observed import Absent, Found, Observed, Unreadable, complaint
 from kapy.contract.resolve import Resolved, resolved, version_priority
 from kapy.contract.templates import (
     BootstrapConfigTemplate,
@@ -37,6 +40,7 @@ __all__ = [
     "Absent",
     "BootstrapConfig",
     "BootstrapConfigTemplate",
+    "BrokenDefinition",
     "ContractError",
     "ControlPlane",
     "ControlPlaneTemplate",
@@ -50,6 +54,8 @@ __all__ = [
     "InfraMachineTemplate",
     "MissingField",
     "NoContract",
+    "NoVersion",
+    "NotPermitted",
     "NotServed",
     "Observed",
     "Reference",
@@ -60,6 +66,7 @@ __all__ = [
     "View",
     "WrongType",
     "cloned",
+    "complaint",
     "crd_name",
     "fields_of",
     "owner_keys",

@@ -14,7 +14,9 @@ class BootstrapConfig(View):
 
     READY_CONDITION: Final = "Ready"
 
-    data_secret_created = boolean("status.initialization.dataSecretCreated", v1beta1="status.ready")
-    data_secret_name = text("status.dataSecretName")
+    data_secret_created = boolean(
+        "status.initialization.dataSecretCreated", v1beta1="status.ready", mandatory=True
+    )
+    data_secret_name = text("status.dataSecretName", mandatory=True)
     failure_reason = text("status.failureReason")
     failure_message = text("status.failureMessage")

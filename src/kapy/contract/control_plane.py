@@ -40,7 +40,9 @@ class ControlPlane(View):
     taints = Field(f"{_TEMPLATE}.spec.taints", items(values.taint), v1beta1=f"{_TEMPLATE}.taints")
 
     initialized = boolean(
-        "status.initialization.controlPlaneInitialized", v1beta1="status.initialized"
+        "status.initialization.controlPlaneInitialized",
+        v1beta1="status.initialized",
+        mandatory=True,
     )
     external_managed = boolean("status.externalManagedControlPlane")
     selector = text("status.selector")

@@ -9,6 +9,8 @@
         case Unreadable(error): ...
 
 A kind is watched from the moment it is first read, for every controller that asked to be woken.
+CRDs are watched too: whoever could not read a kind is woken when its CRD comes or is put right, and
+so is whoever read it in a version that the CRD no longer names.
 """
 
 from __future__ import annotations
@@ -16,21 +18,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache as once
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
+from kapy.api.names import CLUSTER_GROUP
 from kapy.client.client import Client
 from kapy.contract.crd_names import crd_name
-from kapy.contract.errors import NotServed
+from kapy.contract.definitions import check_definition
+from kapy.contract.errors import ContractError, NotPermitted, NotServed
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.resolve import Resolved, resolved
 from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import Controller, Mapper
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.errors import Forbidden, KapyError, NotFound
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
 
 V = TypeVar("V", bound=View)
+
+AGGREGATE_TO_MANAGER: Final = f"{CLUSTER_GROUP}/aggregate-to-manager"
 
 
 class Reference(Protocol):
@@ -53,8 +59,10 @@ class External:
         self._client = client
         self._cache = cache
         self._crds = cache.informer(CRDS)
-        self._known: dict[GroupKind, tuple[Document, Resolved]] = {}
+        self._known: dict[tuple[GroupKind, type[View] | None], tuple[Document, Resolved]] = {}
+        self._unreadable: dict[GroupKind, set[Key]] = {}
         self._wakes: list[tuple[Controller, Mapper, float]] = []
+        self._crds.subscribe(self._crd_changed)
 
     def wake(self, controller: Controller, keys: Mapper, *, gather: float = 0.0) -> None:
         """Enqueue `keys(change)` whenever an object of a kind changes that is read through here.
@@ -63,16 +71,20 @@ class External:
         """
         self._wakes.append((controller, keys, gather))
 
-    async def resolve(self, kind: GroupKind) -> Resolved:
+    async def resolve(self, kind: GroupKind, view: type[View] | None = None) -> Resolved:
         """Where a kind is served and by which contract it is read.
 
-        Raises NotServed, NoContract, or what the client raises while the CRDs are not cached yet.
+        view: the contract that its objects must be able to keep. Raises NotServed, NoContract,
+        BrokenDefinition, or what the client raises while the CRDs are not cached yet.
         """
         crd = await self._crd(kind)
-        known = self._known.get(kind)
+        known = self._known.get((kind, view))
         if known is None or known[0] is not crd:
-            known = crd, resolved(kind, crd)
-            self._known[kind] = known
+            where = resolved(kind, crd)
+            if view is not None:
+                check_definition(crd, where, view)
+            known = crd, where
+            self._known[kind, view] = known
         return known[1]
 
     async def resource_of(self, document: Document) -> Resource:
@@ -83,11 +95,17 @@ class External:
 
     async def get(self, ref: Reference, namespace: str, view: type[V]) -> Observed[V]:
         """The object that `ref` names in `namespace`, seen through its contract."""
+        kind, key = GroupKind(ref.api_group, ref.kind), Key(namespace, ref.name)
         try:
-            where = await self.resolve(GroupKind(ref.api_group, ref.kind))
-            document = await self._read(where.resource, Key(namespace, ref.name))
+            where = await self.resolve(kind, view)
+            document = await self._read(where.resource, key)
         except NotFound:
             return Absent()
+        except ContractError as error:
+            self._unreadable.setdefault(kind, set()).add(key)
+            return Unreadable(error)
+        except Forbidden as error:
+            return Unreadable(_not_permitted(kind, error))
         except KapyError as error:
             return Unreadable(error)
         return Found(view(document, where.contract))
@@ -120,6 +138,42 @@ class External:
                 f'{CRDS.group_resource} "{name}" not found'
             )
         return crd
+
+    def _crd_changed(self, change: Change) -> None:
+        spec = change.document["spec"]
+        kind = GroupKind(spec["group"], spec["names"]["kind"])
+        keys = self._unreadable.pop(kind, set())
+        for name in [one for one in self._known if one[0] == kind]:
+            known, where = self._known[name]
+            if change.new is None or change.new is known:
+                continue
+            del self._known[name]
+            if not _is_still(where, kind, change.new):
+                keys.update(self._cache.informer(where.resource).keys())
+        for key in keys:
+            self._wake(kind, key)
+
+    def _wake(self, kind: GroupKind, key: Key) -> None:
+        """Wake whoever refers to an object, whether it is there or not."""
+        metadata = {"namespace": key.namespace, "name": key.name}
+        named = {"apiVersion": f"{kind.group}/", "kind": kind.kind, "metadata": metadata}
+        for controller, keys, _ in self._wakes:
+            for one in keys(Change(None, named)):
+                controller.enqueue(one)
+
+
+def _is_still(where: Resolved, kind: GroupKind, crd: Document) -> bool:
+    try:
+        return resolved(kind, crd) == where
+    except ContractError:
+        return False
+
+
+def _not_permitted(kind: GroupKind, error: Forbidden) -> NotPermitted:
+    return NotPermitted(
+        f"{kind} may not be read by core: {error}. A provider with an API group of its own "
+        f'grants it with a ClusterRole that has the label {AGGREGATE_TO_MANAGER}: "true"'
+    )
 
 
 @once

@@ -63,6 +63,7 @@ class Field(Generic[T]):
 
     path: where it stands (dots). v1beta1: where it stood in that contract, if elsewhere.
     decode: makes the value of what stands there; raises TypeError when it cannot.
+    mandatory: whether every provider has the field; a CRD without it does not keep the contract.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class Field(Generic[T]):
         *,
         v1beta1: str | None = None,
         decode_v1beta1: Callable[[Any], T] | None = None,
+        mandatory: bool = False,
     ) -> None:
+        self.mandatory = mandatory
         self._paths = {Version.V1BETA1: v1beta1 or path, Version.V1BETA2: path}
         self._parts = {version: tuple(one.split(".")) for version, one in self._paths.items()}
         self._decoders = {
@@ -129,14 +132,14 @@ def fields_of(view: type[View]) -> dict[str, Field[Any]]:
     }
 
 
-def boolean(path: str, *, v1beta1: str | None = None) -> Field[bool]:
+def boolean(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[bool]:
     """A field that holds true or false."""
-    return Field(path, _boolean, v1beta1=v1beta1)
+    return Field(path, _boolean, v1beta1=v1beta1, mandatory=mandatory)
 
 
-def text(path: str, *, v1beta1: str | None = None) -> Field[str]:
+def text(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[str]:
     """A field that holds a string."""
-    return Field(path, _text, v1beta1=v1beta1)
+    return Field(path, _text, v1beta1=v1beta1, mandatory=mandatory)
 
 
 def integer(path: str, *, v1beta1: str | None = None) -> Field[int]:

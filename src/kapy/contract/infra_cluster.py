@@ -16,7 +16,9 @@ class InfraCluster(View):
     READY_CONDITION: Final = "Ready"
 
     control_plane_endpoint = Field("spec.controlPlaneEndpoint", endpoint)
-    provisioned = boolean("status.initialization.provisioned", v1beta1="status.ready")
+    provisioned = boolean(
+        "status.initialization.provisioned", v1beta1="status.ready", mandatory=True
+    )
     failure_domains = Field(
         "status.failureDomains", failure_domains, decode_v1beta1=failure_domain_map
     )

@@ -15,8 +15,10 @@ class InfraMachine(View):
 
     READY_CONDITION: Final = "Ready"
 
-    provider_id = text("spec.providerID")
-    provisioned = boolean("status.initialization.provisioned", v1beta1="status.ready")
+    provider_id = text("spec.providerID", mandatory=True)
+    provisioned = boolean(
+        "status.initialization.provisioned", v1beta1="status.ready", mandatory=True
+    )
     failure_domain = text("status.failureDomain")
     spec_failure_domain = text("spec.failureDomain")
     addresses = Field("status.addresses", items(address))

@@ -2,7 +2,7 @@
 
 A CRD says with labels which of its versions implement which contract:
 `cluster.x-k8s.io/v1beta2: v1beta2_v1beta3`. The newest contract that core understands wins, and
-of its versions the newest one.
+of its versions the newest one that the CRD has and serves.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.crd_names import crd_name
-from kapy.contract.errors import NoContract
+from kapy.contract.errors import NoContract, NoVersion
 from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, Resource
@@ -34,13 +34,13 @@ class Resolved(NamedTuple):
 
 
 def resolved(kind: GroupKind, crd: Document) -> Resolved:
-    """What the CRD of a kind says about it. Raises NoContract."""
+    """What the CRD of a kind says about it. Raises NoContract and NoVersion."""
     metadata, spec = crd["metadata"], crd.get("spec") or {}
     labels = metadata.get("labels") or {}
     for contract in _NEWEST_FIRST:
-        versions = labels.get(f"{CLUSTER_GROUP}/{contract}")
-        if versions:
-            newest = max(versions.split("_"), key=version_priority)
+        label = f"{CLUSTER_GROUP}/{contract}"
+        if listed := labels.get(label):
+            newest = _newest(crd, label, listed)
             plural = (spec.get("names") or {}).get("plural") or metadata["name"].partition(".")[0]
             namespaced = spec.get("scope", "Namespaced") == "Namespaced"
             return Resolved(
@@ -51,6 +51,22 @@ def resolved(kind: GroupKind, crd: Document) -> Resolved:
         f'cannot find any versions matching contract versions "[{known}]" for CRD '
         f"{metadata.get('name') or crd_name(*kind)} as contract version label(s) are either "
         f"missing or empty (see {_OVERVIEW})"
+    )
+
+
+def _newest(crd: Document, label: str, listed: str) -> str:
+    """The newest of the versions in a label that the CRD serves. Raises NoVersion."""
+    served = {one["name"]: one.get("served") for one in crd["spec"].get("versions") or ()}
+    named = sorted(listed.split("_"), key=version_priority, reverse=True)
+    newest = next((one for one in named if served.get(one)), None)
+    if newest is not None:
+        return newest
+    one = f"version {named[0]}" if len(named) == 1 else f"versions {', '.join(named)}"
+    problem = "which it does not serve" if named[0] in served else "which it does not have"
+    usable = ", ".join(name for name, is_served in served.items() if is_served) or "none"
+    raise NoVersion(
+        f"CRD {crd['metadata']['name']} has the label {label}: {listed}, but this names {one}, "
+        f"{problem} (versions that it serves: {usable})"
     )
 
 

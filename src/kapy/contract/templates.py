@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.api.names import Annotation, Label
-from kapy.contract.errors import WrongType
+from kapy.contract.errors import MissingField, WrongType
 from kapy.contract.fields import Field, View, kind_of
 from kapy.contract.values import template_meta
 from kapy.kube import Document
@@ -68,9 +68,11 @@ def cloned(
     """A new object made of a template; shares the parts of `spec` with it.
 
     The labels and annotations given win over the template's own; the object says what it was
-    cloned from. Raises WrongType when `spec.template` is no object.
+    cloned from. Raises MissingField and WrongType when `spec.template` is no object.
     """
-    inner = (template.get("spec") or {}).get("template") or {}
+    inner = (template.get("spec") or {}).get("template")
+    if inner is None:
+        raise MissingField("spec.template")
     if not isinstance(inner, dict):
         raise WrongType("spec.template", f"expected an object, got {kind_of(inner)}")
     group, _ = split_api_version(template["apiVersion"])
