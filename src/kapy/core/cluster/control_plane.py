@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kapy.contract.control_plane import ControlPlane
+from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.core.cluster.infrastructure import Vanished
-from kapy.core.cluster.owned import owned, take_endpoint
+from kapy.core.cluster.owned import owned, take_endpoint, take_failures
 from kapy.core.cluster.scope import ClusterScope
 from kapy.engine.result import DONE, Result
 
@@ -26,7 +27,12 @@ async def reconcile_control_plane(scope: ClusterScope) -> Result:
         case Absent() if done.control_plane_initialized and not cluster.deleting:
             raise Vanished(f"{ref.kind} has been deleted after being initialized")
         case Found(control_plane):
-            _take_over(scope, control_plane)
+            try:
+                take_failures(scope, control_plane)
+                _take_over(scope, control_plane)
+            except ContractError as error:
+                scope.control_plane = Found(control_plane, error)
+                raise
         case Absent():
             pass
     return DONE

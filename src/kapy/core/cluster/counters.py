@@ -9,6 +9,7 @@ from kapy.api.cluster import ClusterControlPlaneStatus, WorkersStatus
 from kapy.api.embedded import StatusVersion
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import ConditionType
 from kapy.api.versions import together, versions_of
@@ -19,7 +20,7 @@ from kapy.contract.fields import Version
 from kapy.contract.observed import Found
 from kapy.core.cluster.scope import ClusterScope, is_owned_by
 
-Scaled: TypeAlias = MachineDeployment | MachineSet
+Scaled: TypeAlias = MachineDeployment | MachinePool | MachineSet
 
 
 def count_control_plane(scope: ClusterScope) -> None:
@@ -77,12 +78,12 @@ def _or(reported: Callable[[], int | None], before: int | None) -> int | None:
 
 
 def count_workers(scope: ClusterScope) -> None:
-    """Set `status.workers`: MachineDeployments, and what has no MachineDeployment above it."""
+    """Set `status.workers`: MachinePools, MachineDeployments, and what has neither above it."""
     cluster, descendants = scope.cluster, scope.descendants
     status = cluster.status.workers or WorkersStatus()
     cluster.status.workers = status
     sets = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
-    scaled: list[Scaled] = [*descendants.deployments, *sets]
+    scaled: list[Scaled] = [*descendants.pools, *descendants.deployments, *sets]
     alone = [one for one in descendants.workers if is_owned_by(one, cluster)]
     count = len(alone) or None
     status.desired_replicas = _sum(*(one.spec.replicas for one in scaled), count)

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
-from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import Finalizer, Reason
 from kapy.api.wording import shortened
 from kapy.contract.fields import View
-from kapy.contract.observed import Absent, Found, Observed
+from kapy.contract.observed import Absent, Observed, Unreadable
+from kapy.core.cluster.references import because
 from kapy.core.cluster.scope import ClusterScope, Descendants, is_owned_by
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import Object
 
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
-
 
 async def reconcile_delete(scope: ClusterScope) -> Result:
     """Delete what is next, or let the Cluster go. All that is waited for is watched."""
     cluster = scope.cluster
     try:
-        for child in owned_children(scope):
-            if not child.deleting:
-                await _delete_child(scope, child)
+        await _delete_children(scope)
         if left := names_left(scope):
             message = "\n".join(f"* {line}" for line in left)
             scope.waits(Reason.WAITING_FOR_WORKERS_DELETION, message)
             return DONE
-        ref, reason = cluster.spec.control_plane_ref, Reason.WAITING_FOR_CONTROL_PLANE_DELETION
-        if not await _gone(scope, ref, scope.control_plane, reason):
-            return DONE
-        ref, reason = cluster.spec.infrastructure_ref, Reason.WAITING_FOR_INFRASTRUCTURE_DELETION
-        if not await _gone(scope, ref, scope.infrastructure, reason):
-            return DONE
-    except KapyError:
-        scope.waits(Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+        for observed, reason in (
+            (scope.control_plane, Reason.WAITING_FOR_CONTROL_PLANE_DELETION),
+            (scope.infrastructure, Reason.WAITING_FOR_INFRASTRUCTURE_DELETION),
+        ):
+            if not await _gone(scope, observed, reason):
+                return DONE
+    except KapyError as error:
+        scope.waits(Reason.INTERNAL_ERROR, because(error))
         raise
     scope.waits(Reason.DELETION_COMPLETED, "Deletion completed")
     finalizers = cluster.metadata.finalizers
@@ -54,6 +49,7 @@ def owned_children(scope: ClusterScope) -> Iterable[Object]:
     """
     cluster, descendants = scope.cluster, scope.descendants
     children: list[Object] = [
+        *descendants.pools,
         *descendants.deployments,
         *descendants.machine_sets,
         *descendants.workers,
@@ -69,6 +65,7 @@ def names_left(scope: ClusterScope) -> list[str]:
     kinds: list[tuple[str, Iterable[Object]]] = [
         ("MachineDeployments", left.deployments),
         ("MachineSets", left.machine_sets),
+        ("MachinePools", left.pools),
         ("Worker Machines", left.workers),
     ]
     if scope.cluster.spec.control_plane_ref is None:
@@ -77,26 +74,35 @@ def names_left(scope: ClusterScope) -> list[str]:
     return [f"{kind}: {shortened(names, 5)}" for kind, names in named if names]
 
 
-async def _delete_child(scope: ClusterScope, child: Object) -> None:
-    try:
-        await scope.tools.client.delete(type(child), child.key, uid=child.metadata.uid)
-    except NotFound:
-        return
+async def _delete_children(scope: ClusterScope) -> None:
+    """Ask all to go, also after one was refused. Raises the first refusal."""
+    refused: list[KapyError] = []
+    for child in owned_children(scope):
+        if child.deleting:
+            continue
+        try:
+            await scope.tools.client.delete(type(child), child.key, uid=child.metadata.uid)
+        except NotFound:
+            continue
+        except KapyError as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
 
 
 async def _gone(
     scope: ClusterScope,
-    ref: ContractVersionedObjectReference | None,
     observed: Observed[View],
     reason: str,
 ) -> bool:
     """Whether the object that the Cluster refers to is gone; it is asked to go if need be."""
-    if ref is None or isinstance(observed, Absent):
-        return True
-    if not isinstance(observed, Found):
-        # The phase that read it has raised the error already.
-        scope.waits(Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
-        return False
+    match observed:
+        case Absent():
+            return True
+        case Unreadable(error):
+            # The phase that read it has raised the error already.
+            scope.waits(Reason.INTERNAL_ERROR, because(error))
+            return False
     document = observed.view.document
     if not observed.view.deleting:
         resource = await scope.tools.external.resource_of(document)
@@ -105,5 +111,5 @@ async def _gone(
             await scope.tools.client.delete(resource, Key.of(document), uid=uid)
         except NotFound:
             return True
-    scope.waits(reason, f"Waiting for {ref.kind} to be deleted")
+    scope.waits(reason, f"Waiting for {observed.view.kind} to be deleted")
     return False

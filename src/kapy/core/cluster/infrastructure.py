@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kapy.contract.errors import ContractError
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.cluster.owned import owned, take_endpoint
+from kapy.core.cluster.owned import owned, take_endpoint, take_failures
 from kapy.core.cluster.scope import ClusterScope
 from kapy.engine.result import DONE, Result
 from kapy.kube.errors import KapyError
@@ -33,7 +34,12 @@ async def reconcile_infrastructure(scope: ClusterScope) -> Result:
         case Absent() if done.infrastructure_provisioned and not cluster.deleting:
             raise Vanished(f"{ref.kind} has been deleted after being provisioned")
         case Found(infra):
-            _take_over(scope, infra)
+            try:
+                take_failures(scope, infra)
+                _take_over(scope, infra)
+            except ContractError as error:
+                scope.infrastructure = Found(infra, error)
+                raise
         case Absent():
             pass
     return DONE
@@ -42,7 +48,8 @@ async def reconcile_infrastructure(scope: ClusterScope) -> Result:
 def _take_over(scope: ClusterScope, infra: InfraCluster) -> None:
     cluster = scope.cluster
     done = cluster.status.initialization
-    if infra.deleting or not (infra.provisioned or done.infrastructure_provisioned):
+    provisioned = infra.provisioned
+    if infra.deleting or not (provisioned or done.infrastructure_provisioned):
         return
     take_endpoint(scope, infra.control_plane_endpoint)
     cluster.status.failure_domains = list(infra.failure_domains or ())

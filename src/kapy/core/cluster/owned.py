@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from kapy.api.cluster import ClusterDeprecatedStatus, ClusterV1Beta1DeprecatedStatus
 from kapy.api.embedded import APIEndpoint, ContractVersionedObjectReference
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.errors import NotServed
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
@@ -15,6 +19,8 @@ from kapy.kube.meta import owner_reference
 
 V = TypeVar("V", bound=View)
 
+LONGEST_MESSAGE: Final = 10240  # of failureMessage, in the schema
+
 
 async def owned(
     scope: ClusterScope, ref: ContractVersionedObjectReference, view: type[V]
@@ -22,10 +28,12 @@ async def owned(
     """The object that the Cluster refers to, owned by the Cluster and labelled with its name.
 
     With a managed topology the Cluster is its controller; otherwise it leaves room for somebody
-    else's.
+    else's. A Cluster that goes owns nothing more.
     """
     cluster, tools = scope.cluster, scope.tools
     found = await tools.external.get(ref, scope.namespace, view)
+    if cluster.deleting:
+        return _left(found)
     if not isinstance(found, Found):
         return found
     managed = cluster.spec.topology is not None
@@ -47,9 +55,36 @@ async def owned(
     return Found(view(document, found.view.contract))
 
 
+def _left(found: Observed[V]) -> Observed[V]:
+    """What is left of an object for a deletion: with the definition of a kind its objects go."""
+    match found:
+        case Unreadable(NotServed()):
+            return Absent()
+    return found
+
+
 def take_endpoint(scope: ClusterScope, endpoint: APIEndpoint | None) -> None:
     """Take over where the control plane is reached, unless it is known already."""
     spec = scope.cluster.spec
     known = spec.control_plane_endpoint
     if not (known.host and known.port) and endpoint is not None:
         spec.control_plane_endpoint = endpoint
+
+
+def take_failures(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
+    """Keep what the provider calls a failure for good, where v1beta1 reported it; it stays there.
+
+    Raises WrongType.
+    """
+    reason, message = view.failure_reason, view.failure_message
+    if not (reason or message):
+        return
+    status = scope.cluster.status
+    status.deprecated = status.deprecated or ClusterDeprecatedStatus()
+    told = status.deprecated.v1beta1 = status.deprecated.v1beta1 or ClusterV1Beta1DeprecatedStatus()
+    if reason:
+        told.failure_reason = reason
+    if message:
+        it = f'{view.document["apiVersion"]}, Kind={view.kind} with name "{view.name}"'
+        text = f"Failure detected from referenced resource {it}: {message}"
+        told.failure_message = text[:LONGEST_MESSAGE]

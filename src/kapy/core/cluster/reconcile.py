@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.api.cluster import Cluster
+from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
@@ -22,6 +23,7 @@ from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
 from kapy.kube.meta import read
+from kapy.kube.model import decode
 
 ALWAYS: Final[tuple[Phase[ClusterScope], ...]] = (
     reconcile_infrastructure,
@@ -54,6 +56,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         now=tools.clock(),
         health=tools.remote.health(key),
         descendants=descendants(tools, key),
+        gates=gates(tools, cluster),
     )
     return await _work(scope)
 
@@ -65,11 +68,28 @@ def descendants(tools: Tools, cluster: Key) -> Descendants:
         [read(one, MachineDeployment) for one in fleet.deployments_of(cluster)],
         [read(one, MachineSet) for one in fleet.machine_sets_of(cluster)],
         [read(one, Machine) for one in fleet.machines_of(cluster)],
+        [read(one, MachinePool) for one in fleet.pools_of(cluster)],
     )
 
 
+def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:
+    """The availability gates that hold for the Cluster: its own, or those of its class.
+
+    A class that is not there has none: that the Cluster waits for it, its topology tells.
+    """
+    topology, own = cluster.spec.topology, cluster.spec.availability_gates
+    if own or topology is None:
+        return own
+    ref = topology.class_ref
+    found = tools.classes.raw(Key(ref.namespace or cluster.metadata.namespace, ref.name))
+    listed = found["spec"].get("availabilityGates") or () if found is not None else ()
+    return [decode(one, ClusterAvailabilityGate) for one in listed]
+
+
 async def _work(scope: ClusterScope) -> Result:
-    phases = DELETION if scope.cluster.deleting else NORMAL
+    phases: tuple[Phase[ClusterScope], ...] = DELETION if scope.cluster.deleting else NORMAL
+    if scope.awaits_topology:
+        phases = ()  # nothing of the Cluster is there yet, and it is not one without parts
     result, failure = DONE, None
     try:
         result = await run_phases(phases, scope)

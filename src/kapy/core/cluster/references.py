@@ -5,22 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
 from kapy.conditions.lookup import TRUE, false, from_bool, has, unknown
 from kapy.conditions.mirror import Fallback, mirror_foreign
+from kapy.contract.errors import ContractError
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.contract.observed import LOOK_AT_LOGS, Found, Observed, Unreadable, complaint
+from kapy.contract.ownership import OwnedByAnother
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
+from kapy.kube.errors import Forbidden, Invalid, ServerError
 from kapy.kube.meta import ObjectMeta
 from kapy.kube.model import decode
 from kapy.kube.names import Resource, split_api_version
 
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+LASTING: Final = (ContractError, OwnedByAnother, Forbidden, Invalid, ServerError)
 WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
 
 
@@ -60,7 +62,7 @@ def infrastructure_ready(scope: ClusterScope) -> Condition:
     cluster = scope.cluster
     done = bool(cluster.status.initialization.infrastructure_provisioned)
     ref = cluster.spec.infrastructure_ref
-    return _shown(cluster, ref, scope.infrastructure, INFRASTRUCTURE, done=done)
+    return _shown(scope, ref, scope.infrastructure, INFRASTRUCTURE, done=done)
 
 
 def control_plane_available(scope: ClusterScope) -> Condition:
@@ -68,23 +70,28 @@ def control_plane_available(scope: ClusterScope) -> Condition:
     cluster = scope.cluster
     done = bool(cluster.status.initialization.control_plane_initialized)
     ref = cluster.spec.control_plane_ref
-    return _shown(cluster, ref, scope.control_plane, CONTROL_PLANE, done=done)
+    return _shown(scope, ref, scope.control_plane, CONTROL_PLANE, done=done)
 
 
 def _shown(
-    cluster: Cluster,
+    scope: ClusterScope,
     ref: ContractVersionedObjectReference | None,
     observed: Observed[View],
     words: Words,
     *,
     done: bool,
 ) -> Condition:
+    cluster = scope.cluster
     if ref is None and cluster.spec.topology is not None:
         message = "" if cluster.deleting else WAITING_FOR_TOPOLOGY
         return false(words.target, Reason.OBJECT_DOES_NOT_EXIST, message)
     if isinstance(observed, Found):
+        if observed.problem is not None:
+            return unknown(words.target, Reason.INTERNAL_ERROR, complaint(observed))
         return _mirrored(observed.view.document, words, ref.kind if ref else "", done=done)
-    if ref is None or isinstance(observed, Unreadable):
+    if isinstance(observed, Unreadable):
+        return unknown(words.target, Reason.INTERNAL_ERROR, because(observed.error))
+    if ref is None:
         # Upstream reports a Cluster without a reference in the same words.
         return unknown(words.target, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     if not done:
@@ -93,6 +100,15 @@ def _shown(
     if not cluster.deleting:
         gone += " while the cluster still exists"
     return false(words.target, Reason.OBJECT_DELETED, gone)
+
+
+def because(error: Exception) -> str:
+    """Why a provider's object cannot be read or owned, as far as it concerns the user.
+
+    What breaks the contract or is refused stays so until somebody does something; what is over
+    with the next try is left to the log.
+    """
+    return str(error) if isinstance(error, LASTING) else LOOK_AT_LOGS
 
 
 def _mirrored(document: Document, words: Words, kind: str, *, done: bool) -> Condition:

@@ -6,19 +6,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kapy._aio.clock import Clock
-from kapy.api.cluster import Cluster
+from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.machines import is_control_plane
+from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Observed
+from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.remote.connections import Connections, Health
 
@@ -31,6 +35,7 @@ class Tools:
     external: External
     remote: Connections
     fleet: Fleet
+    classes: Informer[Document]
     events: Recorder
     clock: Clock
 
@@ -42,6 +47,7 @@ class Descendants:
     deployments: list[MachineDeployment] = field(default_factory=list)
     machine_sets: list[MachineSet] = field(default_factory=list)
     machines: list[Machine] = field(default_factory=list)
+    pools: list[MachinePool] = field(default_factory=list)
 
     @property
     def control_plane(self) -> list[Machine]:
@@ -56,8 +62,9 @@ class Descendants:
 class ClusterScope:
     """One Cluster, and what belongs to it.
 
-    infrastructure, control_plane: Absent until their phase has looked (and for a Cluster that
-    refers to none). deleting: reason and message of the Deleting condition.
+    gates: more conditions for Available, the Cluster's own or its class's. infrastructure,
+    control_plane: Absent until their phase has looked (and for a Cluster that refers to none).
+    deleting: reason and message of the Deleting condition.
     """
 
     tools: Tools
@@ -65,6 +72,7 @@ class ClusterScope:
     now: datetime
     health: Health
     descendants: Descendants
+    gates: list[ClusterAvailabilityGate] = field(default_factory=list)
     infrastructure: Observed[InfraCluster] = field(default_factory=Absent)
     control_plane: Observed[ControlPlane] = field(default_factory=Absent)
     deleting: tuple[str, str] = ("", "")
@@ -77,6 +85,13 @@ class ClusterScope:
     def namespace(self) -> str:
         return self.draft.object.metadata.namespace
 
+    @property
+    def awaits_topology(self) -> bool:
+        """Whether the Cluster's parts are still to be made of its class."""
+        spec = self.cluster.spec
+        made = spec.control_plane_ref is not None and spec.infrastructure_ref is not None
+        return spec.topology is not None and not made and not self.cluster.deleting
+
     def waits(self, reason: str, message: str) -> None:
         """Say in the Deleting condition what the deletion has come to."""
         self.deleting = (reason, message)
@@ -88,3 +103,8 @@ def is_owned_by(owned: Object, owner: Object) -> bool:
         reference.kind == owner.RESOURCE.kind and reference.name == owner.metadata.name
         for reference in owned.metadata.owner_references
     )
+
+
+def is_of_pool(machine: Machine) -> bool:
+    """Whether the Machine stands for one of a MachinePool's."""
+    return Label.POOL_NAME in machine.metadata.labels

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from kapy.api.cluster import Cluster
+from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.condition import Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.api.times import stamp
@@ -19,17 +19,17 @@ from kapy.conditions.paused import paused_condition
 from kapy.conditions.priority import Priority, by_polarity
 from kapy.conditions.summary import summary
 from kapy.contract.errors import ContractError
-from kapy.contract.observed import Found, Unreadable
+from kapy.contract.observed import LOOK_AT_LOGS, Found, Unreadable
 from kapy.core.cluster.counters import count_control_plane, count_workers
 from kapy.core.cluster.references import (
     control_plane_available,
     control_plane_reporting,
     infrastructure_ready,
 )
-from kapy.core.cluster.scope import ClusterScope, is_owned_by
+from kapy.core.cluster.scope import ClusterScope, is_of_pool, is_owned_by
+from kapy.core.cluster.status_v1beta1 import update_v1beta1_status
 from kapy.engine.result import DONE, Result, requeue
 
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 NOT_TO_BE: Final = "not to be remediated"
 WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
 GRACE_PERIOD: Final = timedelta(seconds=50)
@@ -53,7 +53,8 @@ def update_status(scope: ClusterScope) -> None:
     count_workers(scope)
     for condition in conditions(scope):
         set_condition(cluster, condition, scope.now)
-    set_condition(cluster, available(cluster), scope.now)
+    set_condition(cluster, available(cluster, scope.gates), scope.now)
+    update_v1beta1_status(scope)
 
 
 def phase(cluster: Cluster) -> str:
@@ -83,7 +84,9 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         yield control_plane_initialized(scope)
     yield workers_available(scope)
-    control_plane, workers = descendants.control_plane, descendants.workers
+    control_plane = descendants.control_plane
+    # Machines of pools do not report all that is summed up here.
+    workers = [one for one in descendants.workers if not is_of_pool(one)]
     yield machines_ready(control_plane, ConditionType.CONTROL_PLANE_MACHINES_READY)
     yield machines_ready(workers, ConditionType.WORKER_MACHINES_READY)
     now = scope.now
@@ -93,7 +96,7 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     yield rolling_out(scope)
     yield scaling(scope, ConditionType.SCALING_UP, SCALING_UP)
     yield scaling(scope, ConditionType.SCALING_DOWN, SCALING_DOWN)
-    yield remediating(descendants.machines, NOT_TO_BE)
+    yield remediating([*control_plane, *workers], NOT_TO_BE)
     yield deleting(cluster, *scope.deleting)
 
 
@@ -202,9 +205,8 @@ def deleting(cluster: Cluster, reason: str, message: str) -> Condition:
     return true(ConditionType.DELETING, reason or Reason.DELETING, message)
 
 
-def available(cluster: Cluster) -> Condition:
-    """Available: the Cluster's own conditions and its availability gates, summed up."""
-    gates = cluster.spec.availability_gates
+def available(cluster: Cluster, gates: Sequence[ClusterAvailabilityGate] = ()) -> Condition:
+    """Available: the Cluster's own conditions and the availability gates, summed up."""
     negative = [ConditionType.DELETING]
     negative += [gate.condition_type for gate in gates if gate.polarity == "Negative"]
     usual = by_polarity(negative)

@@ -1,0 +1,128 @@
+"""What readers of v1beta1 find in `status.deprecated` of a Cluster. Pure.
+
+Like the conditions of today, these show what the last reconcile saw; what it could not read stays
+as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.names import Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.conditions.lookup import TRUE
+from kapy.conditions.v1beta1 import (
+    INFO,
+    conditions_of,
+    false,
+    foreign_ready,
+    get,
+    mirror,
+    set_condition,
+    summary,
+    true,
+)
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.errors import ContractError
+from kapy.contract.fields import Field
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.observed import Absent, Found, Observed
+from kapy.core.cluster.scope import ClusterScope
+
+SUMMED_UP: Final = (V1Beta1Type.CONTROL_PLANE_READY, V1Beta1Type.INFRASTRUCTURE_READY)
+NO_NODE: Final = "Waiting for the first control plane machine to have its status.nodeRef set"
+NOT_INITIALIZED: Final = (
+    "Waiting for control plane provider to indicate the control plane has been initialized"
+)
+
+
+class _Words(NamedTuple):
+    """How one condition speaks of the object that it shows.
+
+    waiting: the reason until it is done. before: what a deletion waits for before it comes to
+    this object.
+    """
+
+    target: str
+    waiting: str
+    before: tuple[str, ...]
+
+
+_INFRASTRUCTURE: Final = _Words(
+    V1Beta1Type.INFRASTRUCTURE_READY,
+    V1Beta1Reason.WAITING_FOR_INFRASTRUCTURE,
+    (Reason.WAITING_FOR_WORKERS_DELETION, Reason.WAITING_FOR_CONTROL_PLANE_DELETION),
+)
+_CONTROL_PLANE: Final = _Words(
+    V1Beta1Type.CONTROL_PLANE_READY,
+    V1Beta1Reason.WAITING_FOR_CONTROL_PLANE,
+    (Reason.WAITING_FOR_WORKERS_DELETION,),
+)
+
+
+def update_v1beta1_status(scope: ClusterScope) -> None:
+    """Write the v1beta1 conditions: the parts, then Ready made of them."""
+    legacy = conditions_of(scope.cluster)
+    for condition in (
+        _infrastructure_ready(scope),
+        _shown(scope, scope.control_plane, ControlPlane.initialized, _CONTROL_PLANE),
+    ):
+        set_condition(legacy, condition, scope.now)
+    initialized = get(legacy, V1Beta1Type.CONTROL_PLANE_INITIALIZED)
+    if initialized is None or initialized.status != TRUE:
+        set_condition(legacy, _control_plane_initialized(scope), scope.now)
+    set_condition(legacy, summary(legacy, SUMMED_UP), scope.now)
+
+
+def _infrastructure_ready(scope: ClusterScope) -> V1Beta1Condition | None:
+    cluster = scope.cluster
+    if cluster.spec.infrastructure_ref is None:
+        nothing_to_wait_for = not (cluster.deleting or scope.awaits_topology)
+        return true(_INFRASTRUCTURE.target) if nothing_to_wait_for else None
+    return _shown(scope, scope.infrastructure, InfraCluster.provisioned, _INFRASTRUCTURE)
+
+
+def _shown(
+    scope: ClusterScope, observed: Observed[Any], field: Field[bool], words: _Words
+) -> V1Beta1Condition | None:
+    """field: says that the object is done, where it reports no conditions."""
+    deleting = scope.cluster.deleting
+    if isinstance(observed, Found):
+        try:
+            done = field.read(observed.view)
+        except ContractError:
+            return None
+        fallback = true(words.target) if done else false(words.target, words.waiting, INFO)
+        if deleting:
+            fallback = false(words.target, V1Beta1Reason.DELETING, INFO)
+        return mirror(foreign_ready(observed.view.document), words.target, fallback)
+    if deleting and isinstance(observed, Absent) and scope.deleting[0] not in words.before:
+        return false(words.target, V1Beta1Reason.DELETED, INFO)
+    return None
+
+
+def _control_plane_initialized(scope: ClusterScope) -> V1Beta1Condition | None:
+    of, cluster = V1Beta1Type.CONTROL_PLANE_INITIALIZED, scope.cluster
+    if cluster.spec.control_plane_ref is None:
+        return (
+            None if cluster.deleting or scope.awaits_topology else _initialized_by_machines(scope)
+        )
+    if not isinstance(scope.control_plane, Found) or scope.control_plane.view.deleting:
+        return None
+    try:
+        initialized = scope.control_plane.view.initialized
+    except ContractError:
+        return None
+    if initialized:
+        return true(of)
+    reason = V1Beta1Reason.WAITING_FOR_CONTROL_PLANE_PROVIDER_INITIALIZED
+    return false(of, reason, INFO, NOT_INITIALIZED)
+
+
+def _initialized_by_machines(scope: ClusterScope) -> V1Beta1Condition:
+    of = V1Beta1Type.CONTROL_PLANE_INITIALIZED
+    active = [one for one in scope.descendants.control_plane if not one.deleting]
+    if any(one.status.node_ref is not None for one in active):
+        return true(of)
+    return false(of, V1Beta1Reason.MISSING_NODE_REF, INFO, NO_NODE)
