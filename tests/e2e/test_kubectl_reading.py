@@ -71,6 +71,10 @@ def test_what_there_is(person: Shell) -> None:
             r"^FIELD: replicas <integer>$",
         ),
         Habit("explain pod.spec.containers", r"^FIELD: containers <\[\]Container>$"),
+        Habit(
+            "explain machine.spec --output plaintext-openapiv2",
+            r"^   clusterName\t<string>",
+        ),
         Habit("cluster-info", r"is running at .*https://127.0.0.1:"),
         Habit("version", r"^Server Version: v1\.\d+"),
         Habit("config view --minify", r"current-context: kapy"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from functools import lru_cache
 
 from kapy.apiserver import discovery, openapi
 from kapy.apiserver.health import Health
@@ -14,10 +15,9 @@ from kapy.kube.http import Reply, Request
 KUBERNETES = "v1.36.3"
 """The version of Kubernetes whose behaviour this server has."""
 
-_SWAGGER_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_SWAGGER = b"\n\x032.0\x12\x12\n\nKubernetes\x12\x04none\x42\x00"
-"""An OpenAPI v2 document (gnostic's protobuf) that describes nothing: clients ask for it when
-OpenAPI v3 does not know a kind, and then say so themselves."""
+_SWAGGER = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_SWAGGER_ASKED = (_SWAGGER, _SWAGGER.replace(".v1.0", "@v1.0"))
+"""How clients ask for OpenAPI v2 in protobuf: the second form is that of older ones."""
 
 _TEXT = {"content-type": "text/plain; charset=utf-8"}
 
@@ -55,7 +55,7 @@ def page(registry: Registry, health: Health, request: Request) -> Reply | None:
         case ["healthz" | "livez" | "readyz", *_]:
             return health.page(request)
         case ["openapi", *rest]:
-            return _openapi(registry, rest)
+            return _openapi(registry, rest, request.headers.get("accept", ""))
         case ["api" | "apis" as root, *rest]:
             return _discovery(registry, root, rest, request)
         case _:
@@ -67,13 +67,13 @@ def _paths(registry: Registry, health: Health) -> list[str]:
     for group in dict.fromkeys(kind.resource.group for kind in registry if kind.resource.group):
         found.append(f"/apis/{group}")
         found += [f"/apis/{group}/{one}" for one in discovery.versions_of(registry, group)]
-    return sorted([*found, *health.paths(), "/metrics", "/openapi/v3", "/version"])
+    return sorted([*found, *health.paths(), "/metrics", "/openapi/v2", "/openapi/v3", "/version"])
 
 
-def _openapi(registry: Registry, rest: list[str]) -> Reply:
+def _openapi(registry: Registry, rest: list[str], accept: str) -> Reply:
     match rest:
         case ["v2"]:
-            return Reply(200, _SWAGGER, {"content-type": _SWAGGER_TYPE})
+            return _swagger(registry, accept)
         case ["v3"]:
             return Reply(200, openapi.encoded(openapi.index(registry)), _TEXT)
         case ["v3", "api", version_name]:
@@ -85,6 +85,28 @@ def _openapi(registry: Registry, rest: list[str]) -> Reply:
     if found is None:
         return Reply(404, b"")
     return Reply(200, found)
+
+
+def _swagger(registry: Registry, accept: str) -> Reply:
+    """OpenAPI v2 in the first form that the client takes."""
+    for clause in accept.split(","):
+        media = clause.partition(";")[0].strip()
+        if media in _SWAGGER_ASKED:
+            return Reply(200, _swagger_protobuf(registry), {"content-type": _SWAGGER})
+        if media in ("application/json", "application/*", "*/*"):
+            break
+    return Reply(200, _swagger_json(registry), {"content-type": "application/json"})
+
+
+# A server has a new registry when its kinds change.
+@lru_cache(maxsize=1)
+def _swagger_json(registry: Registry) -> bytes:
+    return openapi.encoded(openapi.swagger(registry))
+
+
+@lru_cache(maxsize=1)
+def _swagger_protobuf(registry: Registry) -> bytes:
+    return openapi.as_protobuf(openapi.swagger(registry))
 
 
 def _discovery(registry: Registry, root: str, rest: list[str], request: Request) -> Reply | None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from kapy.apiserver.openapi_kinds import FIELDS, KINDS
-from kapy.apiserver.openapi_paths import META, add_paths, ref
-from kapy.apiserver.openapi_words import WORDS
+from kapy.apiserver.openapi.paths import META, add_paths, ref
+from kapy.apiserver.openapi.words import FIELDS, KINDS, WORDS
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.resources.schemas import CustomSchema

@@ -1,0 +1,115 @@
+"""OpenAPI v2 ("Swagger"): the descriptions of all groups and versions in one document.
+
+It is the third version's content, said in less: what v2 has no word for (alternatives, nullable
+values) is left out, as kube-apiserver does, so that readers of v2 take such values for unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.apiserver.openapi.documents import document
+from kapy.apiserver.resources.registry import Registry
+from kapy.kube import Document
+
+_V3_SCHEMAS: Final = "#/components/schemas/"
+_DEFINITIONS: Final = "#/definitions/"
+_UNKNOWN_TO_V2: Final = frozenset({"anyOf", "oneOf", "not", "nullable"})
+_METHODS: Final = ("get", "put", "post", "delete", "patch")
+
+
+def swagger(registry: Registry) -> Document:
+    """The whole description of what is served."""
+    paths: Document = {}
+    definitions: Document = {}
+    for group, version in dict.fromkeys(
+        (kind.resource.group, kind.resource.version) for kind in registry
+    ):
+        described = document(registry, group, version)
+        assert described is not None
+        paths |= {path: _path(item) for path, item in described["paths"].items()}
+        for name, schema in described["components"]["schemas"].items():
+            # Shared types stand in many documents, each time the same.
+            if name not in definitions:
+                definitions[name] = _schema(schema)
+    return {
+        "swagger": "2.0",
+        "info": {"title": "Kubernetes", "version": "unversioned"},
+        "paths": dict(sorted(paths.items())),
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+def _path(item: Document) -> Document:
+    found: Document = {method: _operation(item[method]) for method in _METHODS if method in item}
+    found["parameters"] = [_parameter(one) for one in item.get("parameters", ())]
+    return found
+
+
+def _operation(operation: Document) -> Document:
+    body = operation.get("requestBody")
+    parameters = [_parameter(one) for one in operation["parameters"]]
+    if body is not None:
+        parameters.insert(0, _body(body))
+    return {
+        **{key: value for key, value in operation.items() if key != "requestBody"},
+        "consumes": list(body["content"]) if body is not None else ["*/*"],
+        "produces": ["application/json", "application/yaml"],
+        "schemes": ["https"],
+        "parameters": parameters,
+        "responses": {code: _response(one) for code, one in operation["responses"].items()},
+    }
+
+
+def _parameter(parameter: Document) -> Document:
+    """A parameter of path or query: v2 has its type beside its name."""
+    schema: Document = parameter["schema"]
+    return {key: value for key, value in parameter.items() if key != "schema"} | schema
+
+
+def _body(body: Document) -> Document:
+    found = {"in": "body", "name": "body", "schema": _content(body)}
+    return found | ({"required": True} if body.get("required") else {})
+
+
+def _response(response: Document) -> Document:
+    found = {"description": response["description"]}
+    return found | ({"schema": _content(response)} if "content" in response else {})
+
+
+def _content(of: Document) -> Any:
+    return _schema(next(iter(of["content"].values()))["schema"])
+
+
+def _schema(schema: Any) -> Any:
+    """A schema in the words of v2."""
+    if not isinstance(schema, dict):
+        return schema
+    found = dict(_members(schema))
+    if schema.get("nullable") or schema.get("x-kubernetes-preserve-unknown-fields"):
+        # v2 would refuse null, and fields that it does not know: better to say nothing.
+        for key in ("type", "items", "properties"):
+            found.pop(key, None)
+    if "oneOf" in schema:
+        found["type"] = "string"  # quantities, and numbers or texts: all can be written as text
+    return found
+
+
+def _members(schema: Document) -> Iterator[tuple[str, Any]]:
+    for key, value in schema.items():
+        if key in _UNKNOWN_TO_V2:
+            continue
+        if key == "$ref":
+            yield key, value.replace(_V3_SCHEMAS, _DEFINITIONS)
+        elif key == "allOf" and len(value) == 1 and set(value[0]) == {"$ref"}:
+            # v3 wraps a reference to put words beside it, v2 does not.
+            yield "$ref", value[0]["$ref"].replace(_V3_SCHEMAS, _DEFINITIONS)
+        elif key == "allOf":
+            yield key, [_schema(one) for one in value]
+        elif key == "properties":
+            yield key, {name: _schema(one) for name, one in value.items()}
+        elif key in ("items", "additionalProperties"):
+            yield key, _schema(value)
+        else:
+            yield key, value

@@ -1,0 +1,152 @@
+"""OpenAPI v2: for programs that know nothing newer, as JSON and in gnostic's protobuf."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.openapi import as_protobuf
+from kapy.apiserver.server import Server
+from kapy.kube import Document
+from kapy.kube.http import ADMIN, Reply, Request
+
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+WIDGETS: Document = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.dev"},
+    "spec": {
+        "group": "example.dev",
+        "names": {"kind": "Widget", "plural": "widgets"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "size": {"x-kubernetes-int-or-string": True},
+                            "note": {"type": "string", "nullable": True, "description": "Words."},
+                            "parts": {"type": "array", "items": {"type": "string", "minLength": 3}},
+                            "rest": {
+                                "type": "object",
+                                "x-kubernetes-preserve-unknown-fields": True,
+                            },
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+async def asked(accept: str = "") -> Reply:
+    server = Server.open(None, clock=loop_clock())
+    transport = server.transport(ADMIN)
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    made = await transport(Request("POST", path, {}, {}, json.dumps(WIDGETS).encode()))
+    assert made.status == 201
+    headers = {"accept": accept} if accept else {}
+    return await transport(Request("GET", "/openapi/v2", {}, headers))
+
+
+async def described() -> Document:
+    reply = await asked()
+    assert isinstance(reply.body, bytes)
+    found: Document = json.loads(reply.body)
+    return found
+
+
+async def test_it_describes_every_kind_and_where_it_is_asked_for() -> None:
+    swagger = await described()
+    assert swagger["swagger"] == "2.0"
+    for name in ("dev.example.v1.Widget", "io.k8s.api.core.v1.Pod"):
+        assert swagger["definitions"][name]["x-kubernetes-group-version-kind"]
+    operation = swagger["paths"]["/apis/example.dev/v1/namespaces/{namespace}/widgets"]["post"]
+    assert operation["parameters"][0] == {
+        "in": "body",
+        "name": "body",
+        "required": True,
+        "schema": {"$ref": "#/definitions/dev.example.v1.Widget"},
+    }
+
+
+async def test_what_it_has_no_word_for_is_left_open() -> None:
+    fields = (await described())["definitions"]["dev.example.v1.Widget"]["properties"]
+    assert fields["size"] == {"x-kubernetes-int-or-string": True}
+    assert fields["note"] == {"description": "Words."}
+    assert fields["rest"] == {"x-kubernetes-preserve-unknown-fields": True}
+    assert fields["parts"] == {"type": "array", "items": {"type": "string", "minLength": 3}}
+
+
+async def test_every_reference_leads_somewhere() -> None:
+    swagger = await described()
+    wanted = {one.removeprefix("#/definitions/") for one in references(swagger)}
+    assert wanted <= set(swagger["definitions"])
+
+
+async def test_go_clients_get_protobuf() -> None:
+    reply = await asked(PROTOBUF)
+    assert reply.headers["content-type"] == PROTOBUF.replace("@", ".")
+    assert isinstance(reply.body, bytes)
+    parts = list(fields(reply.body))
+    assert parts[0] == (1, b"2.0")
+    (definitions,) = (value for number, value in parts if number == 9)
+    names = {dict(fields(one))[1].decode() for _, one in fields(definitions)}
+    assert names == set((await described())["definitions"])
+
+
+def test_numbers_flags_and_lists_have_their_form() -> None:
+    schema = {"maxLength": 300, "minimum": -1.5, "required": ["a", "b"], "uniqueItems": True}
+    document = {"definitions": {"x": {**schema, "enum": [1], "x-more": {"y": 2}}}}
+    (definitions,) = (value for _, value in fields(as_protobuf(document)))
+    (named,) = (value for _, value in fields(definitions))
+    found: dict[int, list[Any]] = {}
+    for number, value in fields(dict(fields(named))[2]):
+        found.setdefault(number, []).append(value)
+    assert found[11] == [300]
+    assert found[9] == [bytes.fromhex("000000000000f8bf")]
+    assert found[19] == [b"a", b"b"]
+    assert found[16] == [1]
+    assert dict(fields(found[20][0])) == {2: b"1\n"}
+    assert dict(fields(found[31][0]))[1] == b"x-more"
+
+
+def references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for one in node.values():
+            yield from references(one)
+    elif isinstance(node, list):
+        for one in node:
+            yield from references(one)
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field of a protobuf message."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+            yield key >> 3, value
+            continue
+        size, at = (8, at) if key & 7 == 1 else varint(data, at)
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 0x80:
+            return value, at
