@@ -15,6 +15,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 
 BY_CLUSTER = "cluster"
+BY_PROVIDER_ID = "providerID"
 BY_REFERENCE = "reference"
 Path = tuple[str, ...]
 
@@ -25,6 +26,8 @@ class Fleet:
     def __init__(self, cache: Cache) -> None:
         self.clusters = cache.informer(Cluster)
         self.machines = _indexed(cache, Machine.RESOURCE)
+        self.machines.add_index(BY_PROVIDER_ID, _by_provider_id)
+        self.machine_of = cache.informer(Machine).shared  # shared too: read only
         self.machine_sets = _indexed(cache, MachineSet.RESOURCE)
         self.deployments = _indexed(cache, MachineDeployment.RESOURCE)
         self.pools = _indexed(cache, MachinePool.RESOURCE)
@@ -32,6 +35,10 @@ class Fleet:
     def machines_of(self, cluster: Key) -> Sequence[Document]:
         """The Machines of a Cluster, in the order of names."""
         return self.machines.indexed(BY_CLUSTER, str(cluster))
+
+    def machines_with(self, cluster: Key, provider_id: str) -> Sequence[Document]:
+        """The Machines of a Cluster that have a provider ID; there should be one."""
+        return self.machines.indexed(BY_PROVIDER_ID, f"{cluster} {provider_id}")
 
     def machine_sets_of(self, cluster: Key) -> Sequence[Document]:
         """The MachineSets of a Cluster, in the order of names."""
@@ -55,6 +62,11 @@ def cluster_of(document: Document) -> Key | None:
 def _by_cluster(document: Document) -> Iterable[str]:
     cluster = cluster_of(document)
     return () if cluster is None else (str(cluster),)
+
+
+def _by_provider_id(machine: Document) -> Iterable[str]:
+    provider_id = machine["spec"].get("providerID")
+    return (f"{cluster_of(machine)} {provider_id}",) if provider_id else ()
 
 
 def _indexed(cache: Cache, resource: Resource) -> Informer[Document]:

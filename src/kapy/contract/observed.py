@@ -11,7 +11,9 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from kapy.contract.errors import ContractError
 from kapy.contract.fields import View
+from kapy.contract.ownership import OwnedByAnother
 from kapy.kube import Key
+from kapy.kube.errors import Forbidden, Invalid, ServerError
 
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
@@ -45,12 +47,24 @@ Observed: TypeAlias = Found[V] | Absent | Unreadable
 def complaint(observed: Observed[View]) -> str:
     """What a condition says of an object that breaks its contract: rule, object and field.
 
-    "" when it does not. Whatever else makes an object unreadable is not for users to put right.
+    "" when it does not.
     """
     match observed:
         case Found(view, problem) if problem is not None:
             who = f"{view.kind} {Key.of(view.document)}"
             return f"{who} breaks the {type(view).__name__} contract {view.contract}: {problem}"
         case Unreadable(error):
-            return str(error) if isinstance(error, ContractError) else LOOK_AT_LOGS
+            return because(error)
     return ""
+
+
+def because(error: Exception) -> str:
+    """Why a provider's object cannot be read or owned, as far as it concerns the user.
+
+    What breaks the contract or is refused stays so until somebody does something; what is over
+    with the next try is left to the log.
+    """
+    return str(error) if isinstance(error, _LASTING) else LOOK_AT_LOGS
+
+
+_LASTING: Final = (ContractError, OwnedByAnother, Forbidden, Invalid, ServerError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapy.contract.bootstrap import BootstrapConfig
-from kapy.contract.errors import ContractError
+from kapy.contract.errors import ContractError, FieldProblem
 from kapy.contract.observed import Found, Unreadable
 from kapy.core.machine.references import owned
 from kapy.core.machine.scope import MachineScope
@@ -24,7 +24,11 @@ async def reconcile_bootstrap(scope: MachineScope) -> Result:
         case Unreadable(error):
             raise error
         case Found(config):
-            _take_over(scope, config)
+            try:
+                _take_over(scope, config)
+            except ContractError as error:
+                scope.bootstrap = Found(config, error)
+                raise
     return DONE
 
 
@@ -37,7 +41,6 @@ def _take_over(scope: MachineScope, config: BootstrapConfig) -> None:
         return
     name = BootstrapConfig.data_secret_name.require(config)
     if not name:
-        path = BootstrapConfig.data_secret_name.path(config.contract)
-        raise ContractError(f"got empty .{path} field from {config.kind} {config.name}")
+        raise FieldProblem(BootstrapConfig.data_secret_name.path(config.contract), "is empty")
     machine.spec.bootstrap.data_secret_name = name
     machine.status.initialization.bootstrap_data_secret_created = True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from kapy.api.machine import Machine
+from kapy.contract.errors import ContractError, FieldProblem
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.core.machine.references import owned
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
 
 
 async def reconcile_infrastructure(scope: MachineScope) -> Result:
@@ -19,7 +22,11 @@ async def reconcile_infrastructure(scope: MachineScope) -> Result:
         case Unreadable(error):
             raise error
         case Found(infra):
-            _take_over(scope, infra)
+            try:
+                _take_over(scope, infra)
+            except ContractError as error:
+                scope.infrastructure = Found(infra, error)
+                raise
         case Absent():
             pass
     return DONE
@@ -28,11 +35,14 @@ async def reconcile_infrastructure(scope: MachineScope) -> Result:
 def _take_over(scope: MachineScope, infra: InfraMachine) -> None:
     machine = scope.machine
     done = machine.status.initialization
-    if infra.deleting or not (infra.provisioned or done.infrastructure_provisioned):
+    provisioned = infra.provisioned
+    if infra.deleting or not (provisioned or done.infrastructure_provisioned):
         return
     provider_id = infra.provider_id
     if not provider_id:
+        # Not (yet) said, which the provider may do after the rest.
         return
+    _check_provider_id(scope, provider_id)
     if (addresses := infra.addresses) is not None:
         machine.status.addresses = list(addresses)
     if (domain := infra.spec_failure_domain) is not None:
@@ -41,3 +51,27 @@ def _take_over(scope: MachineScope, infra: InfraMachine) -> None:
         machine.status.failure_domain = domain
     machine.spec.provider_id = provider_id
     done.infrastructure_provisioned = True
+
+
+def _check_provider_id(scope: MachineScope, provider_id: str) -> None:
+    """A provider ID is for ever, and for one Machine: by it a Node is matched, and deleted.
+
+    As long as there is no Node, a provider may still think better of it. Raises FieldProblem.
+    """
+    machine, path = scope.machine, InfraMachine.provider_id.path()
+    known = machine.spec.provider_id
+    if known and known != provider_id and machine.status.node_ref is not None:
+        raise FieldProblem(
+            path,
+            f'has changed from "{known}" to "{provider_id}", but Node '
+            f"{machine.status.node_ref.name} was matched by it and it must stay",
+        )
+    for other in scope.tools.fleet.machines_with(scope.cluster_key, provider_id):
+        if Key.of(other) != machine.key and (known != provider_id or _is_older(other, machine)):
+            raise FieldProblem(path, f'"{provider_id}" is the one of Machine {Key.of(other)} too')
+
+
+def _is_older(other: Document, machine: Machine) -> bool:
+    metadata = other["metadata"]
+    theirs = metadata.get("creationTimestamp", ""), metadata["name"]
+    return theirs < (machine.metadata.creation_timestamp or "", machine.metadata.name)

@@ -25,8 +25,8 @@ from kapy.conditions.priority import Priority, by_polarity
 from kapy.conditions.stale import drain_delays
 from kapy.conditions.summary import summary
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable
-from kapy.core.machine.node_conditions import LOOK_AT_LOGS, node_conditions, until_silent
+from kapy.contract.observed import Found, Observed, Unreadable, complaint
+from kapy.core.machine.node_conditions import node_conditions, until_silent
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result, requeue
 
@@ -79,11 +79,13 @@ def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
         return true(of, Reason.DATA_SECRET_PROVIDED)
     created = bool(machine.status.initialization.bootstrap_data_secret_created)
     match bootstrap:
+        case Found(_, problem) if problem is not None:
+            return unknown(of, Reason.INTERNAL_ERROR, complaint(bootstrap))
         case Found(view):
             words = Words(of, ref.kind, "status.initialization.dataSecretCreated")
             return _mirrored(view, words, ready=created)
         case Unreadable():
-            return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+            return unknown(of, Reason.INTERNAL_ERROR, complaint(bootstrap))
     if machine.deleting and created:
         return false(of, Reason.OBJECT_DELETED, f"{ref.kind} has been deleted")
     return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
@@ -94,11 +96,13 @@ def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Co
     of, kind = ConditionType.INFRASTRUCTURE_READY, machine.spec.infrastructure_ref.kind
     provisioned = bool(machine.status.initialization.infrastructure_provisioned)
     match infrastructure:
+        case Found(_, problem) if problem is not None:
+            return unknown(of, Reason.INTERNAL_ERROR, complaint(infrastructure))
         case Found(view):
             words = Words(of, kind, "status.initialization.provisioned")
             return _mirrored(view, words, ready=provisioned)
         case Unreadable():
-            return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+            return unknown(of, Reason.INTERNAL_ERROR, complaint(infrastructure))
     if not provisioned:
         return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{kind} does not exist")
     gone = f"{kind} has been deleted"
