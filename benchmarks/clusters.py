@@ -72,6 +72,24 @@ async def _workers(herd: Fleet, before: int, after: int) -> Row:
     return {"step": f"workers {before} to {after}", **cost.as_row()}
 
 
+async def roll_out(workers: int) -> list[Row]:
+    """Every worker replaced, a tenth at a time and one at a time (the default)."""
+    async with fleet() as herd:
+        await herd.create(Shape(workers=workers), names(1))
+        return [await _replaced(herd, workers, surge) for surge in ("10%", 1)]
+
+
+async def _replaced(herd: Fleet, workers: int, surge: int | str) -> Row:
+    key = Key("default", f"{names(1)[0]}-md-0")
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": 0}}
+    with herd.costs.of() as cost:
+        domain = {"failureDomain": f"surge-{str(surge).rstrip('%')}"}
+        spec = {"rollout": {"strategy": strategy}, "template": {"spec": domain}}
+        await herd.client.patch(MachineDeployment, key, {"spec": spec})
+        await herd.until(MachineDeployment.RESOURCE, lambda one: _settled(one, key))
+    return {"step": f"{workers} replaced, maxSurge {surge}", **cost.as_row()}
+
+
 async def scale_control_plane(start: int, most: int) -> list[Row]:
     """A control plane out and in again."""
     async with fleet() as herd:

@@ -43,6 +43,9 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "1000x1+0": _create(1000),
     "1000x1+0-ecdsa": _create(1000, keys=ECDSA),
     "workers-3-50-3": partial(clusters.scale_workers, 3, 50),
+    "workers-3-500-3": partial(clusters.scale_workers, 3, 500),
+    "rollout-50": partial(clusters.roll_out, 50),
+    "rollout-500": partial(clusters.roll_out, 500),
     "control-plane-1-3-1": partial(clusters.scale_control_plane, 1, 3),
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }

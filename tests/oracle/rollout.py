@@ -25,6 +25,7 @@ from kapy.core.machinedeployment.rollout import Rollout, new_replicas, number_ne
 from kapy.core.machinedeployment.scale import proportion
 from kapy.core.machineset.deletion_order import deletion_order, is_healthy
 from kapy.kube.meta import O, read
+from kapy.kube.shares import BadShare
 from tests.oracle.topic import Check, Record, compared
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -121,7 +122,7 @@ def check_fenceposts(record: Record) -> Iterator[str]:
     surge, unavailable = record["maxSurge"], record["maxUnavailable"]
     try:
         found = fenceposts(surge, unavailable, record["desired"])
-    except BadStrategy as error:
+    except (BadShare, BadStrategy) as error:
         yield from compared(record.get("error"), str(error), "error")
         return
     yield from compared([record["surge"], record["unavailable"]], list(found))
@@ -135,7 +136,7 @@ def check_new_replicas(record: Record) -> Iterator[str]:
     sets = [typed(MachineSet, one) for one in record["machineSets"]]
     try:
         count, note = new_replicas(md, sets, record["newMSReplicas"])
-    except BadStrategy as error:
+    except (BadShare, BadStrategy) as error:
         yield from compared(record.get("error"), str(error), "error")
         return
     yield from compared([record["out"], record["note"]], [count, note])

@@ -46,7 +46,7 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     controller.watch(fleet.machine_sets, mapping.of_orphan)
     controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
     external.wake(controller, referring(fleet.deployments, *TEMPLATES))
-    return runtime.add(controller)
+    return runtime.add(controller, fleet.deployments)
 
 
 class _Mapping:

@@ -6,18 +6,16 @@ percentage of `spec.replicas`.
 
 from __future__ import annotations
 
-import re
-
 from kapy.api.machine_deployment import (
     MachineDeployment,
     MachineDeploymentRolloutStrategy,
     MachineDeploymentRolloutStrategyRollingUpdate,
 )
 from kapy.kube.errors import KapyError
+from kapy.kube.shares import BadShare, scaled
 
 ROLLING_UPDATE = "RollingUpdate"
 ON_DELETE = "OnDelete"
-WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 DEFAULT_STRATEGY = MachineDeploymentRolloutStrategy(
     type=ROLLING_UPDATE,
     rolling_update=MachineDeploymentRolloutStrategyRollingUpdate(max_surge=1, max_unavailable=0),
@@ -25,25 +23,7 @@ DEFAULT_STRATEGY = MachineDeploymentRolloutStrategy(
 
 
 class BadStrategy(KapyError):
-    """A field of the rollout strategy has a value that admission should have refused."""
-
-
-def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
-    """A number as it is, or a percentage of `total`. Raises BadStrategy."""
-    if value is None:
-        raise BadStrategy("nil value for IntOrString")
-    if isinstance(value, int):
-        return value
-    number = value.removesuffix("%")
-    if number == value:
-        raise BadStrategy("invalid value for IntOrString: invalid type: string is not a percentage")
-    if not WHOLE_NUMBER.fullmatch(number):
-        raise BadStrategy(
-            f'invalid value for IntOrString: invalid value "{value}": '
-            f'strconv.Atoi: parsing "{number}": invalid syntax'
-        )
-    hundredths = int(number) * total
-    return -(-hundredths // 100) if round_up else hundredths // 100
+    """The rollout strategy is none that is known; admission should have refused it."""
 
 
 def fenceposts(
@@ -52,7 +32,7 @@ def fenceposts(
     """Surge (rounded up) and unavailable (rounded down) as numbers of replicas.
 
     Both zero would mean a rollout that can never move: then one replica may be unavailable,
-    because surging may be impossible for want of quota.
+    because surging may be impossible for want of quota. Raises BadShare.
     """
     surge = scaled(max_surge, desired, round_up=True)
     unavailable = scaled(max_unavailable, desired, round_up=False)
@@ -88,5 +68,5 @@ def _fenceposts_of(deployment: MachineDeployment) -> tuple[int, int]:
     update = strategy_of(deployment).rolling_update
     try:
         return fenceposts(update.max_surge, update.max_unavailable, deployment.spec.replicas or 0)
-    except BadStrategy:
+    except BadShare:
         return 0, 0

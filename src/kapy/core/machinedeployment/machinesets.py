@@ -121,10 +121,13 @@ def _announce(scope: MachineDeploymentScope, desired: MachineSet, before: Docume
         events.normal(deployment, "SuccessfulCreate", message)
         return
     was = before["spec"].get("replicas") or 0
-    if was != count:
-        direction = "up" if count > was else "down"
-        message = f"Scaled {direction} MachineSet {desired.metadata.name}: {was} -> {count}"
-        events.normal(deployment, "SuccessfulScale", message)
+    if was == count:
+        return
+    if deployment.spec.paused:  # it is the MachineDeployment that was scaled, not a step
+        what = f"MachineSet {desired.key}"
+    else:
+        what = f"{'up' if count > was else 'down'} MachineSet {desired.metadata.name}"
+    events.normal(deployment, "SuccessfulScale", f"Scaled {what}: {was} -> {count}")
 
 
 def _complain(
@@ -134,6 +137,9 @@ def _complain(
     error: KapyError,
 ) -> None:
     verb = "create" if before is None else "update"
+    was = None if before is None else before["spec"].get("replicas") or 0
+    if scope.deployment.spec.paused and was not in (None, replicas(desired)):
+        verb = "scale"
     message = f"Failed to {verb} MachineSet {desired.key}: {error}"
     scope.tools.events.warning(scope.deployment, f"Failed{verb.capitalize()}", message)
 
@@ -147,7 +153,12 @@ async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> 
         seen = current.status.observed_generation >= current.metadata.generation
         if current.deleting or existing(current) or replicas(current) or not seen:
             continue
-        await delete_set(scope, current)
+        try:
+            await delete_set(scope, current)
+        except KapyError as error:
+            message = f'Failed to delete MachineSet "{one.metadata.name}": {error}'
+            tools.events.warning(deployment, "FailedDelete", message)
+            raise
         message = f'Deleted MachineSet "{one.metadata.name}"'
         tools.events.normal(deployment, "SuccessfulDelete", message)
 

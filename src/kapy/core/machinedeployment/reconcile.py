@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Finalizer
 from kapy.api.times import moment
 from kapy.conditions.change import set_condition
+from kapy.conditions.moments import look_again
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
@@ -28,12 +28,12 @@ from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.core.machinedeployment.scope import MachineDeploymentScope, Tools
 from kapy.core.machinedeployment.status import count, update_status
+from kapy.core.machinedeployment.status_v1beta1 import report_rollout, sum_up
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
-from kapy.kube.meta import read
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
@@ -62,7 +62,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         draft=draft,
         cluster=cluster,
         now=tools.clock(),
-        machines=[read(one, Machine) for one in machines],
+        machines=[tools.fleet.machine_of(one) for one in machines],
     )
     return await _work(scope)
 
@@ -77,7 +77,7 @@ async def _work(scope: MachineDeploymentScope) -> Result:
     await _write(scope, failed=failure is not None)
     if failure is not None:
         raise failure
-    return result
+    return result.sooner(look_again(scope.machines, scope.now))
 
 
 async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:
@@ -87,6 +87,7 @@ async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:
     if deployment.deleting and not deployment.metadata.finalizers:
         return
     update_status(scope)
+    sum_up(deployment, scope.now)
     if not failed:
         deployment.status.observed_generation = deployment.metadata.generation
     await scope.draft.save()
@@ -111,7 +112,10 @@ async def roll_out(scope: MachineDeploymentScope) -> Result:
     # The finalizer before anything is made: a deletion meanwhile would leave the sets behind.
     await scope.draft.save_spec()
     await apply_sets(scope, new, old)
-    if not deployment.spec.paused and _is_complete(scope):
+    count(deployment.status, scope.machine_sets or [])
+    serving = None if new is None else scope.machine_set(new.metadata.name)
+    report_rollout(deployment, serving, scope.machine_sets or [], scope.now)
+    if not deployment.spec.paused and _is_complete(deployment):
         await clean_up(scope, old)
     return _at_rollout_after(scope)
 
@@ -154,10 +158,9 @@ def _set_replicas(sets: list[MachineSet], sizes: dict[str, int]) -> None:
             one.spec.replicas = sizes[one.metadata.name]
 
 
-def _is_complete(scope: MachineDeploymentScope) -> bool:
+def _is_complete(deployment: MachineDeployment) -> bool:
     """Whether all wanted Machines are there, up to date and available, and no others."""
-    deployment, status = scope.deployment, scope.deployment.status
-    count(status, scope.machine_sets or [])
+    status = deployment.status
     wanted = deployment.spec.replicas or 0
     found = (status.replicas, status.up_to_date_replicas, status.available_replicas)
     return status.observed_generation >= deployment.metadata.generation and all(

@@ -18,10 +18,10 @@ from kapy.core.machinedeployment.fenceposts import (
     ON_DELETE,
     ROLLING_UPDATE,
     BadStrategy,
-    scaled,
     strategy_of,
 )
 from kapy.core.machinedeployment.revisions import revision_annotations
+from kapy.kube.shares import scaled
 
 
 @dataclass(slots=True)

@@ -33,9 +33,9 @@ class Tools:
 class MachineDeploymentScope:
     """One MachineDeployment, and what belongs to it.
 
-    machines: all that its selector selects. machine_sets: those that it controls, None until
-    they were read; documents: the same by name, as they were read. missing: kinds of templates
-    that do not exist, bootstrap first.
+    machines: all that its selector selects, shared with others that read them. machine_sets: those
+    that it controls, None until they were read; documents: the same by name, as they were read.
+    missing: kinds of templates that do not exist, bootstrap first.
     """
 
     tools: Tools
@@ -50,3 +50,7 @@ class MachineDeploymentScope:
     @property
     def deployment(self) -> MachineDeployment:
         return self.draft.object
+
+    def machine_set(self, name: str) -> MachineSet | None:
+        """One of the sets, as it was read or written last."""
+        return next((one for one in self.machine_sets or () if one.metadata.name == name), None)

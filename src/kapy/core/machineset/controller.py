@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 
-from kapy.api.names import CLUSTER_GROUP
+from kapy.api.names import CLUSTER_GROUP, Annotation, ConditionType, Label
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
+from kapy.core.machineset.preflight import ALL
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
 from kapy.engine.cache import Change
@@ -25,8 +26,11 @@ TEMPLATES = (
 )
 
 
-def add_to(runtime: Runtime, _remote: Connections) -> Controller:
-    """Run the MachineSet controller in `runtime`."""
+def add_to(
+    runtime: Runtime, _remote: Connections, *, preflight: Collection[str] = (ALL,)
+) -> Controller:
+    """Run the MachineSet controller in `runtime`. preflight: names of the checks that are made
+    before Machines are (`--machine-set-preflight-checks`), none when the feature is off."""
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
     tools = Tools(
@@ -36,6 +40,7 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
         fleet=fleet,
         events=runtime.events.named("machineset-controller"),
         clock=runtime.clock,
+        preflight=frozenset(preflight),
     )
     mapping = _Mapping(runtime, fleet)
     controller = Controller("machineset", partial(reconcile, tools))
@@ -45,10 +50,11 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
     controller.watch(fleet.machines, owned, gather=SUMMED_UP)
     controller.watch(fleet.machines, mapping.of_orphan)
+    controller.watch(fleet.deployments, mapping.of_deployment)
     controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
     external.wake(controller, referring(fleet.machine_sets, *TEMPLATES))
     external.wake(controller, mapping.of_control_plane)
-    return runtime.add(controller)
+    return runtime.add(controller, fleet.machine_sets)
 
 
 class _Mapping:
@@ -77,24 +83,52 @@ class _Mapping:
                 return ()
         return self._of(Key.of(change.document))
 
-    def of_control_plane(self, change: Change) -> Iterable[Key]:
-        """The sets that want more Machines than they have: the control plane may be in the way."""
+    def of_deployment(self, change: Change) -> Iterable[Key]:
+        """The sets of a MachineDeployment when it says something else about replacing Machines."""
+        if change.old is not None and change.new is not None:
+            before, after = map(_about_remediation, (change.old, change.new))
+            if before == after:
+                return ()
+        document = change.document
+        cluster, name = cluster_of(document), document["metadata"]["name"]
+        if cluster is None:
+            return ()
         return [
-            key
+            Key.of(one)
+            for one in self._fleet.machine_sets_of(cluster)
+            if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
+            and _replaces(one)
+        ]
+
+    def of_control_plane(self, change: Change) -> Iterable[Key]:
+        """The sets that want to make or replace Machines: the control plane may be in the way."""
+        return [
+            Key.of(one)
             for cluster in self._controlled(change)
-            for key in self._of(cluster)
-            if self._is_short(key)
+            for one in self._fleet.machine_sets_of(cluster)
+            if _is_short(one) or _replaces(one)
         ]
 
     def _of(self, cluster: Key) -> Iterable[Key]:
         return [Key.of(one) for one in self._fleet.machine_sets_of(cluster)]
 
-    def _is_short(self, key: Key) -> bool:
-        found = self._fleet.machine_sets.raw(key)
-        if found is None:
-            return False
-        has = (found.get("status") or {}).get("replicas") or 0
-        return has < (found["spec"].get("replicas") or 0)
+
+def _about_remediation(deployment: Document) -> tuple[object, object]:
+    annotations = deployment["metadata"].get("annotations") or {}
+    return annotations.get(Annotation.REVISION), deployment["spec"].get("remediation")
+
+
+def _is_short(machine_set: Document) -> bool:
+    has = (machine_set.get("status") or {}).get("replicas") or 0
+    return has < (machine_set["spec"].get("replicas") or 0)
+
+
+def _replaces(machine_set: Document) -> bool:
+    """Whether Machines of the set are to be replaced for their health."""
+    return any(
+        one["type"] == ConditionType.REMEDIATING and one["status"] == "True"
+        for one in (machine_set.get("status") or {}).get("conditions") or ()
+    )
 
 
 def _selects(machine_set: Document, machine: Document) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names import Finalizer
 from kapy.contract.ownership import claim, ownership_patch
@@ -9,9 +10,15 @@ from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
 from kapy.kube.errors import KapyError, NotFound
-from kapy.kube.meta import owner_reference, read
+from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
+
+
+def references(machine: Machine) -> list[ContractVersionedObjectReference]:
+    """What was cloned for a Machine: its infrastructure, and its bootstrap config if it has one."""
+    refs = (machine.spec.infrastructure_ref, machine.spec.bootstrap.config_ref)
+    return [ref for ref in refs if ref is not None]
 
 
 async def read_machines(scope: MachineSetScope) -> Result:
@@ -30,7 +37,7 @@ async def read_machines(scope: MachineSetScope) -> Result:
         elif controller["uid"] == machine_set.metadata.uid:
             documents.append(document)
     scope.documents = {one["metadata"]["name"]: one for one in documents}
-    scope.machines = [read(one, Machine) for one in documents]
+    scope.machines = [scope.tools.fleet.machine_of(one) for one in documents]
     return DONE
 
 
@@ -74,8 +81,12 @@ async def delete_machines(scope: MachineSetScope) -> Result:
 
 
 async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
-    """Ask for the deletion of this very Machine."""
+    """Ask for the deletion of this very Machine, and know of it from now on."""
+    tools, key = scope.tools, machine.key
     try:
-        await scope.tools.client.delete(Machine, machine.key, uid=machine.metadata.uid)
+        await tools.client.delete(Machine, key, uid=machine.metadata.uid)
     except NotFound:
         return
+    left = tools.fleet.machines.raw(key)
+    if left is not None and left["metadata"]["uid"] == machine.metadata.uid:
+        scope.keep(left)

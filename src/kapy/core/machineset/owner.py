@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapy.api.embedded import ContractVersionedObjectReference
-from kapy.api.names import CLUSTER_GROUP, Annotation, Label
+from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.contract.observed import Absent, Unreadable
 from kapy.contract.template_owner import owned_template
 from kapy.contract.templates import SUFFIX
@@ -61,15 +61,5 @@ def _raise_if_needed(
     scope: MachineSetScope, ref: ContractVersionedObjectReference, *, missing: bool
 ) -> None:
     """Sets of old revisions (and such as go away) make no Machines, and need no template."""
-    if missing and not scope.machine_set.deleting and _is_current(scope):
+    if missing and not scope.machine_set.deleting and scope.is_current:
         raise NotYet(f"{ref.kind} {scope.namespace}/{ref.name} does not exist")
-
-
-def _is_current(scope: MachineSetScope) -> bool:
-    if scope.deployment is None:
-        return True
-    own, theirs = (
-        one.metadata.annotations.get(Annotation.REVISION)
-        for one in (scope.machine_set, scope.deployment)
-    )
-    return own == theirs

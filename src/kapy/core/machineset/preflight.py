@@ -7,7 +7,7 @@ of the MachineSet or of its bootstrap template.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from kapy.api.names import BOOTSTRAP_GROUP, Annotation
 from kapy.contract.control_plane import ControlPlane
@@ -16,6 +16,7 @@ from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.failure import NotYet
+from kapy.kube.errors import KapyError
 from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 ALL: Final = "All"
@@ -27,14 +28,29 @@ OLDEST: Final = 3  # minor versions that a kubelet may be behind
 UPGRADE_STEP: Final = "topology.internal.cluster.x-k8s.io/upgrade-step"
 
 
-async def obstacles(scope: MachineSetScope) -> list[str]:
-    """Why no Machine may be made now; empty when nothing is in the way.
+class Checks(NamedTuple):
+    """obstacles: why no Machine may be made now, empty when nothing is in the way. failure: what
+    kept the checks from being made; that is an obstacle too."""
 
-    Raises ContractError, NotYet and what reading raises: then it is not known.
-    """
+    obstacles: list[str]
+    failure: KapyError | None = None
+
+
+async def run_checks(scope: MachineSetScope, action: str) -> Checks:
+    """Run all checks that are not left out. action: what waits for them, for messages."""
+    try:
+        return Checks(await _obstacles(scope))
+    except KapyError as error:
+        why = f'failed to perform "{action}": failed to perform preflight checks: {error}'
+        return Checks([why], error)
+
+
+async def _obstacles(scope: MachineSetScope) -> list[str]:
+    wanted, ref = scope.tools.preflight, scope.cluster.spec.control_plane_ref
+    if not wanted or ref is None:
+        return []
     skipped = await _skipped(scope)
-    ref = scope.cluster.spec.control_plane_ref
-    if ALL in skipped or ref is None:
+    if ALL in skipped:
         return []
     found = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
     match found:
@@ -48,7 +64,7 @@ async def obstacles(scope: MachineSetScope) -> list[str]:
             return [
                 f'{problem} ("{check}" preflight check failed)'
                 for check, problem in problems(scope, control_plane)
-                if check not in skipped
+                if check not in skipped and (ALL in wanted or check in wanted)
             ]
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from msgspec import structs
+
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine, MachineSpec
+from kapy.api.names import Label
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Unreadable
 from kapy.core.machineset.desired import (
@@ -18,13 +21,16 @@ from kapy.core.machineset.desired import (
     metadata_intent,
     updated_machine,
 )
-from kapy.core.machineset.scope import MachineSetScope
+from kapy.core.machineset.machines import references
+from kapy.core.machineset.scope import MachineSetScope, Mark
+from kapy.engine.cache import Informer
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.apply.settled import is_settled
-from kapy.kube.meta import read
+from kapy.kube.errors import KapyError
 from kapy.kube.model import encode
+from kapy.kube.names import GroupKind
 from kapy.kube.patch.merge_patch import difference
 
 PARTS: Final = ("labels", "annotations")
@@ -33,40 +39,95 @@ Names: TypeAlias = dict[str, set[str]]
 
 async def propagate(scope: MachineSetScope) -> Result:
     """Bring every Machine, and what was cloned for it, in line with the template."""
-    machines = scope.machines or []
-    for place, machine in enumerate(machines):
-        if machine.deleting:
-            await _what_deletion_needs(scope, machine)
+    before = scope.tools.settled.get(scope.machine_set.key, {})
+    clones = await _clones(scope)
+    settled: dict[str, Mark] = {}
+    failures: list[Exception] = []
+    for machine in tuple(scope.machines or ()):
+        uid = machine.metadata.uid
+        if (mark := _mark(scope, machine, clones)) is not None and before.get(uid) == mark:
+            settled[uid] = mark
             continue
-        await _propagate_to(scope, machine, machine.spec.infrastructure_ref)
-        if machine.spec.bootstrap.config_ref is not None:
-            await _propagate_to(scope, machine, machine.spec.bootstrap.config_ref)
-        # The Machine last: until then it tells what its clones were given before.
-        document = scope.documents[machine.metadata.name]
-        intent = updated_machine(scope.machine_set, machine)
-        if not is_settled(document, intent, MANAGER):
-            document = await scope.tools.client.apply(
-                Machine.RESOURCE, intent, field_manager=MANAGER
-            )
-            scope.documents[machine.metadata.name] = document
-            machines[place] = read(document, Machine)
+        try:
+            await _bring_in_line(scope, machine)
+        except KapyError as error:
+            failures.append(error)  # the others are not to blame
+        else:
+            if (mark := _mark(scope, machine, clones)) is not None:
+                settled[uid] = mark
+    scope.tools.settled[scope.machine_set.key] = settled
+    if failures:
+        raise ExceptionGroup("failed to bring Machines in line with the template", failures)
     return DONE
+
+
+Clones: TypeAlias = dict[GroupKind, Informer[Document]]
+
+
+async def _clones(scope: MachineSetScope) -> Clones:
+    """Where the objects are cached that the Machines refer to; kinds not cached yet left out."""
+    kinds = {
+        GroupKind(ref.api_group, ref.kind)
+        for machine in scope.machines or ()
+        for ref in references(machine)
+    }
+    clones: Clones = {}
+    for kind in kinds:
+        try:
+            resource = (await scope.tools.external.resolve(kind)).resource
+        except KapyError:
+            continue  # it is told Machine by Machine
+        informer = scope.tools.cache.informer(resource)
+        if informer.is_synced:
+            clones[kind] = informer
+    return clones
+
+
+def _mark(scope: MachineSetScope, machine: Machine, clones: Clones) -> Mark | None:
+    """The state of all that a Machine is brought in line with and by; None if not all is known."""
+    metadata = scope.machine_set.metadata
+    document = scope.documents[machine.metadata.name]
+    mark: list[str | int] = [
+        metadata.generation,
+        metadata.labels.get(Label.DEPLOYMENT_NAME, ""),
+        document["metadata"]["resourceVersion"],
+    ]
+    for ref in references(machine):
+        informer = clones.get(GroupKind(ref.api_group, ref.kind))
+        found = None if informer is None else informer.raw(Key(scope.namespace, ref.name))
+        if found is None:
+            return None
+        mark.append(found["metadata"]["resourceVersion"])
+    return tuple(mark)
+
+
+async def _bring_in_line(scope: MachineSetScope, machine: Machine) -> None:
+    if machine.deleting:
+        await _what_deletion_needs(scope, machine)
+        return
+    for ref in references(machine):
+        await _propagate_to(scope, machine, ref)
+    # The Machine last: until then it tells what its clones were given before.
+    document = scope.documents[machine.metadata.name]
+    intent = updated_machine(scope.machine_set, machine)
+    if not is_settled(document, intent, MANAGER):
+        scope.keep(await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER))
 
 
 async def _what_deletion_needs(scope: MachineSetScope, machine: Machine) -> None:
     """Of a Machine that goes away only what its going depends on is changed."""
-    wanted, spec = scope.machine_set.spec.template.spec, machine.spec
-    before = encode(_subset(spec))
+    wanted, before = scope.machine_set.spec.template.spec, _subset(machine.spec)
     timeout = wanted.deletion.node_deletion_timeout_seconds
-    spec.readiness_gates = wanted.readiness_gates
-    spec.deletion.node_drain_timeout_seconds = wanted.deletion.node_drain_timeout_seconds
-    spec.deletion.node_deletion_timeout_seconds = 10 if timeout is None else timeout
-    spec.deletion.node_volume_detach_timeout_seconds = (
-        wanted.deletion.node_volume_detach_timeout_seconds
+    after = structs.replace(
+        before,
+        readiness_gates=wanted.readiness_gates,
+        deletion=structs.replace(
+            wanted.deletion, node_deletion_timeout_seconds=10 if timeout is None else timeout
+        ),
+        min_ready_seconds=wanted.min_ready_seconds,
+        taints=wanted.taints,
     )
-    spec.min_ready_seconds = wanted.min_ready_seconds
-    spec.taints = wanted.taints
-    if patch := difference(before, encode(_subset(spec))):
+    if patch := difference(encode(before), encode(after)):
         await scope.tools.client.patch(Machine.RESOURCE, machine.key, {"spec": patch})
 
 

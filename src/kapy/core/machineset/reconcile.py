@@ -16,9 +16,11 @@ from kapy.core.machineset.owner import (
     reconcile_owner,
 )
 from kapy.core.machineset.propagation import propagate
+from kapy.core.machineset.remediation import remediate
 from kapy.core.machineset.replicas import reconcile_replicas
 from kapy.core.machineset.scope import MachineSetScope, Tools
-from kapy.core.machineset.status import update_status
+from kapy.core.machineset.status import next_look, update_status
+from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result
@@ -31,7 +33,7 @@ ALWAYS: Final[tuple[Phase[MachineSetScope], ...]] = (
     reconcile_bootstrap_template,
     read_machines,
 )
-NORMAL: Final = (*ALWAYS, propagate, reconcile_replicas)
+NORMAL: Final = (*ALWAYS, remediate, propagate, reconcile_replicas)
 DELETION: Final = (*ALWAYS, delete_machines)
 
 
@@ -39,6 +41,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a MachineSet one step further; a missing Cluster wakes it when it appears."""
     document = tools.fleet.machine_sets.raw(key)
     if document is None:
+        tools.settled.pop(key, None)
         return DONE
     draft = Draft(tools.client, MachineSet, document)
     machine_set = draft.object
@@ -77,7 +80,7 @@ async def _work(scope: MachineSetScope) -> Result:
     await _write(scope, failed=failure is not None)
     if failure is not None:
         raise failure
-    return result
+    return result.sooner(next_look(scope))
 
 
 async def _write(scope: MachineSetScope, *, failed: bool) -> None:
@@ -87,6 +90,7 @@ async def _write(scope: MachineSetScope, *, failed: bool) -> None:
     if machine_set.deleting and not machine_set.metadata.finalizers:
         return
     update_status(scope)
+    update_status_v1beta1(scope)
     if not failed:
         machine_set.status.observed_generation = machine_set.metadata.generation
     await scope.draft.save()

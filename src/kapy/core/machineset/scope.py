@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
+from kapy.api.condition import V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.engine.cache import Cache
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.kube import Document
+from kapy.kube import Document, Key
+
+Mark: TypeAlias = tuple[str | int, ...]
+"""Which state of which objects was looked at: generations and resourceVersions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a MachineSet uses."""
+    """What every reconcile of a MachineSet uses.
+
+    preflight: the checks that are made before Machines are, by name, or `All`. settled: per
+    MachineSet and Machine, the state in which everything was as the template wants it.
+    """
 
     client: Client
     cache: Cache
@@ -30,15 +40,18 @@ class Tools:
     fleet: Fleet
     events: Recorder
     clock: Clock
+    preflight: frozenset[str]
+    settled: dict[Key, dict[str, Mark]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class MachineSetScope:
     """One MachineSet, and what belongs to it.
 
-    machines: its Machines, None until they were read; documents: the same by name, as they were
-    read. bootstrap_missing, infrastructure_missing: a template that does not exist. blocked: why
-    no Machine may be made now.
+    machines: its Machines, None until they were read, shared with others that read them;
+    documents: the same by name, as they were read. bootstrap_missing, infrastructure_missing: a
+    template that does not exist. blocked: why no Machine can be made now; not_created: the same
+    for readers of v1beta1.
     """
 
     tools: Tools
@@ -51,6 +64,7 @@ class MachineSetScope:
     bootstrap_missing: bool = False
     infrastructure_missing: bool = False
     blocked: Sequence[str] = ()
+    not_created: V1Beta1Condition | None = None
 
     @property
     def machine_set(self) -> MachineSet:
@@ -59,3 +73,25 @@ class MachineSetScope:
     @property
     def namespace(self) -> str:
         return self.draft.object.metadata.namespace
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the set serves its MachineDeployment's template, or stands alone."""
+        if self.deployment is None:
+            return True
+        own, theirs = (
+            one.metadata.annotations.get(Annotation.REVISION)
+            for one in (self.machine_set, self.deployment)
+        )
+        return own == theirs
+
+    def keep(self, document: Document) -> None:
+        """Go on with a newer state of one of the Machines."""
+        machines = self.machines
+        assert machines is not None
+        name = document["metadata"]["name"]
+        self.documents[name] = document
+        machines[:] = [
+            self.tools.fleet.machine_of(document) if one.metadata.name == name else one
+            for one in machines
+        ]

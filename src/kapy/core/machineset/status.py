@@ -14,9 +14,11 @@ from kapy.api.versions import versions_of
 from kapy.conditions.change import set_condition
 from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.lookup import false, is_true, true, unknown
+from kapy.conditions.moments import look_again
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.stale import stale_machines
 from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.result import Result
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
@@ -41,6 +43,11 @@ def update_status(scope: MachineSetScope) -> None:
         count(machine_set, scope.machines)
     for condition in conditions(scope):
         set_condition(machine_set, condition, scope.now)
+
+
+def next_look(scope: MachineSetScope) -> Result:
+    """When the status says something else although nothing has changed."""
+    return look_again(scope.machines or (), scope.now)
 
 
 def count(machine_set: MachineSet, machines: Iterable[Machine]) -> None:

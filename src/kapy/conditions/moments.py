@@ -1,0 +1,34 @@
+"""When conditions that sum up Machines say something else, although no Machine has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType
+from kapy.api.times import moment
+from kapy.conditions.fleet import YOUNG
+from kapy.conditions.lookup import has
+from kapy.conditions.stale import LONG
+from kapy.engine.result import DONE, Result, requeue
+
+
+def look_again(machines: Iterable[Machine], now: datetime) -> Result:
+    """A timer, because nobody says so when a Machine is not young any more, or takes long to go."""
+    due = [time for machine in machines for time in _moments(machine) if time >= now]
+    if not due:
+        return DONE
+    # One second later: it is so only after that moment, and times have whole seconds.
+    left = min(due) - now + timedelta(seconds=1)
+    return requeue(after=left, because="what is said of young and of leaving Machines changes")
+
+
+def _moments(machine: Machine) -> Iterator[datetime]:
+    metadata = machine.metadata
+    if metadata.deletion_timestamp is not None:
+        yield moment(metadata.deletion_timestamp) + LONG
+    if metadata.creation_timestamp is not None and not has(
+        machine.status.conditions, ConditionType.UP_TO_DATE
+    ):
+        yield moment(metadata.creation_timestamp) + YOUNG

@@ -1,0 +1,174 @@
+"""Making Machines: names for the slots, clones of the templates, and the Machine last.
+
+Clones without a Machine are what an attempt that was cut short left behind: their names are used
+first, so that a lost answer never makes a second Machine. What the server refuses for good is
+taken back at once, so that the next attempt does not meet it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.machine import Machine
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.conditions import v1beta1
+from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.contract.templates import SUFFIX, Template, cloned
+from kapy.core.machineset.desired import (
+    MANAGER,
+    machine_annotations,
+    machine_labels,
+    machine_name,
+    new_machine,
+)
+from kapy.core.machineset.leftovers import Clone
+from kapy.core.machineset.preflight import run_checks
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.errors import BadRequest, Forbidden, Invalid, KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import Resource
+
+REFUSED: Final = (BadRequest, Forbidden, Invalid)
+
+Templates: TypeAlias = list[tuple[str, Template]]
+"""Templates to clone, each with the v1beta1 reason of a failure; bootstrap first."""
+
+
+async def create(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> Result:
+    """Make `count` Machines, or say what is in the way."""
+    checks = await run_checks(scope, "Scale up")
+    if checks.obstacles:
+        scope.blocked = checks.obstacles
+        _failed(scope, V1Beta1Reason.PREFLIGHT_CHECK_FAILED, "; ".join(checks.obstacles))
+        if checks.failure is not None:
+            raise checks.failure
+        return DONE  # a change of the control plane wakes us
+    templates = await _templates(scope)
+    for name in _names(scope, count, left_behind):
+        await _create_one(scope, name, templates)
+    return DONE
+
+
+def _failed(scope: MachineSetScope, reason: str, message: str) -> None:
+    scope.not_created = v1beta1.false(V1Beta1Type.MACHINES_CREATED, reason, v1beta1.ERROR, message)
+
+
+def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> list[str]:
+    """Names begun before, then new ones: the same until the MachineSet is written again."""
+    machine_set, taken = scope.machine_set, set(scope.documents)
+    begun = {one["metadata"]["name"] for _, one in left_behind} - taken
+    names = sorted(begun)[:count]
+    attempt, version = 0, scope.draft.before["metadata"]["resourceVersion"]
+    while len(names) < count:
+        try:
+            name = machine_name(machine_set, version, attempt)
+        except KapyError as error:
+            scope.blocked = [str(error)]
+            _failed(scope, V1Beta1Reason.MACHINE_CREATION_FAILED, str(error))
+            raise
+        attempt += 1
+        if name not in taken and name not in begun:
+            taken.add(name)
+            names.append(name)
+    return names
+
+
+async def _templates(scope: MachineSetScope) -> Templates:
+    spec, templates = scope.machine_set.spec.template.spec, Templates()
+    for ref, reason in (
+        (spec.bootstrap.config_ref, V1Beta1Reason.BOOTSTRAP_TEMPLATE_CLONING_FAILED),
+        (spec.infrastructure_ref, V1Beta1Reason.INFRASTRUCTURE_TEMPLATE_CLONING_FAILED),
+    ):
+        if ref is not None:
+            try:
+                templates.append((reason, await _template(scope, ref)))
+            except KapyError as error:
+                _failed(scope, reason, str(error))
+                raise
+    return templates
+
+
+async def _template(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> Template:
+    found = await scope.tools.external.get(ref, scope.namespace, Template)
+    match found:
+        case Found(template):
+            return template
+        case Unreadable(error):
+            raise error
+        case Absent():
+            raise NotYet(f"{ref.kind} {scope.namespace}/{ref.name} does not exist")
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One Machine being made. made: what was cloned for it; kind, reason: what is being made now,
+    and the v1beta1 reason if that fails."""
+
+    name: str
+    kind: str = ""
+    reason: str = ""
+    made: list[Resource] = field(default_factory=list)
+
+
+async def _create_one(scope: MachineSetScope, name: str, templates: Templates) -> None:
+    machine_set, attempt = scope.machine_set, _Attempt(name)
+    try:
+        await _make(scope, attempt, templates)
+    except KapyError as error:
+        # Without the name, which is another one the next time: the condition stays as it is then.
+        message = str(error).replace(name, f"{machine_set.metadata.name}-…")
+        scope.blocked = [f"{attempt.kind} cannot be created: {message}"]
+        _failed(scope, attempt.reason, message)
+        if isinstance(error, REFUSED):
+            await _take_back(scope, attempt)
+        raise
+    scope.tools.events.normal(machine_set, "SuccessfulCreate", f'Created Machine "{name}"')
+
+
+async def _make(scope: MachineSetScope, attempt: _Attempt, templates: Templates) -> None:
+    tools, name = scope.tools, attempt.name
+    for reason, template in templates:
+        attempt.reason, attempt.kind = reason, template.kind.removesuffix(SUFFIX)
+        clone = _clone(scope, name, template)
+        resource = await tools.external.resource_of(clone)
+        attempt.made.append(resource)
+        await tools.client.apply(resource, clone, field_manager=MANAGER)
+    *bootstrap, infrastructure = [
+        {"apiGroup": one.group, "kind": one.kind, "name": name} for one in attempt.made
+    ]
+    attempt.reason = V1Beta1Reason.MACHINE_CREATION_FAILED
+    attempt.kind = Machine.RESOURCE.kind
+    machine = new_machine(
+        scope.machine_set,
+        name,
+        bootstrap=bootstrap[0] if bootstrap else None,
+        infrastructure=infrastructure,
+    )
+    await tools.client.apply(Machine.RESOURCE, machine, field_manager=MANAGER)
+
+
+def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
+    machine_set = scope.machine_set
+    return cloned(
+        template.document,
+        name=name,
+        namespace=scope.namespace,
+        cluster_name=machine_set.spec.cluster_name,
+        owner=owner_reference(machine_set),
+        labels=machine_labels(machine_set),
+        annotations=machine_annotations(machine_set),
+    )
+
+
+async def _take_back(scope: MachineSetScope, attempt: _Attempt) -> None:
+    for resource in attempt.made:
+        try:
+            await scope.tools.client.delete(resource, Key(scope.namespace, attempt.name))
+        except NotFound:
+            continue

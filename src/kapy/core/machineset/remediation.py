@@ -1,0 +1,186 @@
+"""Phase: Machines that a health check marked are replaced, as many at a time as is allowed.
+
+A MachineHealthCheck says on a Machine that it is unhealthy (`HealthCheckSucceeded`) and asks its
+owner to replace it (`OwnerRemediated`); here that second condition tells what becomes of the wish.
+Replacing is deleting: the missing Machine is made anew by `replicas`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation, ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.times import moment
+from kapy.conditions import v1beta1
+from kapy.conditions.change import delete_condition, set_condition
+from kapy.conditions.fleet import is_to_be_remediated
+from kapy.conditions.lookup import FALSE, TRUE, false, get, is_false, is_true
+from kapy.core.machineset.machines import delete_machine
+from kapy.core.machineset.preflight import run_checks
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result
+from kapy.kube.errors import KapyError
+from kapy.kube.shares import scaled
+
+ROLLED_OUT: Final = "Machine won't be remediated because it is pending removal due to rollout"
+OLD_MARK: Final = V1Beta1Type.OWNER_REMEDIATED
+
+
+async def remediate(scope: MachineSetScope) -> Result:
+    """Delete the Machines to be replaced, or say on them why that has to wait."""
+    if scope.machines is None:
+        return DONE
+    present = [one for one in scope.machines if not one.deleting]
+    for machine in present:
+        if _has_recovered(machine):
+            await _take_back(scope, machine)
+    marked = [one for one in present if is_to_be_remediated(one)]
+    if not marked:
+        return DONE
+    if not scope.is_current:  # they go anyway
+        await _tell(scope, marked, Reason.CANNOT_BE_REMEDIATED, ROLLED_OUT)
+        return DONE
+    now, later = _chosen(scope, marked)
+    await _tell(scope, later, Reason.REMEDIATION_DEFERRED, _too_many(scope))
+    return await _replace(scope, now) if now else DONE
+
+
+async def _replace(scope: MachineSetScope, machines: Sequence[Machine]) -> Result:
+    checks = await run_checks(scope, "Machine remediation")
+    if checks.obstacles:
+        message = "\n".join(f"* {one}" for one in checks.obstacles)
+        waiting = v1beta1.false(
+            OLD_MARK,
+            V1Beta1Reason.WAITING_FOR_REMEDIATION,
+            v1beta1.WARNING,
+            "; ".join(checks.obstacles),
+        )
+        await _tell(scope, machines, Reason.REMEDIATION_DEFERRED, message, waiting)
+        if checks.failure is not None:
+            raise checks.failure
+        return DONE  # a change of the control plane wakes us
+    # The condition first: a Machine in deletion is not looked at again, and would never get it.
+    done = v1beta1.true(OLD_MARK)
+    await _tell(scope, machines, Reason.MACHINE_DELETING, "Machine is deleting", done)
+    failures: list[Exception] = []
+    for machine in machines:
+        try:
+            await delete_machine(scope, machine)
+        except KapyError as error:
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup("failed to delete unhealthy Machines", failures)
+    return DONE
+
+
+def _chosen(
+    scope: MachineSetScope, marked: Sequence[Machine]
+) -> tuple[Sequence[Machine], Sequence[Machine]]:
+    """Those whose turn it is, and those that have to wait for others to be gone."""
+    room = max(_most_in_flight(scope) - sum(map(_is_in_flight, scope.machines or ())), 0)
+    ordered = in_order(marked)
+    return ordered[:room], ordered[room:]
+
+
+def in_order(machines: Sequence[Machine]) -> list[Machine]:
+    """What a person asked for goes first; then the newest: a Machine that never came up is the
+    least likely to have work on it."""
+    by_name = sorted(machines, key=lambda one: one.metadata.name)
+    by_name.sort(key=_made, reverse=True)
+    return sorted(by_name, key=lambda one: Annotation.REMEDIATE_MACHINE not in _annotations(one))
+
+
+def _made(machine: Machine) -> float:
+    made = machine.metadata.creation_timestamp
+    return 0.0 if made is None else moment(made).timestamp()
+
+
+def _annotations(machine: Machine) -> dict[str, str]:
+    return machine.metadata.annotations
+
+
+def _most_in_flight(scope: MachineSetScope) -> int:
+    """How many Machines may be on their way out for their health; raises BadShare."""
+    deployment = scope.deployment
+    if deployment is None or deployment.spec.remediation.max_in_flight is None:
+        return sys.maxsize
+    replicas = 1 if deployment.spec.replicas is None else deployment.spec.replicas
+    return scaled(deployment.spec.remediation.max_in_flight, replicas, round_up=True)
+
+
+def _is_in_flight(machine: Machine) -> bool:
+    """Whether the Machine was deleted for its health, and is not gone yet."""
+    found = get(machine.status.conditions, ConditionType.OWNER_REMEDIATED)
+    return (
+        machine.deleting
+        and found is not None
+        and found.status == FALSE
+        and found.reason == Reason.MACHINE_DELETING
+    )
+
+
+def _too_many(scope: MachineSetScope) -> str:
+    limit = scope.deployment.spec.remediation.max_in_flight if scope.deployment else None
+    return (
+        "Waiting because there are already too many remediations in progress "
+        f"(spec.strategy.remediation.maxInFlight is {limit})"
+    )
+
+
+def _has_recovered(machine: Machine) -> bool:
+    conditions = machine.status.conditions
+    if is_true(conditions, ConditionType.HEALTH_CHECK_SUCCEEDED) and is_false(
+        conditions, ConditionType.OWNER_REMEDIATED
+    ):
+        return True
+    return _old_status(machine, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) == TRUE and (
+        _old_status(machine, OLD_MARK) == FALSE
+    )
+
+
+def _old_status(machine: Machine, type_: str) -> str:
+    deprecated = machine.status.deprecated
+    if deprecated is None or deprecated.v1beta1 is None:
+        return ""
+    found = v1beta1.get(deprecated.v1beta1.conditions, type_)
+    return "" if found is None else found.status
+
+
+async def _take_back(scope: MachineSetScope, machine: Machine) -> None:
+    """A Machine that is healthy again is not to be replaced any more."""
+    draft = _draft(scope, machine)
+    mine = draft.object
+    if is_true(mine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED):
+        delete_condition(mine, ConditionType.OWNER_REMEDIATED)
+    if _old_status(mine, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) == TRUE:
+        v1beta1.delete_condition(v1beta1.conditions_of(mine), OLD_MARK)
+    await draft.save()
+    scope.keep(draft.before)
+
+
+async def _tell(
+    scope: MachineSetScope,
+    machines: Sequence[Machine],
+    reason: str,
+    message: str,
+    old: V1Beta1Condition | None = None,
+) -> None:
+    """Say on Machines what becomes of their replacement."""
+    for machine in machines:
+        draft = _draft(scope, machine)
+        condition = false(ConditionType.OWNER_REMEDIATED, reason, message)
+        set_condition(draft.object, condition, scope.now)
+        if old is not None:
+            v1beta1.set_condition(v1beta1.conditions_of(draft.object), old, scope.now)
+        if await draft.save():
+            scope.keep(draft.before)
+
+
+def _draft(scope: MachineSetScope, machine: Machine) -> Draft[Machine]:
+    return Draft(scope.tools.client, Machine, scope.documents[machine.metadata.name])

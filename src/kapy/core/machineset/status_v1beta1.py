@@ -1,0 +1,98 @@
+"""What readers of v1beta1 are told of a MachineSet (`status.deprecated.v1beta1`). Pure.
+
+Machines are counted by their Nodes: ready is a Node that is, available one that has been so for
+`minReadySeconds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import ConditionType
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.times import moment
+from kapy.conditions import v1beta1
+from kapy.conditions.lookup import TRUE, get
+from kapy.core.machineset.scope import MachineSetScope
+
+SUMMED_UP: Final = (V1Beta1Type.MACHINES_CREATED, V1Beta1Type.RESIZED, V1Beta1Type.MACHINES_READY)
+
+
+def update_status_v1beta1(scope: MachineSetScope) -> None:
+    """Write counters and conditions; after the counters of the stored version."""
+    machine_set, machines, now = scope.machine_set, scope.machines, scope.now
+    if machines is None or machine_set.spec.replicas is None:
+        return
+    legacy = v1beta1.conditions_of(machine_set)
+    _count(scope, machines)
+    v1beta1.set_condition(legacy, scope.not_created, now)
+    v1beta1.set_condition(legacy, resized(machine_set), now)
+    if len(machines) >= _desired(machine_set):
+        v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.MACHINES_CREATED), now)
+    v1beta1.set_condition(legacy, machines_ready(machines), now)
+    v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMED_UP), now)
+
+
+def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
+    status = scope.machine_set.status.deprecated
+    assert status is not None
+    assert status.v1beta1 is not None
+    template = scope.machine_set.spec.template
+    labels = template.metadata.labels.items()
+    ready = [one for one in machines if _ready_since(one) is not None]
+    patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
+    told = status.v1beta1
+    told.fully_labeled_replicas = sum(labels <= one.metadata.labels.items() for one in machines)
+    told.ready_replicas = len(ready)
+    told.available_replicas = sum(
+        not patience or moment(_ready_since(one) or "") + patience <= scope.now for one in ready
+    )
+
+
+def _ready_since(machine: Machine) -> str | None:
+    """Since when the Machine's Node is ready; None when it is not."""
+    found = get(machine.status.conditions, ConditionType.NODE_READY)
+    if machine.status.node_ref is None or found is None or found.status != TRUE:
+        return None
+    return found.last_transition_time
+
+
+def resized(machine_set: MachineSet) -> V1Beta1Condition | None:
+    """Resized: from how many to how many; true when all Machines that are there have Nodes that
+    are ready; None for no news."""
+    of, status = V1Beta1Type.RESIZED, machine_set.status
+    current, desired = status.replicas or 0, _desired(machine_set)
+    if current < desired:
+        message = f"Scaling up MachineSet to {desired} replicas (actual {current})"
+        return v1beta1.false(of, V1Beta1Reason.SCALING_UP, v1beta1.WARNING, message)
+    if current > desired:
+        message = f"Scaling down MachineSet to {desired} replicas (actual {current})"
+        return v1beta1.false(of, V1Beta1Reason.SCALING_DOWN, v1beta1.WARNING, message)
+    told = None if status.deprecated is None else status.deprecated.v1beta1
+    return v1beta1.true(of) if told is not None and told.ready_replicas == current else None
+
+
+def machines_ready(machines: Sequence[Machine]) -> V1Beta1Condition | None:
+    """The Ready conditions of Machines as one, with the Machine that the reason comes from."""
+    of = V1Beta1Type.MACHINES_READY
+    if not machines:
+        return v1beta1.true(of)
+    return v1beta1.aggregate(
+        [(_ready(one), Machine.RESOURCE.kind, one.metadata.name) for one in machines], of
+    )
+
+
+def _ready(machine: Machine) -> V1Beta1Condition | None:
+    deprecated = machine.status.deprecated
+    if deprecated is None or deprecated.v1beta1 is None:
+        return None
+    return v1beta1.get(deprecated.v1beta1.conditions, V1Beta1Type.READY)
+
+
+def _desired(machine_set: MachineSet) -> int:
+    return 0 if machine_set.deleting else machine_set.spec.replicas or 0

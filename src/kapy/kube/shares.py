@@ -1,0 +1,32 @@
+"""Numbers that may be given as a part of a whole: `3` or `"10%"` (Kubernetes' IntOrString)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kapy.kube.errors import KapyError
+
+WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+
+
+class BadShare(KapyError):
+    """A value that is neither a number nor a percentage; admission should have refused it."""
+
+
+def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
+    """A number as it is, or a percentage of `total`. Raises BadShare."""
+    if value is None:
+        raise BadShare("nil value for IntOrString")
+    if isinstance(value, int):
+        return value
+    number = value.removesuffix("%")
+    if number == value:
+        raise BadShare("invalid value for IntOrString: invalid type: string is not a percentage")
+    if not WHOLE_NUMBER.fullmatch(number):
+        raise BadShare(
+            f'invalid value for IntOrString: invalid value "{value}": '
+            f'strconv.Atoi: parsing "{number}": invalid syntax'
+        )
+    hundredths = int(number) * total
+    return -(-hundredths // 100) if round_up else hundredths // 100
