@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
@@ -23,6 +24,11 @@ from tests.providers.kubeadm.plane import Plane
 
 CLUSTER, CONTROL_PLANE = Key("default", "c1"), Key("default", "c1-control-plane")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+_REF = {
+    "apiGroup": "controlplane.cluster.x-k8s.io",
+    "kind": "KubeadmControlPlane",
+    "name": CONTROL_PLANE.name,
+}
 ROLE = "node-role.kubernetes.io/control-plane"
 
 
@@ -40,22 +46,40 @@ class Hands:
         replicas: int = 1,
         provisioned: bool = True,
         failure_domains: Sequence[Document] = (),
+        **spec: Any,
     ) -> None:
-        """Create the cluster, its infrastructure ready or not."""
+        """Create the cluster, its infrastructure ready or not, and its control plane.
+
+        spec: laid over that of the control plane.
+        """
+        await self.start_cluster(provisioned=provisioned, failure_domains=failure_domains)
+        await self.take_charge(replicas=replicas, **spec)
+
+    async def start_cluster(
+        self, *, provisioned: bool = True, failure_domains: Sequence[Document] = ()
+    ) -> None:
+        """Create the cluster without a control plane."""
         client = self.plane.client
-        cluster = await client.create(Cluster.RESOURCE, _cluster())
+        await client.create(Cluster.RESOURCE, _cluster())
         status: Document = {"initialization": {"infrastructureProvisioned": provisioned}}
         if failure_domains:
             status["failureDomains"] = list(failure_domains)
         await client.patch(Cluster.RESOURCE, CLUSTER, {"status": status}, subresource="status")
         await client.create(DevMachineTemplate.RESOURCE, _template("small"))
+
+    async def take_charge(self, *, replicas: int = 1, **spec: Any) -> None:
+        """Give the cluster its control plane."""
+        client = self.plane.client
+        cluster = await client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"controlPlaneRef": _REF}})
         owner = {
             "apiVersion": cluster["apiVersion"],
             "kind": cluster["kind"],
             "name": cluster["metadata"]["name"],
             "uid": cluster["metadata"]["uid"],
         }
-        await client.create(KubeadmControlPlane.RESOURCE, _control_plane(owner, replicas))
+        control_plane = _control_plane(owner, replicas)
+        control_plane["spec"] |= spec
+        await client.create(KubeadmControlPlane.RESOURCE, control_plane)
 
     async def work(self) -> None:
         """Do, again and again, what the other controllers would do."""
@@ -74,6 +98,27 @@ class Hands:
         """The control plane as the server has it."""
         return await self.plane.client.get(KubeadmControlPlane, CONTROL_PLANE)
 
+    async def report(self, key: Key, *conditions: Document, **status: Any) -> None:
+        """A Machine says something new of itself."""
+        now = stamp(self.plane.clock())
+        machine = await self.plane.client.get(Machine.RESOURCE, key)
+        said = {one["type"]: one for one in (machine.get("status") or {}).get("conditions") or ()}
+        said |= {one["type"]: {**one, "lastTransitionTime": now} for one in conditions}
+        patch = {"status": {"conditions": list(said.values()), **status}}
+        await self.plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
+
+    async def find_unhealthy(self, name: str) -> None:
+        """A health check finds a Machine unhealthy, and leaves it to its owner."""
+        await self.report(
+            Key("default", name),
+            _condition("HealthCheckSucceeded", "False", "UnhealthyNode"),
+            _condition("OwnerRemediated", "False", "WaitingForRemediation"),
+        )
+
+    async def find_healthy(self, name: str) -> None:
+        """The health check finds it well again."""
+        await self.report(Key("default", name), _condition("HealthCheckSucceeded", "True"))
+
     async def _mirror_initialized(self) -> None:
         try:
             kcp = await self.control_plane()
@@ -82,7 +127,8 @@ class Hands:
             return
         if not kcp.status.initialization.control_plane_initialized or cluster.status.conditions:
             return
-        condition = _condition("ControlPlaneInitialized", "True", stamp(self.plane.clock()))
+        now = stamp(self.plane.clock())
+        condition = {**_condition("ControlPlaneInitialized", "True"), "lastTransitionTime": now}
         status = {
             "initialization": {"controlPlaneInitialized": True},
             "conditions": [condition],
@@ -131,28 +177,13 @@ class Hands:
         }
         await client.patch(Machine.RESOURCE, key, {"spec": spec})
         await self._run_kubeadm(machine, provider_id)
-        now = stamp(self.plane.clock())
-        conditions = [
-            *[
-                {
-                    "type": one.type,
-                    "status": one.status,
-                    "reason": one.reason,
-                    "message": one.message,
-                    "lastTransitionTime": one.last_transition_time,
-                }
-                for one in (await client.get(Machine, key)).status.conditions
-                if one.type not in ("Ready", "Available")
-            ],
-            _condition("Ready", "True", now),
-            _condition("Available", "True", now),
-        ]
-        status = {
-            "nodeRef": {"name": key.name},
-            "nodeInfo": _node_info(machine.spec.version),
-            "conditions": conditions,
-        }
-        await client.patch(Machine.RESOURCE, key, {"status": status}, subresource="status")
+        await self.report(
+            key,
+            _condition("Ready", "True"),
+            _condition("Available", "True"),
+            nodeRef={"name": key.name},
+            nodeInfo=_node_info(machine.spec.version),
+        )
 
     async def _run_kubeadm(self, machine: Machine, provider_id: str) -> None:
         workload, name = self.plane.workload, machine.metadata.name
@@ -183,22 +214,9 @@ class Hands:
         client, key = self.plane.client, machine.key
         hooks = [one for one in machine.metadata.annotations if one.startswith("pre-terminate")]
         if hooks:
-            now = stamp(self.plane.clock())
-            waiting = _condition("Deleting", "True", now, "WaitingForPreTerminateHook")
-            if any(one.type == "Deleting" for one in machine.status.conditions):
-                return
-            conditions = [
-                {
-                    "type": one.type,
-                    "status": one.status,
-                    "reason": one.reason,
-                    "message": one.message,
-                    "lastTransitionTime": one.last_transition_time,
-                }
-                for one in machine.status.conditions
-            ]
-            status = {"conditions": [*conditions, waiting]}
-            await client.patch(Machine.RESOURCE, key, {"status": status}, subresource="status")
+            if all(one.type != "Deleting" for one in machine.status.conditions):
+                waiting = _condition("Deleting", "True", "WaitingForPreTerminateHook")
+                await self.report(key, waiting)
             return
         for kind in (DevMachine, KubeadmConfig):
             await client.delete(kind, key)
@@ -225,14 +243,8 @@ def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
     return add
 
 
-def _condition(type_: str, status: str, time: str, reason: str = "") -> Document:
-    return {
-        "type": type_,
-        "status": status,
-        "reason": reason or type_,
-        "message": "",
-        "lastTransitionTime": time,
-    }
+def _condition(type_: str, status: str, reason: str = "") -> Document:
+    return {"type": type_, "status": status, "reason": reason or type_, "message": ""}
 
 
 def _cluster() -> Document:
@@ -240,14 +252,7 @@ def _cluster() -> Document:
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "Cluster",
         "metadata": {"name": CLUSTER.name, "namespace": CLUSTER.namespace},
-        "spec": {
-            "controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443},
-            "controlPlaneRef": {
-                "apiGroup": "controlplane.cluster.x-k8s.io",
-                "kind": "KubeadmControlPlane",
-                "name": CONTROL_PLANE.name,
-            },
-        },
+        "spec": {"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}},
     }
 
 

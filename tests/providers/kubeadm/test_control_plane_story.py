@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any
-
-import pytest_asyncio
 
 from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
@@ -17,55 +13,8 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, EVENTS, PODS, SECRETS
 from kapy.providers.kubeadm.configuration import read_cluster_configuration
-from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands, controllers
-from tests.providers.kubeadm.plane import running
-
-PATIENCE = 120.0
-
-
-@pytest_asyncio.fixture
-async def hands() -> AsyncIterator[Hands]:
-    made: list[Hands] = []
-    async with running(controllers(made)), asyncio.TaskGroup() as group:
-        work = group.create_task(made[0].work())
-        yield made[0]
-        work.cancel()
-
-
-async def until(hands: Hands, holds: Callable[[KubeadmControlPlane], Any]) -> KubeadmControlPlane:
-    """Wait until the control plane is as it should be; fail with what it says of itself."""
-    deadline = asyncio.get_running_loop().time() + PATIENCE
-    while True:
-        kcp = await hands.control_plane()
-        if holds(kcp):
-            return kcp
-        told = [f"{one.type}={one.status} {one.message}" for one in kcp.status.conditions]
-        assert asyncio.get_running_loop().time() < deadline, told
-        await asyncio.sleep(0.05)
-
-
-def status_of(kcp: KubeadmControlPlane, type_: str) -> str:
-    return next((one.status for one in kcp.status.conditions if one.type == type_), "")
-
-
-def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane], bool]:
-    """All replicas are there, ready, up to date and of that version."""
-
-    def holds(kcp: KubeadmControlPlane) -> bool:
-        status = kcp.status
-        counts = (status.replicas, status.ready_replicas, status.up_to_date_replicas)
-        return (
-            counts == (replicas, replicas, replicas)
-            and [one.version for one in status.versions] == [version]
-            and status_of(kcp, "Available") == "True"
-            and status.observed_generation == kcp.metadata.generation
-        )
-
-    return holds
-
-
-async def change(hands: Hands, spec: Document) -> None:
-    await hands.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, {"spec": spec})
+from tests.providers.kubeadm.awaiting import at, change, status_of, until
+from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands
 
 
 async def test_the_first_machine_runs_init(hands: Hands) -> None:

@@ -77,7 +77,7 @@ def add_to(
     controller.watch(cache.informer(MachinePool), of_pool, gather=SUMMED_UP)
     controller.watch(cache.informer(Cluster), of_changed_cluster)
     remote.subscribe(lambda cluster: _enqueue(controller, of_cluster(cluster)))
-    return runtime.add(controller)
+    return runtime.add(controller, configs)
 
 
 def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:

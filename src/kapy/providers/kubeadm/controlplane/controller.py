@@ -87,7 +87,7 @@ def add_to(
     controller.watch(remote.secrets, wake.of_secret)
     external.wake(controller, wake.of_template)
     remote.subscribe(lambda cluster: _enqueue(controller, wake.of_key(cluster)))
-    return runtime.add(controller)
+    return runtime.add(controller, control_planes)
 
 
 class _Wake:

@@ -133,12 +133,14 @@ class Reconciler:
         return await self._advance(plane)
 
     async def _advance(self, plane: ControlPlane) -> Result:
+        strangers = self._take_machines(plane)
+        if strangers and not plane.kcp.deleting:
+            return await self._face(plane, strangers)
         failure: Exception | None = None
         result = DONE
         try:
-            strangers = await self._read(plane)
-            if strangers:
-                return await self._face(plane, strangers)
+            for machine in plane.machines:
+                await self._read_belongings(plane, machine)
             result = await (delete(self.tools, plane) if plane.kcp.deleting else self._steps(plane))
         except Exception as error:
             failure = error
@@ -179,15 +181,15 @@ class Reconciler:
             await plane.draft.save()
             raise
 
-    async def _read(self, plane: ControlPlane) -> list[Document]:
-        """Read the Machines and what belongs to them; none before there can be any.
+    def _take_machines(self, plane: ControlPlane) -> list[Document]:
+        """Read our Machines; none before there can be any.
 
         Returns the cluster's control plane Machines that are not ours.
         """
+        strangers: list[Document] = []
         provisioned = plane.cluster.status.initialization.infrastructure_provisioned
         if not (provisioned and endpoint_of(plane.cluster)):
-            return []
-        strangers = []
+            return strangers
         for document in self._machines.indexed(BY_CLUSTER, str(plane.cluster.key)):
             if Label.CONTROL_PLANE not in (document["metadata"].get("labels") or {}):
                 continue
@@ -195,9 +197,7 @@ class Reconciler:
                 plane.drafts.append(Draft(self.tools.runtime.client, Machine, document))
             else:
                 strangers.append(document)
-        for machine in plane.machines:
-            await self._read_belongings(plane, machine)
-        return [] if plane.kcp.deleting else strangers
+        return strangers
 
     async def _read_belongings(self, plane: ControlPlane, machine: Machine) -> None:
         name, namespace = machine.metadata.name, machine.metadata.namespace

@@ -18,6 +18,7 @@ from kapy.kube import duration
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.attempts import (
     Attempt,
+    BadAttempt,
     TooOften,
     TooSoon,
     next_attempt,
@@ -59,7 +60,7 @@ class Obstacle:
 async def remediate(tools: Tools, plane: ControlPlane) -> Result | None:
     """Delete the most broken of the Machines to be replaced; None when none is or can be.
 
-    Raises BadAttempt, and what etcd and the API server raise.
+    Raises what etcd and the API server raise.
     """
     await _forget_recovered(plane)
     _drop_stale_mark(plane)
@@ -108,7 +109,7 @@ async def _remediate(tools: Tools, plane: ControlPlane, machine: Machine) -> Res
 
 
 def _planned(tools: Tools, plane: ControlPlane, machine: Machine) -> Attempt | Obstacle:
-    """The attempt to be made now, or what speaks against it. Raises BadAttempt."""
+    """The attempt to be made now, or what speaks against it."""
     version = pending_topology_version(plane)
     if version:
         message = (
@@ -116,7 +117,10 @@ def _planned(tools: Tools, plane: ControlPlane, machine: Machine) -> Attempt | O
             " to be propagated from Cluster.spec.topology"
         )
         return Obstacle(Reason.REMEDIATION_DEFERRED, message)
-    attempt = next_attempt(plane.kcp.spec.remediation, machine, plane.now)
+    try:
+        attempt = next_attempt(plane.kcp.spec.remediation, machine, plane.now)
+    except BadAttempt as error:
+        return Obstacle(Reason.CANNOT_BE_REMEDIATED, str(error))
     if not isinstance(attempt, Attempt):
         return _limited(plane, attempt)
     # Before initialization there is nothing that could be lost.
@@ -232,14 +236,19 @@ async def _forget_recovered(plane: ControlPlane) -> None:
 
 
 def _drop_stale_mark(plane: ControlPlane) -> None:
-    """A crash may have come between making the Machine and taking the mark away."""
-    annotations = plane.kcp.metadata.annotations
-    text = annotations.get(Annotation.REMEDIATION_IN_PROGRESS)
-    if text is None:
+    """A crash may have come between making the Machine and taking the mark away.
+
+    A mark that nobody can read marks nothing.
+    """
+    annotations, mark = plane.kcp.metadata.annotations, Annotation.REMEDIATION_IN_PROGRESS
+    if mark not in annotations:
         return
-    began = parse_attempt(text, Annotation.REMEDIATION_IN_PROGRESS).time
-    if began is not None and any(created(one) > began for one in plane.machines):
-        del annotations[Annotation.REMEDIATION_IN_PROGRESS]
+    try:
+        began = parse_attempt(annotations[mark], mark).time
+    except BadAttempt:
+        began = None
+    if began is None or any(created(one) > began for one in plane.machines):
+        del annotations[mark]
 
 
 def _draft_of(plane: ControlPlane, machine: Machine) -> Draft[Machine]:

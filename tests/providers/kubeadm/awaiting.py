@@ -1,0 +1,49 @@
+"""What stories of control planes wait for and change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.kube import Document
+from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
+
+PATIENCE = 120.0
+
+
+async def until(hands: Hands, holds: Callable[[KubeadmControlPlane], Any]) -> KubeadmControlPlane:
+    """Wait until the control plane is as it should be; fail with what it says of itself."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while True:
+        kcp = await hands.control_plane()
+        if holds(kcp):
+            return kcp
+        told = [f"{one.type}={one.status} {one.message}" for one in kcp.status.conditions]
+        assert asyncio.get_running_loop().time() < deadline, told
+        await asyncio.sleep(0.05)
+
+
+def status_of(kcp: KubeadmControlPlane, type_: str) -> str:
+    return next((one.status for one in kcp.status.conditions if one.type == type_), "")
+
+
+def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane], bool]:
+    """All replicas are there, ready, up to date and of that version."""
+
+    def holds(kcp: KubeadmControlPlane) -> bool:
+        status = kcp.status
+        counts = (status.replicas, status.ready_replicas, status.up_to_date_replicas)
+        return (
+            counts == (replicas, replicas, replicas)
+            and [one.version for one in status.versions] == [version]
+            and status_of(kcp, "Available") == "True"
+            and status.observed_generation == kcp.metadata.generation
+        )
+
+    return holds
+
+
+async def change(hands: Hands, spec: Document) -> None:
+    await hands.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, {"spec": spec})

@@ -1,0 +1,107 @@
+"""A KubeadmControlPlane comes to a cluster whose control plane Machines stood for themselves."""
+
+from __future__ import annotations
+
+import asyncio
+
+from kapy.api.dev_machine import DevMachine
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.kube import Document, Key
+from kapy.kube.names import EVENTS, SECRETS
+from tests.providers.kubeadm.awaiting import at, until
+from tests.providers.kubeadm.hands import Hands
+
+LONE = Key("default", "lone")
+LABELS = {"cluster.x-k8s.io/cluster-name": "c1", "cluster.x-k8s.io/control-plane": ""}
+
+
+async def lone_machine(hands: Hands, *, version: str = "v1.34.0", owner: Document | None) -> None:
+    """A control plane Machine with what belongs to it, as a person makes them."""
+    metadata: Document = {"name": LONE.name, "namespace": LONE.namespace, "labels": LABELS}
+    config = {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256"}}
+    owners = [owner] if owner is not None else []
+    spec = {
+        "clusterName": "c1",
+        "version": version,
+        "bootstrap": {"configRef": _reference(KubeadmConfig)},
+        "infrastructureRef": _reference(DevMachine),
+    }
+    for kind, document in (
+        (KubeadmConfig, {"metadata": metadata, "spec": config}),
+        (DevMachine, {"metadata": metadata, "spec": {"backend": {"inMemory": {}}}}),
+        (Machine, {"metadata": {**metadata, "ownerReferences": owners}, "spec": spec}),
+    ):
+        resource = kind.RESOURCE
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
+        await hands.plane.client.create(resource, whole)
+
+
+def _reference(kind: type[KubeadmConfig] | type[DevMachine]) -> Document:
+    return {"apiGroup": kind.RESOURCE.group, "kind": kind.RESOURCE.kind, "name": LONE.name}
+
+
+async def controllers_of_secrets(hands: Hands) -> dict[str, str]:
+    """The kind that controls each of the cluster's Secrets."""
+    found = (await hands.plane.client.list(SECRETS, "default")).items
+    return {
+        one["metadata"]["name"]: owner["kind"]
+        for one in found
+        for owner in one["metadata"].get("ownerReferences") or ()
+        if owner.get("controller")
+    }
+
+
+async def test_it_takes_over_the_machines_and_their_secrets(hands: Hands) -> None:
+    await hands.start_cluster()
+    await lone_machine(hands, owner=None)
+    await asyncio.sleep(5)
+    assert set((await controllers_of_secrets(hands)).values()) == {"KubeadmConfig"}
+    await hands.take_charge()
+    kcp = await until(hands, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
+    machine = await hands.plane.client.get(Machine, LONE)
+    (owner,) = [one for one in machine.metadata.owner_references if one.controller]
+    assert (owner.kind, owner.uid) == ("KubeadmControlPlane", kcp.metadata.uid)
+    assert "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup" in (
+        machine.metadata.annotations
+    )
+    controllers = await controllers_of_secrets(hands)
+    assert controllers.pop("lone") == "KubeadmConfig"  # the boot data stays where it belongs
+    assert set(controllers.values()) == {"KubeadmControlPlane"}
+
+
+async def test_a_version_too_far_away_is_not_taken_over(hands: Hands) -> None:
+    await hands.start_cluster()
+    await lone_machine(hands, version="v1.32.0", owner=None)
+    await hands.take_charge()
+    await asyncio.sleep(5)
+    machine = await hands.plane.client.get(Machine, LONE)
+    assert machine.metadata.owner_references == []
+    events = (await hands.plane.client.list(EVENTS, "default")).items
+    assert {(one["reason"], one["message"]) for one in events} == {
+        (
+            "AdoptionFailed",
+            'Could not adopt Machine default/lone: its version ("v1.32.0") is outside supported'
+            ' +/- one minor version skew from KCP\'s ("v1.34.0")',
+        )
+    }
+    assert [one.metadata.name for one in await hands.machines()] == ["lone"]
+
+
+async def test_somebody_elses_machines_keep_it_from_working(hands: Hands) -> None:
+    other = {"apiVersion": "a/v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
+    await hands.start_cluster()
+    await lone_machine(hands, owner=other)
+    await hands.take_charge()
+    said = (
+        "not all control plane machines are owned by this KubeadmControlPlane, refusing to operate"
+        " in mixed management mode: lone"
+    )
+
+    def told(kcp: KubeadmControlPlane) -> bool:
+        return any(said in one.message for one in kcp.status.conditions)
+
+    kcp = await until(hands, told)
+    assert kcp.status.replicas is None
+    assert len(await hands.machines()) == 1

@@ -1,0 +1,100 @@
+"""When a Machine may be replaced once more, and which one is first."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlaneRemediationSpec as Spec
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import stamp
+from kapy.kube.model import decode
+from kapy.providers.kubeadm.controlplane.attempts import (
+    Attempt,
+    BadAttempt,
+    TooOften,
+    TooSoon,
+    next_attempt,
+    parse_attempt,
+)
+from kapy.providers.kubeadm.controlplane.remediation import most_broken
+from kapy.sdk import conditions
+from tests.providers.kubeadm.building import NOW, machine, plane, say
+
+MINUTE = timedelta(minutes=1)
+
+
+def after(ago: timedelta | None, retries: int = 0) -> Machine:
+    """A Machine that was made in the place of one that failed so long ago."""
+    annotations = {}
+    if ago is not None:
+        note = {"machine": "m0", "timestamp": stamp(NOW - ago), "retryCount": retries}
+        annotations = {Annotation.REMEDIATION_FOR: json.dumps(note)}
+    return decode(machine("m", annotations=annotations), Machine)
+
+
+@pytest.mark.parametrize(
+    ("spec", "before", "expected"),
+    [
+        ({}, after(None), 0),
+        ({}, after(MINUTE), 1),
+        ({}, after(MINUTE, retries=41), 42),  # without a limit
+        ({}, after(60 * MINUTE, retries=7), 0),  # it was well for long enough
+        ({"min_healthy_period_seconds": 30}, after(MINUTE, retries=7), 0),
+        ({"min_healthy_period_seconds": 7200}, after(61 * MINUTE, retries=7), 8),
+        ({"retry_period_seconds": 90}, after(MINUTE), TooSoon(1.5 * MINUTE, 0.5 * MINUTE)),
+        ({"retry_period_seconds": 60}, after(MINUTE), 1),
+        ({"max_retry": 0}, after(None), 0),  # the first is no retry
+        ({"max_retry": 0}, after(MINUTE), TooOften(0)),
+        ({"max_retry": 2}, after(MINUTE, retries=1), 2),
+        ({"max_retry": 2}, after(MINUTE, retries=2), TooOften(2)),
+    ],
+)
+def test_how_often_a_slot_is_tried(spec: dict[str, Any], before: Machine, expected: Any) -> None:
+    found = next_attempt(Spec(**spec), before, NOW)
+    if isinstance(expected, int):
+        assert found == Attempt("m", NOW, expected)
+    else:
+        assert found == expected
+
+
+def test_an_attempt_reads_as_it_was_written() -> None:
+    attempt = Attempt("m", NOW, 2)
+    assert str(attempt) == '{"machine":"m","timestamp":"2026-01-01T00:00:00Z","retryCount":2}'
+    assert parse_attempt(str(attempt), "a") == attempt
+    assert parse_attempt('{"machine":"m","timestamp":null}', "a") == Attempt("m", None)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"timestamp": "yesterday"}', '{"retryCount": "x"}'])
+def test_what_is_no_attempt(text: str) -> None:
+    with pytest.raises(BadAttempt, match=r"^annotation a/b cannot be read .*; remove it"):
+        parse_attempt(text, "a/b")
+
+
+def test_the_most_broken_machine_goes_first() -> None:
+    marked = {Annotation.REMEDIATE_MACHINE: ""}
+    found = plane(
+        machine("well", age=9000),
+        machine("marked", annotations=marked),
+        machine("no-node", node=False),
+        machine("no-etcd"),
+        machine("no-scheduler"),
+        machine("older", age=7200),
+        machine("newer"),
+    )
+    say(found, "no-etcd", conditions.false("EtcdMemberHealthy", "NotHealthy", ""))
+    say(found, "no-scheduler", conditions.unknown("SchedulerPodHealthy", "InspectionFailed", ""))
+    for one in found.machines:
+        say(found, one.metadata.name, conditions.true("NodeKubeadmLabelsAndTaintsSet", "Set", ""))
+        if one.metadata.name != "well":
+            say(found, one.metadata.name, conditions.false("HealthCheckSucceeded", "Bad", ""))
+            say(found, one.metadata.name, conditions.false("OwnerRemediated", "Waiting", ""))
+    order = []
+    while (first := most_broken(found)) is not None:
+        order.append(first.metadata.name)
+        found.drafts = [draft for draft in found.drafts if draft.object is not first]
+    assert order == ["marked", "no-node", "no-etcd", "no-scheduler", "older", "newer"]

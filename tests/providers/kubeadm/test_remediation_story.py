@@ -1,0 +1,200 @@
+"""Unhealthy Machines of a control plane are replaced, where that does not break more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.kube import Key
+from kapy.kube.names import PODS
+from tests.providers.kubeadm.awaiting import at, change, until
+from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
+
+
+def key(name: str) -> Key:
+    return Key("default", name)
+
+
+async def names(hands: Hands) -> set[str]:
+    return {one.metadata.name for one in await hands.machines()}
+
+
+async def owner_says(hands: Hands, name: str) -> tuple[str, str]:
+    """Reason and message of a Machine's OwnerRemediated; both "" when it has none."""
+    machine = await hands.plane.client.get(Machine, key(name))
+    found = [one for one in machine.status.conditions if one.type == "OwnerRemediated"]
+    return (found[0].reason, found[0].message) if found else ("", "")
+
+
+def remediating(kcp: KubeadmControlPlane) -> tuple[str, str]:
+    (one,) = [one for one in kcp.status.conditions if one.type == "Remediating"]
+    return one.status, one.message
+
+
+async def replaced(hands: Hands, name: str, replicas: int) -> str:
+    """Wait until another Machine stands in the place of that one; its name."""
+    before = await names(hands)
+    async with asyncio.timeout(300):
+        while True:
+            now = await names(hands)
+            if name not in now and len(now) == replicas:
+                (new,) = now - before
+                return new
+            await asyncio.sleep(0.05)
+
+
+async def test_an_unhealthy_machine_is_replaced(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    leader = hands.etcd.leader
+    await hands.find_unhealthy(leader)
+    new = await replaced(hands, leader, 3)
+    await until(hands, at(3))
+    machine = await hands.plane.client.get(Machine, key(new))
+    noted = json.loads(machine.metadata.annotations[Annotation.REMEDIATION_FOR])
+    assert (noted["machine"], noted["retryCount"]) == (leader, 0)
+    kcp = await hands.control_plane()
+    assert Annotation.REMEDIATION_IN_PROGRESS not in kcp.metadata.annotations
+    last = kcp.status.last_remediation
+    assert last is not None
+    assert (last.machine, last.time, last.retry_count) == (leader, noted["timestamp"], 0)
+    assert sorted(hands.etcd.members) == sorted(await names(hands))
+    assert "/v3/maintenance/transfer-leadership" in hands.etcd.calls
+
+
+async def test_the_last_machine_is_kept(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    (only,) = await names(hands)
+    await hands.find_unhealthy(only)
+    said = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
+    kcp = await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert remediating(kcp) == ("True", f"* Machine {only}: {said}")
+    assert await owner_says(hands, only) == ("CannotBeRemediated", said)
+    assert await names(hands) == {only}
+    await hands.find_healthy(only)
+    await until(hands, lambda kcp: remediating(kcp) == ("False", ""))
+    assert await owner_says(hands, only) == ("", "")
+
+
+async def test_a_first_machine_that_never_comes_up_is_replaced_by_another_first(
+    hands: Hands,
+) -> None:
+    hands.hold_new = True
+    await hands.start()
+    await asyncio.sleep(5)
+    (stuck,) = await names(hands)
+    await hands.find_unhealthy(stuck)
+    await asyncio.sleep(1)
+    hands.hold_new = False
+    await until(hands, at(1))
+    (new,) = await names(hands)
+    assert new != stuck
+    config = await hands.plane.client.get(KubeadmConfig, key(new))
+    assert config.spec.join_configuration.control_plane is None
+
+
+async def test_a_replacement_that_fails_too_is_a_retry_and_those_are_limited(hands: Hands) -> None:
+    remediation = {"maxRetry": 1, "retryPeriodSeconds": 60}
+    await hands.start(replicas=3, remediation=remediation)
+    await until(hands, at(3))
+    first = hands.etcd.leader
+    await hands.find_unhealthy(first)
+    second = await replaced(hands, first, 3)
+    await until(hands, at(3))
+    await hands.find_unhealthy(second)
+    said = (
+        "KubeadmControlPlane can't remediate this machine because the operation already failed in"
+        " the latest 1m0s (RetryPeriodSeconds)"
+    )
+    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert await owner_says(hands, second) == ("RemediationDeferred", said)
+    third = await replaced(hands, second, 3)  # by the end of the minute, which wakes nobody else
+    machine = await hands.plane.client.get(Machine, key(third))
+    assert json.loads(machine.metadata.annotations[Annotation.REMEDIATION_FOR])["retryCount"] == 1
+    await hands.find_unhealthy(third)
+    said = (
+        "KubeadmControlPlane can't remediate this machine because the operation already failed 1"
+        " times (MaxRetry)"
+    )
+    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert await owner_says(hands, third) == ("CannotBeRemediated", said)
+
+
+async def test_etcds_quorum_comes_first(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    sick, also_sick, _ = sorted(await names(hands))
+    hands.etcd.alarms = [
+        {"memberID": hands.etcd.members[name]["ID"], "alarm": "NOSPACE"}
+        for name in (sick, also_sick)
+    ]
+    await hands.find_unhealthy(sick)
+    said = (
+        "KubeadmControlPlane can't remediate this Machine because this could result in loosing"
+        " Kubernetes control plane components or in etcd quorum loss"
+    )
+    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert await owner_says(hands, sick) == ("CannotBeRemediated", said)
+    assert len(await names(hands)) == 3
+
+
+async def test_nobody_is_replaced_while_another_machine_comes_up(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    hands.hold_new = True
+    sick = sorted(await names(hands))[0]
+    await change(hands, {"replicas": 5})
+    await until(hands, lambda kcp: kcp.status.replicas == 4)
+    await hands.find_unhealthy(sick)
+    said = (
+        "KubeadmControlPlane waiting for control plane Machine provisioning to complete before"
+        " triggering remediation"
+    )
+    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert await owner_says(hands, sick) == ("RemediationDeferred", said)
+    hands.hold_new = False
+    await until(hands, lambda kcp: at(5)(kcp) and remediating(kcp)[0] == "False")
+    assert sick not in await names(hands)
+
+
+async def test_a_replacement_is_made_although_something_else_is_broken(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    gone, broken, _ = sorted(await names(hands))
+    pod = Key("kube-system", f"kube-scheduler-{broken}")
+    failed = {"phase": "Failed", "conditions": []}
+    await hands.plane.workload.patch(PODS, pod, {"status": failed}, subresource="status")
+    await hands.find_unhealthy(gone)
+    await replaced(hands, gone, 3)
+    assert broken in await names(hands)
+
+
+async def test_a_mark_that_a_crash_left_behind_does_not_stay(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    stale = json.dumps({"machine": "m", "timestamp": "2020-01-01T00:00:00Z", "retryCount": 3})
+    mark = {"metadata": {"annotations": {Annotation.REMEDIATION_IN_PROGRESS: stale}}}
+    await hands.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, mark)
+    await until(
+        hands, lambda kcp: Annotation.REMEDIATION_IN_PROGRESS not in kcp.metadata.annotations
+    )
+
+
+async def test_an_unreadable_note_stops_remediation_only(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    sick = sorted(await names(hands))[0]
+    note = {"metadata": {"annotations": {Annotation.REMEDIATION_FOR: "{"}}}
+    await hands.plane.client.patch(Machine.RESOURCE, key(sick), note)
+    await hands.find_unhealthy(sick)
+    said = f"annotation {Annotation.REMEDIATION_FOR} cannot be read"
+    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert (await owner_says(hands, sick))[0] == "CannotBeRemediated"
+    await change(hands, {"replicas": 5})
+    await until(hands, lambda kcp: kcp.status.replicas == 5)
+    assert sick in await names(hands)
