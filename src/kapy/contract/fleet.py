@@ -59,7 +59,8 @@ def cluster_of(document: Document) -> Key | None:
     return Key(document["metadata"].get("namespace", ""), name) if name else None
 
 
-def _by_cluster(document: Document) -> Iterable[str]:
+def by_cluster(document: Document) -> Iterable[str]:
+    """The values of the index `BY_CLUSTER`."""
     cluster = cluster_of(document)
     return () if cluster is None else (str(cluster),)
 
@@ -71,7 +72,7 @@ def _by_provider_id(machine: Document) -> Iterable[str]:
 
 def _indexed(cache: Cache, resource: Resource) -> Informer[Document]:
     informer = cache.informer(resource)
-    informer.add_index(BY_CLUSTER, _by_cluster)
+    informer.add_index(BY_CLUSTER, by_cluster)
     return informer
 
 
