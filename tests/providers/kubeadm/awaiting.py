@@ -47,3 +47,19 @@ def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane
 
 async def change(hands: Hands, spec: Document) -> None:
     await hands.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, {"spec": spec})
+
+
+async def names(hands: Hands) -> set[str]:
+    return {one.metadata.name for one in await hands.machines()}
+
+
+async def replaced(hands: Hands, name: str, replicas: int) -> str:
+    """Wait until another Machine stands in the place of that one; its name."""
+    before = await names(hands)
+    async with asyncio.timeout(300):
+        while True:
+            now = await names(hands)
+            if name not in now and len(now) == replicas:
+                (new,) = now - before
+                return new
+            await asyncio.sleep(0.05)

@@ -198,7 +198,7 @@ class Hands:
         for resource, document in (
             (CONFIG_MAPS, config),
             (NODES, _node(name, provider_id)),
-            *((PODS, _pod(component, name)) for component in COMPONENTS),
+            *((PODS, static_pod(component, name)) for component in COMPONENTS),
         ):
             try:
                 await workload.create(resource, document)
@@ -305,7 +305,8 @@ def _node(name: str, provider_id: str) -> Document:
     }
 
 
-def _pod(component: str, node: str) -> Document:
+def static_pod(component: str, node: str) -> Document:
+    """One component of a control plane, as kubeadm has the kubelet run it."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -11,16 +11,12 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.kube import Key
 from kapy.kube.names import PODS
-from tests.providers.kubeadm.awaiting import at, change, until
+from tests.providers.kubeadm.awaiting import at, change, names, replaced, until
 from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
 
 
 def key(name: str) -> Key:
     return Key("default", name)
-
-
-async def names(hands: Hands) -> set[str]:
-    return {one.metadata.name for one in await hands.machines()}
 
 
 async def owner_says(hands: Hands, name: str) -> tuple[str, str]:
@@ -33,18 +29,6 @@ async def owner_says(hands: Hands, name: str) -> tuple[str, str]:
 def remediating(kcp: KubeadmControlPlane) -> tuple[str, str]:
     (one,) = [one for one in kcp.status.conditions if one.type == "Remediating"]
     return one.status, one.message
-
-
-async def replaced(hands: Hands, name: str, replicas: int) -> str:
-    """Wait until another Machine stands in the place of that one; its name."""
-    before = await names(hands)
-    async with asyncio.timeout(300):
-        while True:
-            now = await names(hands)
-            if name not in now and len(now) == replicas:
-                (new,) = now - before
-                return new
-            await asyncio.sleep(0.05)
 
 
 async def test_an_unhealthy_machine_is_replaced(hands: Hands) -> None:

@@ -1,0 +1,150 @@
+"""What a person brings along: certificates, a kubeconfig, an etcd of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode, b64encode
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kapy.api.machine import Machine
+from kapy.kube import Document, Key
+from kapy.kube.meta import OwnerReference
+from kapy.kube.names import CONFIG_MAPS, SECRETS
+from kapy.kube.pki import KeyPair, new_ca
+from kapy.providers.kubeadm.configuration import read_cluster_configuration
+from kapy.remote.kubeconfig_secret import kubeconfig_secret
+from kapy.remote.secrets import certificate_secret
+from tests.providers.kubeadm.awaiting import at, change, replaced, status_of, until
+from tests.providers.kubeadm.hands import CLUSTER, Hands
+
+NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+EXTERNAL: Final = {
+    "endpoints": ["https://etcd.example.com:2379"],
+    "caFile": "/etc/kubernetes/pki/etcd/ca.crt",
+    "certFile": "/etc/kubernetes/pki/apiserver-etcd-client.crt",
+    "keyFile": "/etc/kubernetes/pki/apiserver-etcd-client.key",
+}
+WITH_EXTERNAL_ETCD: Final[dict[str, Any]] = {
+    "kubeadmConfigSpec": {
+        "clusterConfiguration": {
+            "encryptionAlgorithm": "ECDSA-P256",
+            "etcd": {"external": EXTERNAL},
+        }
+    }
+}
+
+
+async def bring(hands: Hands, purpose: str, pair: KeyPair, *, key: bool = True) -> Document:
+    """A certificate as a person stores it: of another type, without our label."""
+    secret = certificate_secret(CLUSTER, purpose, pair)
+    del secret["metadata"]["labels"]
+    secret["type"] = "Opaque"
+    if not key:
+        del secret["data"]["tls.key"]
+    return await hands.plane.client.create(SECRETS, secret)
+
+
+def authority() -> KeyPair:
+    return new_ca("mine", now=NOW, algorithm="ECDSA-P256")
+
+
+async def user_data(hands: Hands, machine: Machine) -> str:
+    secret = await hands.plane.client.get(SECRETS, machine.key)
+    return b64decode(secret["data"]["value"]).decode()
+
+
+async def test_their_authority_signs_everything_and_stays_theirs(hands: Hands) -> None:
+    ca = authority()
+    before = await bring(hands, "ca", ca)
+    await hands.start()
+    await until(hands, at(1))
+    after = await hands.plane.client.get(SECRETS, Key("default", "c1-ca"))
+    assert after == before
+    kubeconfig = await hands.plane.client.get(SECRETS, Key("default", "c1-kubeconfig"))
+    assert b64encode(ca.certificate) in b64decode(kubeconfig["data"]["value"])
+    (machine,) = await hands.machines()
+    indented = ca.certificate.decode().strip().replace("\n", "\n      ")
+    assert indented in await user_data(hands, machine)
+
+
+async def test_their_kubeconfig_is_left_alone(hands: Hands) -> None:
+    ca = authority()
+    await bring(hands, "ca", ca)
+    owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
+    server = "https://elsewhere:6443"
+    long_ago = datetime(2025, 1, 2, tzinfo=UTC)  # ours would be renewed by now
+    secret = kubeconfig_secret(CLUSTER, server, ca, owner, now=long_ago, algorithm="ECDSA-P256")
+    secret["type"] = "Opaque"
+    del secret["metadata"]["ownerReferences"]
+    before = await hands.plane.client.create(SECRETS, secret)
+    await hands.start()
+    await until(hands, at(1))
+    assert await hands.plane.client.get(SECRETS, Key("default", "c1-kubeconfig")) == before
+
+
+async def test_an_etcd_of_their_own_is_used_and_not_looked_after(hands: Hands) -> None:
+    ca, client = authority(), authority()
+    await bring(hands, "etcd", ca, key=False)
+    await bring(hands, "apiserver-etcd-client", client)
+    await hands.start(replicas=3, **WITH_EXTERNAL_ETCD)
+    kcp = await until(hands, at(3))
+    assert status_of(kcp, "EtcdClusterHealthy") == ""
+    texts = []
+    for machine in await hands.machines():
+        types = {one.type for one in machine.status.conditions}
+        assert not {one for one in types if one.startswith("Etcd")}
+        gates = {one.condition_type for one in machine.spec.readiness_gates}
+        assert not {one for one in gates if one.startswith("Etcd")}
+        text = await user_data(hands, machine)
+        assert f"path: {EXTERNAL['keyFile']}" in text
+        assert "etcd/ca.key" not in text
+        texts.append(text)
+    (first,) = [one for one in texts if "kubeadm init" in one]
+    assert "external:" in first
+    assert "https://etcd.example.com:2379" in first
+    await change(hands, {"replicas": 1})
+    await until(hands, at(1))
+    assert hands.etcd.calls == []
+
+
+async def test_without_their_secrets_nothing_is_made_in_their_place(hands: Hands) -> None:
+    await hands.start(**WITH_EXTERNAL_ETCD)
+    kcp = await until(hands, lambda kcp: status_of(kcp, "CertificatesAvailable") == "Unknown")
+    assert kcp.status.deprecated is not None
+    assert kcp.status.deprecated.v1beta1 is not None
+    (said,) = [
+        one.message
+        for one in kcp.status.deprecated.v1beta1.conditions
+        if one.type == "CertificatesAvailable"
+    ]
+    assert "Secret default/c1-apiserver-etcd-client" in said
+    assert await hands.machines() == []
+    await bring(hands, "etcd", authority(), key=False)
+    await bring(hands, "apiserver-etcd-client", authority())
+    await until(hands, at(1))
+
+
+async def test_an_unhealthy_machine_beside_their_etcd_is_replaced(hands: Hands) -> None:
+    await bring(hands, "etcd", authority(), key=False)
+    await bring(hands, "apiserver-etcd-client", authority())
+    await hands.start(replicas=3, **WITH_EXTERNAL_ETCD)
+    await until(hands, at(3))
+    (sick, *_) = await hands.machines()
+    await hands.find_unhealthy(sick.metadata.name)
+    await replaced(hands, sick.metadata.name, 3)
+    await until(hands, at(3))
+
+
+async def test_a_changed_etcd_reaches_kubeadms_configuration(hands: Hands) -> None:
+    await bring(hands, "etcd", authority(), key=False)
+    await bring(hands, "apiserver-etcd-client", authority())
+    await hands.start(**WITH_EXTERNAL_ETCD)
+    await until(hands, at(1))
+    endpoints = ["https://other.example.com:2379"]
+    etcd = {"external": {**EXTERNAL, "endpoints": endpoints}}
+    await change(hands, {"kubeadmConfigSpec": {"clusterConfiguration": {"etcd": etcd}}})
+    await asyncio.sleep(30)
+    stored = await hands.plane.workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
+    configuration, _ = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
+    assert configuration["etcd"]["external"]["endpoints"] == endpoints
