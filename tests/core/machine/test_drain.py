@@ -9,13 +9,18 @@ import pytest
 
 from kapy.api.names import Label
 from kapy.core.machine.drain import (
+    DRAIN,
     MIRROR_POD,
+    SKIP,
+    WAIT,
+    Circumstances,
+    Fate,
     Progress,
     Verdict,
+    fate,
     is_unreachable,
     plan_drain,
     progress_message,
-    verdict,
 )
 from kapy.kube import Document, Key
 
@@ -35,44 +40,68 @@ def of_daemon_set() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "exists", "expected"),
     [
-        (pod(), True, Verdict.EVICT),
-        (pod(**of_daemon_set()), True, Verdict.SKIP),
-        (pod(**of_daemon_set()), False, Verdict.EVICT),
-        (pod(phase="Succeeded", **of_daemon_set()), True, Verdict.EVICT),
-        (pod(annotations={MIRROR_POD: "x"}), True, Verdict.SKIP),
-        (pod(labels={Label.DRAIN: "Skip"}), True, Verdict.SKIP),
-        (pod(labels={Label.DRAIN: "wait-completed"}), True, Verdict.WAIT),
-        (pod(labels={Label.DRAIN: "WaitCompleted"}), True, Verdict.WAIT),
-        (pod(labels={Label.DRAIN: "whatever"}), True, Verdict.EVICT),
+        (pod(), True, DRAIN),
+        (pod(**of_daemon_set()), True, SKIP),
+        (pod(**of_daemon_set()), False, DRAIN),
+        (pod(phase="Succeeded", **of_daemon_set()), True, DRAIN),
+        (pod(annotations={MIRROR_POD: "x"}), True, SKIP),
+        (pod(labels={Label.DRAIN: "Skip"}), True, SKIP),
+        (pod(labels={Label.DRAIN: "wait-completed"}), True, WAIT),
+        (pod(labels={Label.DRAIN: "WaitCompleted"}), True, WAIT),
+        (pod(labels={Label.DRAIN: "whatever"}), True, DRAIN),
     ],
 )
-def test_who_has_to_go(given: Document, exists: bool, expected: Verdict) -> None:
-    assert verdict(given, daemon_sets=lambda _: exists, now=NOW) is expected
+def test_who_has_to_go(given: Document, exists: bool, expected: Fate) -> None:
+    assert fate(given, Circumstances(NOW, lambda _: exists)) == expected
 
 
 def test_pods_of_an_unreachable_node_count_as_gone_once_told_to_end() -> None:
     ended = pod(deletionTimestamp="2026-01-01T00:00:58Z")
-    assert verdict(ended, daemon_sets=_no, now=NOW, unreachable=True) is Verdict.SKIP
+    silent = Circumstances(NOW, _no, unreachable=True)
+    assert fate(ended, silent) == SKIP
     just_now = pod(deletionTimestamp="2026-01-01T00:00:59Z")
-    assert verdict(just_now, daemon_sets=_no, now=NOW, unreachable=True) is Verdict.EVICT
+    assert fate(just_now, silent) == DRAIN
 
 
 def test_a_plan_sorts_by_name_and_tells_who_is_leaving_already() -> None:
     planned = plan_drain(
         [pod("b"), pod("a"), pod("c", deletionTimestamp="2026-01-01T00:00:00Z")],
-        daemon_sets=_no,
-        now=NOW,
+        Circumstances(NOW, _no),
     )
     assert [one["metadata"]["name"] for one in planned.evict] == ["a", "b"]
     assert [one["metadata"]["name"] for one in planned.leaving] == ["c"]
     assert not planned.done
-    assert plan_drain([pod(annotations={MIRROR_POD: ""})], daemon_sets=_no, now=NOW).done
+    assert plan_drain([pod(annotations={MIRROR_POD: ""})], Circumstances(NOW, _no)).done
+
+
+def test_lower_orders_leave_first_and_who_is_leaving_holds_up_the_next_ones() -> None:
+    orders = {"a": Fate(Verdict.EVICT, 5), "b": Fate(Verdict.EVICT, -1), "c": WAIT}
+
+    def planned(*pods: Document) -> dict[str, list[str]]:
+        rules = Circumstances(NOW, _no, rules=lambda one: orders[one["metadata"]["name"]])
+        plan = plan_drain(pods, rules)
+        parts = ("evict", "evict_later", "leaving", "wait", "wait_later")
+        named = {part: [one["metadata"]["name"] for one in getattr(plan, part)] for part in parts}
+        return {part: names for part, names in named.items() if names}
+
+    leaving = pod("b", deletionTimestamp="2026-01-01T00:00:00Z")
+    later = {"evict_later": ["a"], "wait_later": ["c"]}
+    assert planned(pod("a"), pod("b"), pod("c")) == {"evict": ["b"], **later}
+    assert planned(pod("a"), leaving, pod("c")) == {"leaving": ["b"], **later}
+    assert planned(pod("a"), pod("c")) == {"evict_later": ["a"], "wait": ["c"]}
+    assert planned(pod("a")) == {"evict": ["a"]}
 
 
 def test_progress_in_words() -> None:
     refused = {BUDGET: [pod("x"), pod("y")], "no route": [pod("z")]}
     many = [pod(name) for name in "abcde"]
-    progress = Progress(leaving=many, refused=refused, waiting=[pod("w")])
+    progress = Progress(
+        leaving=many,
+        refused=refused,
+        waiting=[pod("w")],
+        evict_later=[pod("l")],
+        wait_later=[pod("m")],
+    )
     assert progress_message(progress, "2026-01-01T00:00:00Z") == (
         "Drain not completed yet (started at 2026-01-01T00:00:00Z):\n"
         "* Pods default/a, default/b, default/c, ... (2 more): "
@@ -80,7 +109,11 @@ def test_progress_in_words() -> None:
         "* Pods default/x, default/y: cannot evict pod as it would violate the pod's disruption "
         "budget. needs 2\n"
         "* Pod default/z: failed to evict Pod, no route\n"
-        "* Pod default/w: waiting for completion"
+        "* Pod default/w: waiting for completion\n"
+        "After above Pods have been removed from the Node, the following Pods will be evicted: "
+        "default/l\n"
+        "After above Pods have been removed from the Node, waiting for the following Pods to "
+        "complete without eviction: default/m"
     )
 
 

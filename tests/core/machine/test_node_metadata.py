@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kapy.api.machine import Machine
-from kapy.core.machine.node_metadata import OUTDATED, UNINITIALIZED, node_patch
+from kapy.core.machine.node_metadata import OUTDATED, UNINITIALIZED, Synced, Wanted, node_patch
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.kube.patch.merge_patch import apply
 
+USUALLY = Wanted()
 REFERENCE = {"apiGroup": "x.example.com", "kind": "Thing", "name": "m"}
 
 
-def machine(**metadata: Any) -> Machine:
-    spec = {"clusterName": "c", "bootstrap": {}, "infrastructureRef": REFERENCE}
+def machine(taints: list[Document] | None = None, **metadata: Any) -> Machine:
+    spec: Document = {"clusterName": "c", "bootstrap": {}, "infrastructureRef": REFERENCE}
+    spec["taints"] = taints or []
     owner = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "MachineSet",
@@ -31,10 +34,10 @@ def node(taints: list[Document] | None = None, **metadata: Any) -> Document:
     return {"metadata": {"name": "n", "resourceVersion": "7", **metadata}, "spec": spec}
 
 
-def synced(given: Document, of: Machine, *, outdated: bool = False) -> Document:
-    patch = node_patch(given, of, interruptible=False, outdated=outdated)
+def synced(given: Document, of: Machine, wanted: Wanted = USUALLY) -> Document:
+    patch = node_patch(given, of, wanted)
     after: Document = apply(given, patch)
-    assert node_patch(after, of, interruptible=False, outdated=outdated) == {}
+    assert node_patch(after, of, wanted) == {}
     return after
 
 
@@ -76,16 +79,66 @@ def test_what_goes_from_the_machine_goes_from_the_node() -> None:
 
 
 def test_nodes_of_an_old_revision_are_marked_until_they_are_current_again() -> None:
-    before = synced(node(), machine(), outdated=True)
+    before = synced(node(), machine(), Wanted(outdated=True))
     assert before["spec"]["taints"] == [OUTDATED]
     assert not synced(before, machine())["spec"].get("taints")
 
 
 def test_interruptible_machines_have_interruptible_nodes() -> None:
-    patch = node_patch(node(), machine(), interruptible=True, outdated=False)
+    patch = node_patch(node(), machine(), Wanted(interruptible=True))
     assert patch["metadata"]["labels"] == {"cluster.x-k8s.io/interruptible": ""}
 
 
 def test_a_patch_is_of_the_state_that_it_was_made_from() -> None:
-    patch = node_patch(node(), machine(), interruptible=False, outdated=False)
+    patch = node_patch(node(), machine(), Wanted())
     assert patch["metadata"]["resourceVersion"] == "7"
+
+
+def test_others_may_choose_more_to_be_synced() -> None:
+    given = {"team.example.com/name": "a", "example.com/other": "b"}
+    chosen = re.compile(r"^team\.example\.com/")
+    wanted = Wanted(synced=Synced(labels=[chosen], annotations=[chosen]))
+    metadata = synced(node(), machine(labels=given, annotations=given), wanted)["metadata"]
+    assert metadata["labels"] == {"team.example.com/name": "a"}
+    assert metadata["annotations"]["team.example.com/name"] == "a"
+    assert metadata["annotations"]["cluster.x-k8s.io/labels-from-machine"] == (
+        "team.example.com/name"
+    )
+
+
+def taint(key: str, value: str = "", propagation: str = "Always") -> Document:
+    made = {"key": key, "effect": "NoSchedule", "propagation": propagation}
+    return made | ({"value": value} if value else {})
+
+
+def on_node(*taints: Document) -> list[Document]:
+    return [{name: one[name] for name in one if name != "propagation"} for one in taints]
+
+
+def test_taints_of_a_machine_are_on_its_node_for_as_long_as_it_says() -> None:
+    always, once = taint("a", "1"), taint("o", propagation="OnInitialization")
+    gate = Wanted(taints=True)
+    first = synced(node([UNINITIALIZED, *on_node(taint("x"))]), machine([always, once]), gate)
+    assert first["spec"]["taints"] == on_node(taint("x"), always, once)
+    tracked = first["metadata"]["annotations"]["cluster.x-k8s.io/taints-from-machine"]
+    assert tracked == "a:NoSchedule"
+
+    changed = synced(first, machine([taint("a", "2"), once]), gate)
+    assert changed["spec"]["taints"] == on_node(taint("x"), taint("a", "2"), once)
+    gone = synced(changed, machine([]), gate)
+    assert gone["spec"]["taints"] == on_node(taint("x"), once)
+
+
+def test_a_taint_for_the_beginning_is_not_brought_back() -> None:
+    once = taint("o", propagation="OnInitialization")
+    gate = Wanted(taints=True)
+    begun = synced(node(), machine([]), gate)
+    assert "taints" not in synced(begun, machine([once]), gate)["spec"]
+    kept = synced(synced(node(), machine([taint("o")]), gate), machine([once]), gate)
+    assert kept["spec"]["taints"] == on_node(once)
+
+
+def test_without_the_gate_taints_stay_in_the_machine() -> None:
+    after = synced(node(), machine([taint("a")]))
+    assert "taints" not in after["spec"]
+    assert "cluster.x-k8s.io/taints-from-machine" not in after["metadata"]["annotations"]

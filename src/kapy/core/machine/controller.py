@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Annotation, Label
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
+from kapy.core.machine.node_metadata import USUAL, Synced
 from kapy.core.machine.reconcile import reconcile
 from kapy.core.machine.scope import Tools
+from kapy.core.machine.vigil import Vigils
 from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
@@ -20,8 +24,14 @@ from kapy.remote.connections import Connections
 BY_NODE = "node"
 
 
-def add_to(runtime: Runtime, remote: Connections) -> Controller:
-    """Run the Machine controller in `runtime`."""
+def add_to(
+    runtime: Runtime,
+    remote: Connections,
+    *,
+    gates: FeatureGates = DEFAULT_GATES,
+    synced: Synced = USUAL,
+) -> Controller:
+    """Run the Machine controller in `runtime`. synced: what Nodes get besides the usual."""
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
     mapping = _Mapping(fleet)
@@ -33,6 +43,10 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
         events=runtime.events.named("machine-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
+        drain_rules=runtime.cache.informer(MachineDrainRule),
+        vigils=Vigils(remote),
+        gates=gates,
+        synced=synced,
     )
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller
@@ -43,6 +57,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     controller.watch(clusters, mapping.of_cluster, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, mapping.of_machine_set)
     controller.watch(fleet.deployments, mapping.of_deployment)
+    controller.watch(tools.drain_rules, mapping.of_drain_rule)
     references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
     referred = referring(fleet.machines, *references)
     external.wake(controller, awaited(referred), gather=REPORTED)
@@ -53,7 +68,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
             controller.enqueue(key)
 
     remote.subscribe(connection_changed)
-    return runtime.add(controller)
+    return runtime.add(controller, fleet.machines)
 
 
 class _Mapping:
@@ -92,6 +107,13 @@ class _Mapping:
             for one in machines
             if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
         ]
+
+    def of_drain_rule(self, change: Change) -> Iterable[Key]:
+        """The Machines of the rule's namespace that are being deleted."""
+        if change.initial:
+            return ()
+        machines = self._machines.list(Key.of(change.document).namespace)
+        return [Key.of(one) for one in machines if one["metadata"].get("deletionTimestamp")]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
         """The Machine of a Node, by its name, or by its provider ID as long as nothing else is

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
 from kapy.api.names import Reason
+from kapy.api.times import moment
 from kapy.client.client import Client
 from kapy.core.machine.drain import (
+    GONE_AFTER,
+    Circumstances,
     Planned,
     Progress,
     daemon_set_of,
@@ -16,14 +21,18 @@ from kapy.core.machine.drain import (
     plan_drain,
     progress_message,
 )
+from kapy.core.machine.drain_rules import DrainRules, rules_for
+from kapy.core.machine.node import watched_nodes
 from kapy.core.machine.scope import MachineScope
-from kapy.engine.result import Result, requeue
+from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Forbidden, KapyError, NotFound, TooManyRequests
-from kapy.kube.names import DAEMON_SETS, NODES, PODS
+from kapy.kube.names import DAEMON_SETS, NAMESPACES, NODES, PODS, Resource
 
-SOON: Final = timedelta(seconds=2)
-LATER: Final = timedelta(seconds=20)
+BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+AGAIN: Final = timedelta(seconds=20)
+AT_MOST: Final = 10.0
+TOO_LONG: Final = "eviction timeout of 10s reached, eviction will be retried"
 TERMINATING: Final = (
     "Cannot evict pod from terminating namespace: unable to create eviction "
     "(kube-controller-manager should set deletionTimestamp)"
@@ -33,41 +42,84 @@ TERMINATING: Final = (
 async def drain(scope: MachineScope, node_name: str, started: str) -> Result | None:
     """Drain the Machine's Node as far as is possible now; None when it is drained (or gone).
 
-    Raises NotConnected, and what the workload cluster answers.
+    The Pods of the Node are watched from now on if any has to leave. Raises NotConnected,
+    InvalidRule, and what the workload cluster answers.
     """
-    client = scope.tools.remote.client(scope.cluster_key)
-    try:
-        node = await client.get(NODES, Key("", node_name))
-    except NotFound:
+    node = watched_nodes(scope).raw(Key("", node_name))
+    if node is None:
         return None
+    client = scope.tools.remote.client(scope.cluster_key)
     if not (node.get("spec") or {}).get("unschedulable"):
         await client.patch(NODES, Key("", node_name), {"spec": {"unschedulable": True}})
     unreachable = is_unreachable(node)
-    planned = await planned_drain(scope, client, node_name, unreachable=unreachable)
+    planned = await planned_drain(scope, node_name, unreachable=unreachable, hold=True)
     if planned.done:
         return None
     progress = await _evict(client, planned, grace=1 if unreachable else None)
     if progress.done:
         return None
     scope.waits(Reason.DRAINING_NODE, progress_message(progress, started))
-    # Timers, because the Pods of a whole cluster are not kept in memory for the sake of one Node,
-    # and a refused eviction is only ever allowed when it is asked for again.
-    if progress.refused:
-        return requeue(after=LATER, because="Pods refuse to be evicted")
-    return requeue(after=SOON, because="Pods are still there")
+    result = await _refused(scope, progress)
+    return result.sooner(_until_gone(scope, progress.leaving)) if unreachable else result
+
+
+async def _refused(scope: MachineScope, progress: Progress) -> Result:
+    """When to ask again for what was refused."""
+    if not progress.refused:
+        return DONE
+    with suppress(NotFound):  # a server without disruption budgets refuses for other reasons
+        (await scope.look(BUDGETS)).hold()
+    # A timer, because a refused eviction is only ever allowed when it is asked for again;
+    # disruption budgets, the usual reason, are watched.
+    return requeue(after=AGAIN, because="Pods refuse to be evicted")
+
+
+def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
+    """A timer, because Pods that nobody can end count as gone without any change of theirs."""
+    ends = [moment(end) for pod in leaving if (end := pod["metadata"].get("deletionTimestamp"))]
+    left = max(ends, default=scope.now) + GONE_AFTER - scope.now
+    because = "the Node is unreachable, its Pods count as gone soon"
+    return requeue(after=max(left, timedelta(seconds=1)), because=because)
 
 
 async def planned_drain(
-    scope: MachineScope, client: Client, node_name: str, *, unreachable: bool
+    scope: MachineScope, node_name: str, *, unreachable: bool, hold: bool
 ) -> Planned:
-    """The Pods of a Node by what is to become of them."""
-    listed = await client.list(PODS, fields=f"spec.nodeName={node_name}")
-    pods = [pod for pod in listed.items if (pod.get("spec") or {}).get("nodeName") == node_name]
-    owners = {owner for pod in pods if (owner := daemon_set_of(pod)) is not None}
-    existing = {owner for owner in sorted(owners) if await _exists(client, owner)}
-    return plan_drain(
-        pods, daemon_sets=existing.__contains__, now=scope.now, unreachable=unreachable
+    """The Pods of a Node by what is to become of them. hold: watch them if any has to leave."""
+    sight = await scope.look(PODS, f"spec.nodeName={node_name}")
+    pods = [pod for pod in sight.items if (pod.get("spec") or {}).get("nodeName") == node_name]
+    if not pods:
+        return Planned()
+    client, tools = scope.tools.remote.client(scope.cluster_key), scope.tools
+    rules = rules_for(scope.machine, scope.cluster, tools.drain_rules.list(scope.namespace))
+    existing = await _existing(scope, pods)
+    given = Circumstances(
+        scope.now,
+        existing.__contains__,
+        unreachable=unreachable,
+        rules=rules.fates(await _namespaces(client, rules)),
     )
+    planned = plan_drain(pods, given)
+    if hold and not planned.done:
+        sight.hold()
+    return planned
+
+
+async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping[str, str]]:
+    """The labels of each namespace, where rules ask for them."""
+    if not rules.ask_namespaces:
+        return {}
+    listed = (await client.list(NAMESPACES)).items
+    return {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in listed}
+
+
+async def _existing(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
+    """The DaemonSets of these Pods that exist."""
+    client = scope.tools.remote.client(scope.cluster_key)
+    seen = scope.tools.vigils.daemon_sets(scope.machine.key)
+    owners = {owner for pod in pods if (owner := daemon_set_of(pod)) is not None}
+    seen.update([owner for owner in sorted(owners - seen) if await _exists(client, owner)])
+    return seen
 
 
 async def _exists(client: Client, daemon_set: Key) -> bool:
@@ -79,10 +131,20 @@ async def _exists(client: Client, daemon_set: Key) -> bool:
 
 
 async def _evict(client: Client, planned: Planned, *, grace: int | None) -> Progress:
-    progress = Progress(leaving=list(planned.leaving), waiting=planned.wait)
+    progress = Progress(
+        leaving=list(planned.leaving),
+        waiting=planned.wait,
+        evict_later=planned.evict_later,
+        wait_later=planned.wait_later,
+    )
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + AT_MOST
     for pod in planned.evict:
         try:
-            await evict(client, pod, grace=grace)
+            async with asyncio.timeout_at(deadline):
+                await evict(client, pod, grace=grace)
+        except TimeoutError:
+            progress.refused.setdefault(TOO_LONG, []).append(pod)
         except NotFound:
             continue
         except KapyError as error:

@@ -9,7 +9,7 @@ from kapy.api.machine import MachineNodeReference
 from kapy.api.names import Label
 from kapy.api.template_changes import revision_of
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.node_metadata import node_patch
+from kapy.core.machine.node_metadata import Wanted, node_patch
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.cache import Informer
 from kapy.engine.result import DONE, Result
@@ -19,18 +19,6 @@ from kapy.kube.names import NODES
 from kapy.remote.connections import NotConnected
 
 BY_PROVIDER_ID = "providerID"
-INFO = (
-    "architecture",
-    "bootID",
-    "containerRuntimeVersion",
-    "kernelVersion",
-    "kubeProxyVersion",
-    "kubeletVersion",
-    "machineID",
-    "operatingSystem",
-    "osImage",
-    "systemUUID",
-)
 
 
 class Ambiguous(KapyError):
@@ -89,13 +77,18 @@ async def _keep_in_line(scope: MachineScope, node: Document) -> None:
         machine.status.node_ref = MachineNodeReference(name=name)
         scope.tools.events.normal(machine, "SuccessfulSetNodeRef", name)
     machine.status.node_info = node_info(node)
-    interruptible = is_interruptible(scope)
-    patch = node_patch(node, machine, interruptible=interruptible, outdated=_is_outdated(scope))
+    wanted = Wanted(
+        interruptible=is_interruptible(scope),
+        outdated=_is_outdated(scope),
+        taints=scope.tools.gates.machine_taint_propagation,
+        synced=scope.tools.synced,
+    )
+    patch = node_patch(node, machine, wanted)
     if not patch:
         return
     client = scope.tools.remote.client(scope.cluster_key)
     scope.node = Found(await client.patch(NODES, Key("", name), patch))
-    if interruptible and Label.INTERRUPTIBLE not in (node["metadata"].get("labels") or {}):
+    if wanted.interruptible and Label.INTERRUPTIBLE not in (node["metadata"].get("labels") or {}):
         scope.tools.events.normal(machine, "SuccessfulSetInterruptibleNodeLabel", name)
 
 

@@ -8,8 +8,14 @@ labels are there: workloads must not be scheduled by labels that are still missi
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
+from kapy.core.machine.node_taints import propagated, same_taint
 from kapy.kube import Document
 from kapy.kube.meta import controller_of
 from kapy.kube.patch.merge_patch import difference
@@ -29,20 +35,45 @@ OUTDATED: Document = {
 }
 
 
-def node_patch(
-    node: Document, machine: Machine, *, interruptible: bool, outdated: bool
-) -> Document:
-    """The merge patch that brings the Node in line with its Machine; {} when it is.
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """Names of labels and annotations that Nodes get from their Machines besides those of the
+    managed domains (`--additional-sync-machine-labels`, `--additional-sync-machine-annotations`).
+    """
+
+    labels: Sequence[re.Pattern[str]] = ()
+    annotations: Sequence[re.Pattern[str]] = ()
+
+
+USUAL: Final = Synced()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a Node gets besides what stands in its Machine.
 
     interruptible: the infrastructure may take the machine away at any time. outdated: the
-    Machine belongs to an older revision of its MachineDeployment. A patch carries the
-    resourceVersion that it was made from, because the list of taints has other writers.
+    Machine belongs to an older revision of its MachineDeployment. taints: the Machine's taints
+    are propagated (feature gate MachineTaintPropagation).
+    """
+
+    interruptible: bool = False
+    outdated: bool = False
+    taints: bool = False
+    synced: Synced = USUAL
+
+
+def node_patch(node: Document, machine: Machine, wanted: Wanted) -> Document:
+    """The merge patch that brings the Node in line with its Machine; {} when it is.
+
+    A patch carries the resourceVersion that it was made from, because the list of taints has
+    other writers.
     """
     before = node["metadata"]
-    labels = managed_labels(machine.metadata.labels)
-    if interruptible:
+    labels = managed_labels(machine.metadata.labels, wanted.synced.labels)
+    if wanted.interruptible:
         labels[Label.INTERRUPTIBLE] = ""
-    annotations = managed_annotations(machine)
+    annotations = managed_annotations(machine, wanted.synced.annotations)
     was_labels = dict(before.get("labels") or {})
     was_annotations = dict(before.get("annotations") or {})
     now_labels = _replaced(
@@ -53,13 +84,17 @@ def node_patch(
     now_annotations[Annotation.LABELS_FROM_MACHINE] = ",".join(sorted(labels))
     own = sorted(name for name in annotations if name not in ALWAYS)
     now_annotations[Annotation.ANNOTATIONS_FROM_MACHINE] = ",".join(own)
+    was_taints = (node.get("spec") or {}).get("taints") or []
+    now_taints = [taint for taint in was_taints if not same_taint(taint, UNINITIALIZED)]
+    if wanted.taints:
+        now_taints, owned = propagated(now_taints, was_annotations, machine.spec.taints)
+        now_annotations[Annotation.TAINTS_FROM_MACHINE] = owned
+    now_taints = _marked(now_taints, outdated=wanted.outdated)
 
     metadata = difference(
         {"labels": was_labels, "annotations": was_annotations},
         {"labels": now_labels, "annotations": now_annotations},
     )
-    was_taints = (node.get("spec") or {}).get("taints") or []
-    now_taints = _tainted(was_taints, outdated=outdated)
     patch: Document = {"metadata": metadata} if metadata else {}
     if now_taints != was_taints:
         patch["spec"] = {"taints": now_taints or None}
@@ -68,19 +103,23 @@ def node_patch(
     return patch
 
 
-def managed_labels(labels: dict[str, str]) -> dict[str, str]:
-    """The labels of a Machine that its Node gets: those of three domains."""
+def managed_labels(
+    labels: dict[str, str], others: Sequence[re.Pattern[str]] = ()
+) -> dict[str, str]:
+    """The labels of a Machine that its Node gets: those of three domains, and chosen others."""
     return {
         name: value
         for name, value in labels.items()
         if name.partition("/")[0] == Label.NODE_ROLE_PREFIX
         or _within(name, Label.NODE_RESTRICTION_DOMAIN)
         or _within(name, Label.MANAGED_NODE_DOMAIN)
+        or any(pattern.search(name) for pattern in others)
     }
 
 
-def managed_annotations(machine: Machine) -> dict[str, str]:
-    """The annotations that a Machine's Node gets: who it belongs to, and those of one domain."""
+def managed_annotations(machine: Machine, others: Sequence[re.Pattern[str]] = ()) -> dict[str, str]:
+    """The annotations that a Machine's Node gets: who it belongs to, those of one domain, and
+    chosen others."""
     annotations = {
         Annotation.CLUSTER_NAME: machine.spec.cluster_name,
         Annotation.CLUSTER_NAMESPACE: machine.metadata.namespace,
@@ -91,7 +130,10 @@ def managed_annotations(machine: Machine) -> dict[str, str]:
         annotations |= {Annotation.OWNER_KIND: owner.kind, Annotation.OWNER_NAME: owner.name}
     own = machine.metadata.annotations.items()
     return annotations | {
-        name: value for name, value in own if _within(name, Label.MANAGED_NODE_DOMAIN)
+        name: value
+        for name, value in own
+        if _within(name, Label.MANAGED_NODE_DOMAIN)
+        or any(pattern.search(name) for pattern in others)
     }
 
 
@@ -108,12 +150,7 @@ def _replaced(was: dict[str, str], ours: set[str], now: dict[str, str]) -> dict[
     return {name: value for name, value in was.items() if name not in ours} | now
 
 
-def _tainted(taints: list[Document], *, outdated: bool) -> list[Document]:
-    kept = [taint for taint in taints if not _is(taint, UNINITIALIZED)]
+def _marked(taints: list[Document], *, outdated: bool) -> list[Document]:
     if not outdated:
-        return [taint for taint in kept if not _is(taint, OUTDATED)]
-    return kept if any(_is(taint, OUTDATED) for taint in kept) else [*kept, OUTDATED]
-
-
-def _is(taint: Document, other: Document) -> bool:
-    return (taint.get("key"), taint.get("effect")) == (other["key"], other["effect"])
+        return [taint for taint in taints if not same_taint(taint, OUTDATED)]
+    return taints if any(same_taint(one, OUTDATED) for one in taints) else [*taints, OUTDATED]

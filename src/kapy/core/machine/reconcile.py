@@ -41,6 +41,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a Machine one step further; a Cluster that is missing wakes it when it appears."""
     document = tools.fleet.machines.raw(key)
     if document is None:
+        tools.vigils.keep(key)
         return DONE
     draft = Draft(tools.client, Machine, document)
     machine = draft.object
@@ -82,6 +83,8 @@ async def _work(scope: MachineScope) -> Result:
         # the providers have just been woken.
         await scope.draft.save_spec()
         return requeue(after=FIRST_REPORT, because="the providers have not reported yet")
+    if failure is None:
+        scope.tools.vigils.keep(scope.machine.key, scope.held)
     again = await _write(scope, failed=failure is not None)
     if failure is not None:
         raise failure

@@ -8,8 +8,11 @@ from datetime import datetime
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
-from kapy.api.machine import Machine
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.machine import Machine, MachineDeletionStatus
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.machine_set import MachineSet
 from kapy.client.client import Client
 from kapy.contract.bootstrap import BootstrapConfig
@@ -17,17 +20,24 @@ from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Observed
-from kapy.engine.cache import Change
+from kapy.core.machine.node_metadata import USUAL, Synced
+from kapy.core.machine.vigil import Held, Sight, Vigils, Waiting
+from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
+from kapy.kube.names import Resource
 from kapy.remote.connections import Connections, Health
 
 
 @dataclass(slots=True)
 class Tools:
-    """What every reconcile of a Machine uses. node_keys: the Machines of a changed Node."""
+    """What every reconcile of a Machine uses.
+
+    node_keys: the Machines of a changed Node. gates: the feature gates. synced: which labels and
+    annotations Nodes get besides the usual ones.
+    """
 
     client: Client
     external: External
@@ -36,6 +46,10 @@ class Tools:
     events: Recorder
     clock: Clock
     node_keys: Callable[[Key, Change], Iterable[Key]]
+    drain_rules: Informer[MachineDrainRule]
+    vigils: Vigils
+    gates: FeatureGates = DEFAULT_GATES
+    synced: Synced = USUAL
     controller: Controller = field(init=False)
 
 
@@ -45,7 +59,9 @@ class MachineScope:
 
     bootstrap, infrastructure, node: Absent until their phase has looked (and for a Machine that
     refers to none). claimed: an object that the Machine refers to was made its own just now.
-    deleting: reason and message of the Deleting condition.
+    deleting: reason and message of the Deleting condition. legacy: conditions of v1beta1 that the
+    steps of a deletion have to report. held: what of the workload cluster is watched until the
+    next look.
     """
 
     tools: Tools
@@ -60,6 +76,8 @@ class MachineScope:
     node: Observed[Document] = field(default_factory=Absent)
     claimed: bool = False
     deleting: tuple[str, str] = ("", "")
+    legacy: list[V1Beta1Condition] = field(default_factory=list)
+    held: set[Held] = field(default_factory=set)
 
     @property
     def machine(self) -> Machine:
@@ -72,6 +90,20 @@ class MachineScope:
     @property
     def cluster_key(self) -> Key:
         return self.cluster.key
+
+    def deletion_times(self) -> MachineDeletionStatus:
+        """`status.deletion`, made if need be."""
+        status = self.machine.status
+        if status.deletion is None:
+            status.deletion = MachineDeletionStatus()
+        return status.deletion
+
+    async def look(self, resource: Resource, fields: str = "") -> Sight:
+        """Objects of the workload cluster that say whether the Node can go (`vigil`)."""
+        tools, node = self.tools, self.machine.status.node_ref
+        assert node is not None
+        waiting = Waiting(self.machine.key, self.cluster_key, node.name, self.held)
+        return await tools.vigils.look(tools.controller, waiting, resource, fields)
 
     def waits(self, reason: str, message: str) -> None:
         """Say in the Deleting condition what the deletion has come to."""

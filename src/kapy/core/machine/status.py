@@ -28,6 +28,7 @@ from kapy.contract.fields import View
 from kapy.contract.observed import Found, Observed, Unreadable, complaint
 from kapy.core.machine.node_conditions import node_conditions, until_silent
 from kapy.core.machine.scope import MachineScope
+from kapy.core.machine.status_v1beta1 import update_v1beta1
 from kapy.engine.result import DONE, Result, requeue
 
 LONG: Final = timedelta(minutes=15)
@@ -46,6 +47,7 @@ READINESS: Final = (
 def update_status(scope: MachineScope) -> Result:
     """Write what the phases found out to the Machine's status; says when it changes by itself."""
     machine, now = scope.machine, scope.now
+    update_v1beta1(scope)
     for condition in (
         paused_condition(machine, scope.cluster),
         bootstrap_ready(machine, scope.bootstrap),

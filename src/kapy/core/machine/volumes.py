@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kapy.api.wording import shortened
 from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource
 
 VOLUME_ATTACHMENTS = Resource(
@@ -20,7 +21,7 @@ VOLUME_ATTACHMENTS = Resource(
 PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 
 
-class NoVolumeName(ValueError):
+class NoVolumeName(KapyError):
     """An attached VolumeAttachment does not say which PersistentVolume it attaches."""
 
 
@@ -77,7 +78,7 @@ def volumes_attached_to(node_name: str, attachments: Iterable[Document]) -> set[
     NoVolumeName."""
     names = set()
     for attachment in attachments:
-        spec = attachment["spec"]
+        spec = attachment.get("spec") or {}
         attached = (attachment.get("status") or {}).get("attached")
         if attached and spec.get("nodeName") == node_name:
             name = (spec.get("source") or {}).get("persistentVolumeName")

@@ -1,0 +1,104 @@
+"""MachineDrainRules: what users say of the Pods of certain Machines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import LabelSelector
+from kapy.api.machine import Machine
+from kapy.api.machine_drain_rule import MachineDrainRule
+from kapy.api.validation.machine_drain_rule import drain_rule_selector_errors
+from kapy.core.machine.drain import DRAIN, Fate, Verdict
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.model import encode
+from kapy.kube.selectors import EVERYTHING, selector_of
+from kapy.kube.selectors import LabelSelector as Selector
+
+Labels = Mapping[str, str]
+
+
+class InvalidRule(KapyError):
+    """A MachineDrainRule cannot be understood, so that nobody knows which Pods it protects."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodRule:
+    """One rule: its fate for every Pod that any of the pairs of selectors matches (all: none).
+
+    Each pair is for the labels of the Pod and those of its namespace.
+    """
+
+    fate: Fate
+    pods: tuple[tuple[Selector, Selector], ...]
+
+    def matches(self, pod: Labels | None, namespace: Labels | None) -> bool:
+        """Whether the rule is for a Pod with these labels in a namespace with these."""
+        if not self.pods:
+            return True
+        return any(own.matches(pod) and its.matches(namespace) for own, its in self.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class DrainRules:
+    """The rules that are for one Machine, by name: the first that matches a Pod counts."""
+
+    rules: tuple[PodRule, ...] = ()
+
+    @property
+    def ask_namespaces(self) -> bool:
+        """Whether the labels of namespaces make a difference."""
+        return any(not its.everything for rule in self.rules for _, its in rule.pods)
+
+    def fates(self, namespaces: Mapping[str, Labels]) -> Callable[[Document], Fate]:
+        """What the rules say of a Pod. namespaces: the labels of each."""
+
+        def fate(pod: Document) -> Fate:
+            metadata = pod["metadata"]
+            own, its = metadata.get("labels"), namespaces.get(metadata.get("namespace", ""))
+            return next((rule.fate for rule in self.rules if rule.matches(own, its)), DRAIN)
+
+        return fate
+
+
+def rules_for(machine: Machine, cluster: Cluster, rules: Iterable[MachineDrainRule]) -> DrainRules:
+    """The rules of the Machine's namespace that are for it. Raises InvalidRule."""
+    found = sorted(rules, key=lambda rule: rule.metadata.name)
+    for rule in found:
+        if errors := drain_rule_selector_errors(rule):
+            told = "; ".join(map(str, errors))
+            raise InvalidRule(f"invalid selectors in MachineDrainRule {rule.metadata.name}: {told}")
+    return DrainRules(tuple(_pod_rule(rule) for rule in found if _applies(rule, machine, cluster)))
+
+
+def _applies(rule: MachineDrainRule, machine: Machine, cluster: Cluster) -> bool:
+    if not rule.spec.machines:
+        return True
+    return any(
+        _selector(one.selector).matches(machine.metadata.labels)
+        and _selector(one.cluster_selector).matches(cluster.metadata.labels)
+        for one in rule.spec.machines
+    )
+
+
+def _pod_rule(rule: MachineDrainRule) -> PodRule:
+    drain = rule.spec.drain
+    try:
+        verdict = Verdict(drain.behavior)
+    except ValueError:
+        raise InvalidRule(
+            f'MachineDrainRule "{rule.metadata.name}" has unknown spec.drain.behavior: '
+            f'"{drain.behavior}"'
+        ) from None
+    order = (drain.order or 0) if verdict is Verdict.EVICT else 0
+    pods = tuple(
+        (_selector(one.selector), _selector(one.namespace_selector)) for one in rule.spec.pods
+    )
+    return PodRule(Fate(verdict, order), pods)
+
+
+def _selector(selector: LabelSelector | None) -> Selector:
+    """Here, no selector selects everything, as an empty one does."""
+    return EVERYTHING if selector is None else selector_of(encode(selector))

@@ -1,0 +1,124 @@
+"""Steps of a deletion that empty the Node: its Pods leave, then its volumes are detached.
+
+Each has all the time that the Machine's `spec.deletion` gives it, and none once the end of the
+machine itself has begun. A workload cluster that cannot be reached is waited for (it wakes the
+Machine when it is back), as long as there is time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from kapy.api.machine import MachineDeletionStatus
+from kapy.api.names import Annotation, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.times import moment, stamp
+from kapy.conditions.v1beta1 import INFO, WARNING, conditions_of, false, get, true
+from kapy.contract.observed import Found
+from kapy.core.machine.detachment import await_detachment
+from kapy.core.machine.evictions import drain
+from kapy.core.machine.scope import MachineScope
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube.errors import KapyError
+from kapy.remote.connections import NotConnected
+
+DRAIN_FAILED = "Error draining Node, please check controller logs for errors"
+DETACH_FAILED = (
+    "Error waiting for volumes to be detached from Node, please check controller logs for errors"
+)
+
+
+async def drained(scope: MachineScope) -> Result | None:
+    """No Pod is left on the Node that has to go."""
+    machine = scope.machine
+    times = machine.status.deletion or MachineDeletionStatus()
+    limit = machine.spec.deletion.node_drain_timeout_seconds
+    if Annotation.EXCLUDE_NODE_DRAINING in machine.metadata.annotations:
+        return None
+    if not _before_the_end(scope) or is_over(times.node_drain_start_time, limit, scope.now):
+        return None
+    times = scope.deletion_times()
+    times.node_drain_start_time = started = times.node_drain_start_time or stamp(scope.now)
+    scope.waits(Reason.DRAINING_NODE, f"Drain not completed yet (started at {started}):")
+    assert machine.status.node_ref is not None
+    name, of = machine.status.node_ref.name, V1Beta1Type.DRAINING_SUCCEEDED
+    try:
+        result = await drain(scope, name, started)
+    except KapyError as error:
+        scope.waits(Reason.DRAINING_NODE, DRAIN_FAILED)
+        scope.legacy.append(false(of, V1Beta1Reason.DRAINING_FAILED, WARNING, str(error)))
+        told = f'error draining Machine\'s node "{name}": {error}'
+        scope.tools.events.warning(machine, "FailedDrainNode", told)
+        result = _unless_bad(error)
+    else:
+        if result is None:
+            scope.legacy.append(true(of))
+            told = f'success draining Machine\'s node "{name}"'
+            scope.tools.events.normal(machine, "SuccessfulDrainNode", told)
+            return None
+        scope.legacy.append(false(of, V1Beta1Reason.DRAINING, INFO, scope.deleting[1]))
+    return result.sooner(at_timeout(started, limit, scope.now, "the drain may take no longer"))
+
+
+async def volumes_detached(scope: MachineScope) -> Result | None:
+    """No volume is attached to the Node that has to be detached."""
+    machine = scope.machine
+    times = machine.status.deletion or MachineDeletionStatus()
+    limit = machine.spec.deletion.node_volume_detach_timeout_seconds
+    started = times.wait_for_node_volume_detach_start_time
+    if Annotation.EXCLUDE_WAIT_FOR_NODE_VOLUME_DETACH in machine.metadata.annotations:
+        return None
+    if not _before_the_end(scope) or is_over(started, limit, scope.now):
+        return None
+    times = scope.deletion_times()
+    times.wait_for_node_volume_detach_start_time = started = started or stamp(scope.now)
+    reason, of = Reason.WAITING_FOR_VOLUME_DETACH, V1Beta1Type.VOLUME_DETACH_SUCCEEDED
+    scope.waits(reason, f"Waiting for Node volumes to be detached (started at {started})")
+    if get(conditions_of(machine), of) is None:
+        waiting = "Waiting for node volumes to be detached"
+        scope.legacy.append(false(of, V1Beta1Reason.WAITING_FOR_VOLUME_DETACH, INFO, waiting))
+    assert machine.status.node_ref is not None
+    name, events = machine.status.node_ref.name, scope.tools.events
+    try:
+        result = await await_detachment(scope, name, started)
+    except KapyError as error:
+        scope.waits(reason, DETACH_FAILED)
+        told = f'error waiting for node volumes detaching, Machine\'s node "{name}": {error}'
+        events.warning(machine, "FailedWaitForVolumeDetach", told)
+        result = _unless_bad(error)
+    if result is None:
+        scope.legacy.append(true(of))
+        told = f'success waiting for node volumes detaching Machine\'s node "{name}"'
+        events.normal(machine, "NodeVolumesDetached", told)
+        return None
+    return result.sooner(at_timeout(started, limit, scope.now, "volumes get no more time"))
+
+
+def _unless_bad(error: KapyError) -> Result:
+    """A connection that is missing is an event when it comes; all else is raised, and retried."""
+    if isinstance(error, NotConnected):
+        return DONE
+    raise error
+
+
+def _before_the_end(scope: MachineScope) -> bool:
+    """Whether the machine is still whole: its end has not been begun in any way."""
+    times, infrastructure = scope.machine.status.deletion, scope.infrastructure
+    if times is not None and times.wait_for_pre_terminate_hook_start_time is not None:
+        return False
+    return isinstance(infrastructure, Found) and not infrastructure.view.deleting
+
+
+def is_over(started: str | None, limit: int | None, now: datetime) -> bool:
+    """Whether a step has had its time (no limit, or 0: it has all the time there is)."""
+    if started is None or not limit or limit < 0:
+        return False
+    return now - moment(started) >= timedelta(seconds=limit)
+
+
+def at_timeout(started: str, limit: int | None, now: datetime, because: str) -> Result:
+    """A timer, because nothing changes at the moment when a step has had its time."""
+    if not limit or limit < 0:
+        return DONE
+    left = moment(started) + timedelta(seconds=limit) - now
+    return requeue(after=max(left, timedelta(milliseconds=1)), because=because)

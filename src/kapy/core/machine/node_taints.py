@@ -1,0 +1,57 @@
+"""The taints that a Node gets from its Machine (`spec.taints`). Pure.
+
+Taints of the propagation Always are the Machine's: an annotation of the Node lists them, so that
+those which disappear from the Machine disappear from the Node. Taints of the propagation
+OnInitialization are put there once, before that annotation is there, and are the Node's from then
+on. A taint is known by its key and effect; its value follows the Machine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kapy.api.embedded import MachineTaint
+from kapy.api.names import Annotation
+from kapy.kube import Document
+
+ALWAYS = "Always"
+
+
+def propagated(
+    taints: Sequence[Document], annotations: Mapping[str, str], wanted: Sequence[MachineTaint]
+) -> tuple[list[Document], str]:
+    """The taints of the Node, and the value of the annotation that lists the Machine's own.
+
+    taints, annotations: the Node's so far.
+    """
+    listed = annotations.get(Annotation.TAINTS_FROM_MACHINE)
+    owned = {_name(one) for one in wanted if one.propagation == ALWAYS}
+    kept = {_name(one) for one in wanted}
+    gone = {one for one in (listed or "").split(",") if one} - kept
+    now = [taint for taint in taints if f"{taint.get('key')}:{taint.get('effect')}" not in gone]
+    for one in wanted:
+        if one.propagation == ALWAYS or listed is None:
+            now = _with(now, one)
+    return now, ",".join(sorted(owned))
+
+
+def same_taint(taint: Document, other: Document) -> bool:
+    """Whether two taints are the same one, whatever their values."""
+    return (taint.get("key"), taint.get("effect")) == (other["key"], other["effect"])
+
+
+def _with(taints: Iterable[Document], wanted: MachineTaint) -> list[Document]:
+    made: Document = {"key": wanted.key, "effect": wanted.effect}
+    if wanted.value:
+        made["value"] = wanted.value
+    now, found = [], False
+    for taint in taints:
+        if same_taint(taint, made):
+            found = True
+            taint = taint if taint.get("value", "") == wanted.value else made
+        now.append(taint)
+    return now if found else [*now, made]
+
+
+def _name(taint: MachineTaint) -> str:
+    return f"{taint.key}:{taint.effect}"
