@@ -24,9 +24,12 @@ from typing import Any
 import yaml
 
 from kapy._aio.clock import Clock
+from kapy.api.cluster import Cluster
+from kapy.api.times import stamp
 from kapy.client.client import Client
 from kapy.kube import Document, Key
-from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
+from kapy.kube.names import CONFIG_MAPS, NODES, SECRETS, Resource
+from kapy.remote.connections import Connections, NotConnected
 from kapy.testing.story import Story
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -34,6 +37,13 @@ TRACES = SHARED / "oracle" / "traces"
 
 QUIET = 45.0
 LONGEST = 3600.0
+
+FROM_A_SECRET = """
+apiVersion: v1
+kind: Secret
+metadata: {name: from-crs, namespace: kube-system}
+stringData: {k: v}
+"""
 
 IGNORED = (
     # Controllers learn to write it one by one; then this line goes.
@@ -57,34 +67,46 @@ def _module(path: Path) -> ModuleType:
 
 @dataclass
 class Recorded:
-    """One recorded story: what was done, and the objects at each stage."""
+    """One recorded story: what was done, and the objects at each stage.
+
+    workload: answers of the workload cluster's API server by path, where they were recorded.
+    """
 
     name: str
     steps: list[Document]
     stages: dict[str, list[Document]]
+    workload: Document
 
     @classmethod
     def read(cls, name: str) -> Recorded:
         folder = TRACES / name
         story = yaml.safe_load((folder / "story.yaml").read_text())
         text = gzip.decompress((folder / "final.yaml.gz").read_bytes()).decode()
-        stages = {
+        found = {
             stage["stage"]: stage["objects"]
             for stage in yaml.load_all(text, Loader=yaml.CSafeLoader)
-            if isinstance(stage["objects"], list)
         }
-        return cls(name, story["steps"], stages)
+        workload = found.pop("workload-cluster", {})
+        return cls(name, story["steps"], found, workload)
 
 
 @dataclass
 class Player:
-    """Plays steps; `stages` fills up with normalised snapshots."""
+    """Plays steps; `stages` fills up with normalised snapshots.
+
+    connections: how the workload cluster is reached. recorded: the stages as they were recorded,
+    which tell the objects of generated names apart. workload: what the workload cluster answered
+    last, by path.
+    """
 
     story: Story
     kinds: Iterable[Resource]
     namespace: str
     clock: Clock
+    connections: Connections
+    recorded: dict[str, list[Document]]
     stages: dict[str, list[Document]] = field(default_factory=dict)
+    workload: dict[str, list[Document]] = field(default_factory=dict)
 
     @property
     def client(self) -> Client:
@@ -102,31 +124,62 @@ class Player:
             case "merge-patch":
                 await self.client.patch(
                     self._resource(step["kind"]),
-                    Key(self.namespace, await self._name(step)),
+                    Key(self.namespace, await self._name(step["kind"], step["name"])),
                     self._dated(step["body"]),
                 )
+            case "workload-merge-patch":
+                await self._patch_node(step["path"].rpartition("/")[2], step["body"])
             case "delete":
                 resource = self._resource(step["kind"])
-                await self.client.delete(resource, Key(self.namespace, await self._name(step)))
+                name = await self._name(step["kind"], step["name"])
+                await self.client.delete(resource, Key(self.namespace, name))
             case "wait":
                 await self.quiet()
             case "snapshot":
                 self.stages[step["label"]] = await self.snapshot()
+                await self._look_into_workload()
             case other:
                 raise NotImplementedError(f"step {other!r} of a recorded story")
 
     def _resource(self, kind: str) -> Resource:
         return next(one for one in self.kinds if one.kind == kind)
 
-    async def _name(self, step: Document) -> str:
-        """A generated name is matched by what stands before its suffix."""
-        name = str(step["name"])
+    async def _name(self, kind: str, name: str) -> str:
+        """A generated name is told by its rank: placeholders are numbered as objects came."""
         if "${" not in name:
             return name
-        prefix = name.split("${")[0]
-        listed = await self.client.list(self._resource(step["kind"]), self.namespace)
-        names = [one["metadata"]["name"] for one in listed.items]
-        return str(next(one for one in names if one.startswith(prefix)))
+        recorded = next(reversed(self.stages), "")
+        names = {one["metadata"]["name"] for one in self.recorded[recorded] if one["kind"] == kind}
+        alike = {one for one in names if _without_number(one) == _without_number(name)}
+        rank = sorted(alike, key=_last_number).index(name)
+        listed = (await self.client.list(self._resource(kind), self.namespace)).items
+        mine = [
+            (one["metadata"]["creationTimestamp"], one["metadata"]["name"])
+            for one in listed
+            if one["metadata"]["name"].startswith(name.partition("${")[0])
+        ]
+        return str(sorted(mine)[rank][1])
+
+    async def _patch_node(self, name: str, body: Document) -> None:
+        """A Node has its Machine's name. The recording left out what tells of this very run."""
+        told = {"reason": "Recorded", "lastTransitionTime": stamp(self.clock())}
+        conditions = [{**told, **one} for one in body["status"]["conditions"]]
+        key = Key("", await self._name("Machine", name))
+        patch = {"status": {"conditions": conditions}}
+        client = await self._workload_client()
+        await client.patch(NODES, key, patch, subresource="status")
+
+    async def _workload_client(self) -> Client:
+        (cluster,) = (await self.client.list(Cluster, self.namespace)).items
+        return self.connections.client(cluster.key)
+
+    async def _look_into_workload(self) -> None:
+        try:
+            client = await self._workload_client()
+        except (NotConnected, ValueError):
+            return  # before the cluster is there, and when it is gone
+        for kind in (CONFIG_MAPS, SECRETS):
+            self.workload[kind.path()] = list((await client.list(kind)).items)
 
     def _dated(self, body: Document) -> Document:
         """A recorded moment was a few seconds ahead when it was written."""
@@ -168,11 +221,23 @@ class Player:
 
 
 def _filled(document: Document) -> Document:
-    """Recorded Secret data is redacted; any value will do."""
+    """Recorded Secret data is redacted; any value will do, but what is put into a cluster has to be
+    what was found there."""
     if document["kind"] == "Secret":
         value = base64.b64encode(b"recorded").decode()
-        return {**document, "data": dict.fromkeys(document.get("data", {}), value)}
+        filled = {**document, "data": dict.fromkeys(document.get("data", {}), value)}
+        if "stringData" in document:
+            filled["stringData"] = dict.fromkeys(document["stringData"], FROM_A_SECRET)
+        return filled
     return document
+
+
+def _without_number(name: str) -> str:
+    return re.sub(r"\d+}", "}", name)
+
+
+def _last_number(name: str) -> int:
+    return int(re.findall(r":(\d+)}", name)[-1])
 
 
 def differences(recorded: list[Document], given: list[Document]) -> list[str]:

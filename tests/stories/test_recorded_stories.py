@@ -22,6 +22,7 @@ STORIES = (
     "e-kcp-scale",
     "e-kcp-scale-3-5-3",
     "g-pause",
+    "h-mhc",
     "j-delete-hooks",
 )
 
@@ -41,7 +42,8 @@ async def test_a_story_ends_as_it_was_recorded(name: str) -> None:
         story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         await story.create([namespace])
-        player = Player(story, kinds, name, plane.runtime.clock)
+        clock, connections = plane.runtime.clock, plane.connections
+        player = Player(story, kinds, name, clock, connections, recorded.stages)
         await player.play(recorded.steps)
     found = [
         f"{stage}: {line}"

@@ -8,6 +8,7 @@ from kapy._aio.services import Service
 from kapy.core.cluster.controller import add_to as add_clusters
 from kapy.core.machine.controller import add_to as add_machines
 from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
+from kapy.core.machinehealthcheck.controller import add_to as add_machine_health_checks
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
 from kapy.providers.inmemory import InMemory
@@ -30,7 +31,13 @@ def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
     in_memory = InMemory(clock=runtime.clock)
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
-    core = (add_clusters, add_machines, add_machine_sets, add_machine_deployments)
+    core = (
+        add_clusters,
+        add_machines,
+        add_machine_sets,
+        add_machine_deployments,
+        add_machine_health_checks,
+    )
     for add in core:
         add(runtime, connections)
     add_bootstrap(runtime, connections)

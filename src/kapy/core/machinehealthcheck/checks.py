@@ -1,0 +1,241 @@
+"""Whether a Machine is healthy. Pure: what was observed goes in, a verdict comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import UnhealthyMachineCondition, UnhealthyNodeCondition
+from kapy.api.health_check import HealthChecks
+from kapy.api.machine import Machine
+from kapy.api.machines import is_control_plane
+from kapy.api.names import Annotation, ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason
+from kapy.api.times import moment
+from kapy.conditions.lookup import TRUE, get
+from kapy.contract.observed import Absent, Found
+from kapy.core.machinehealthcheck.targets import Target
+from kapy.kube import Document
+from kapy.kube.duration import text
+
+STARTUP: Final = timedelta(minutes=10)
+SLACK: Final = timedelta(seconds=1)  # times in objects are whole seconds
+LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """Nothing is known against the Machine, and its Node is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Not known yet; in `again` (None: when something changes) it can be told."""
+
+    again: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unhealthy:
+    """It needs remediation. legacy_…: the same for v1beta1."""
+
+    reason: str
+    message: str
+    legacy_reason: str
+    legacy_message: str
+
+
+Verdict: TypeAlias = Healthy | Undecided | Unhealthy
+
+ASKED_FOR: Final = Unhealthy(
+    Reason.HAS_REMEDIATE_ANNOTATION,
+    f"Health check failed: marked for remediation via {Annotation.REMEDIATE_MACHINE} annotation",
+    V1Beta1Reason.HAS_REMEDIATE_MACHINE_ANNOTATION,
+    "Marked for remediation via remediate-machine annotation",
+)
+_LEGACY: Final = {
+    Reason.UNHEALTHY_MACHINE: V1Beta1Reason.UNHEALTHY_MACHINE,
+    Reason.UNHEALTHY_NODE: V1Beta1Reason.UNHEALTHY_NODE,
+    Reason.NODE_DELETED: V1Beta1Reason.NODE_NOT_FOUND,
+    Reason.NODE_STARTUP_TIMEOUT: V1Beta1Reason.NODE_STARTUP_TIMEOUT,
+}
+
+
+class Surroundings(NamedTuple):
+    """What of a Cluster bears on its Machines' health.
+
+    since: when the last of the two came true that a Machine needs to become a Node.
+    """
+
+    initialized: bool
+    infrastructure_ready: bool
+    since: datetime
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Surroundings:
+        conditions = cluster.status.conditions
+        found = [
+            get(conditions, of)
+            for of in (ConditionType.CONTROL_PLANE_INITIALIZED, ConditionType.INFRASTRUCTURE_READY)
+        ]
+        holds = [one is not None and one.status == TRUE for one in found]
+        times = [
+            _moment(one.last_transition_time)
+            for one, is_true in zip(found, holds, strict=True)
+            if one is not None and is_true
+        ]
+        return cls(holds[0], holds[1], max(times, default=LONG_AGO))
+
+
+class _Finding(NamedTuple):
+    """reason: "" as long as there are no problems. again: when there may be some."""
+
+    reason: str = ""
+    problems: tuple[str, ...] = ()
+    again: timedelta | None = None
+
+
+def verdict(
+    target: Target, checks: HealthChecks, surroundings: Surroundings, now: datetime
+) -> Verdict:
+    """What is to be said of one Machine.
+
+    Nothing is held against a Machine whose cluster is not ready for it; control plane Machines
+    count before the control plane is there, so that the first one can be replaced.
+    """
+    machine = target.machine
+    if Annotation.REMEDIATE_MACHINE in machine.metadata.annotations:
+        return ASKED_FOR
+    if not (surroundings.initialized or is_control_plane(machine)):
+        return Undecided()
+    if not surroundings.infrastructure_ready:
+        return Undecided()
+    findings = [
+        _machine_finding(machine, checks, now),
+        _node_finding(target, checks, surroundings, now),
+    ]
+    if problems := [problem for one in findings for problem in one.problems]:
+        return _unhealthy(next(one.reason for one in findings if one.problems), problems)
+    waits = [one.again for one in findings if one.again is not None]
+    if waits:
+        return Undecided(min(waits))
+    if machine.deleting or not isinstance(target.node, Found):
+        return Undecided()
+    return Healthy()
+
+
+def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:
+    message = "\n".join(["Health check failed:", *(f"  * {one}" for one in problems)])
+    legacy = _LEGACY[reason]
+    legacy_message = "" if legacy == V1Beta1Reason.NODE_NOT_FOUND else "; ".join(problems)
+    return Unhealthy(reason, message, legacy, legacy_message)
+
+
+def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _Finding:
+    if not checks.unhealthy_machine_conditions:
+        return _NOTHING
+    present = {
+        one.type: _Seen(one.status, one.reason, one.last_transition_time)
+        for one in machine.status.conditions
+    }
+    findings = _lasting(checks.unhealthy_machine_conditions, present, "Machine", now)
+    return _together(Reason.UNHEALTHY_MACHINE, findings)
+
+
+def _node_finding(
+    target: Target, checks: HealthChecks, surroundings: Surroundings, now: datetime
+) -> _Finding:
+    match target.node:
+        case Absent():
+            name = getattr(target.machine.status.node_ref, "name", "")
+            return _Finding(Reason.NODE_DELETED, (f"Node {name} has been deleted",))
+        case None:
+            return _startup_finding(target.machine, checks, surroundings, now)
+        case Found(node):
+            if not checks.unhealthy_node_conditions:
+                return _NOTHING
+            present = {
+                one["type"]: _Seen(
+                    one["status"], one.get("reason") or "", one.get("lastTransitionTime")
+                )
+                for one in _conditions_of(node)
+            }
+            findings = _lasting(checks.unhealthy_node_conditions, present, "Node", now)
+            return _together(Reason.UNHEALTHY_NODE, findings)
+
+
+def _startup_finding(
+    machine: Machine, checks: HealthChecks, surroundings: Surroundings, now: datetime
+) -> _Finding:
+    """The time to become a Node begins when all is there that the Machine needs for it."""
+    seconds = checks.node_startup_timeout_seconds
+    allowed = STARTUP if seconds is None else timedelta(seconds=seconds)
+    if not allowed:
+        return _NOTHING
+    began = [surroundings.since, _moment(machine.metadata.creation_timestamp)]
+    ready = get(machine.status.conditions, ConditionType.INFRASTRUCTURE_READY)
+    if ready is not None and ready.status == TRUE:
+        began.append(_moment(ready.last_transition_time))
+    lasts = now - max(began)
+    if lasts > allowed:
+        problem = f"Node failed to report startup in {text(allowed)}"
+        return _Finding(Reason.NODE_STARTUP_TIMEOUT, (problem,))
+    return _Finding(again=allowed - lasts + SLACK)
+
+
+class _Seen(NamedTuple):
+    status: str
+    reason: str
+    since: str | None
+
+
+def _lasting(
+    wanted: Iterable[UnhealthyMachineCondition | UnhealthyNodeCondition],
+    present: dict[str, _Seen],
+    on: str,
+    now: datetime,
+) -> Iterator[str | timedelta]:
+    """For each bad condition that is there: what is wrong, or when it will be."""
+    for one in wanted:
+        seen = present.get(one.type)
+        if seen is None or seen.status != one.status:
+            continue
+        allowed = timedelta(seconds=one.timeout_seconds)
+        lasts = now - _moment(seen.since)
+        if lasts > allowed:
+            yield (
+                f"Condition {one.type} on {on} is reporting status {one.status} "
+                f"with reason {seen.reason} for more than {text(allowed)}"
+            )
+        else:
+            yield allowed - lasts + SLACK
+
+
+def _together(reason: str, findings: Iterable[str | timedelta]) -> _Finding:
+    problems, waits = list[str](), list[timedelta]()
+    for one in findings:
+        if isinstance(one, str):
+            problems.append(one)
+        else:
+            waits.append(one)
+    if problems:
+        return _Finding(reason, tuple(problems))
+    return _Finding(again=min(waits, default=None))
+
+
+_NOTHING: Final = _Finding()
+
+
+def _conditions_of(node: Document) -> Iterable[Document]:
+    return (node.get("status") or {}).get("conditions") or ()
+
+
+def _moment(text: str | None) -> datetime:
+    """A time that is missing, or no time, counts as long ago: whoever says so has lasted."""
+    try:
+        return moment(text) if text else LONG_AGO
+    except ValueError:
+        return LONG_AGO

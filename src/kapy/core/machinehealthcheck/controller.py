@@ -1,0 +1,169 @@
+"""What wakes a MachineHealthCheck: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.names import ConditionType
+from kapy.contract.fleet import BY_CLUSTER, Fleet, by_cluster, cluster_of, own_change, own_life
+from kapy.core.machinehealthcheck.reconcile import reconcile
+from kapy.core.machinehealthcheck.scope import Tools
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import SUMMED_UP, Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import CRDS
+from kapy.kube.selectors import selector_of
+from kapy.remote.connections import Connections
+
+BY_NODE = "node of a health check"
+
+
+def add_to(runtime: Runtime, remote: Connections) -> Controller:
+    """Run the MachineHealthCheck controller in `runtime`."""
+    fleet = Fleet(runtime.cache)
+    checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
+    mapping = _Mapping(fleet, checks)
+    tools = Tools(
+        client=runtime.client,
+        cache=runtime.cache,
+        remote=remote,
+        fleet=fleet,
+        checks=checks,
+        events=runtime.events.named("machinehealthcheck-controller"),
+        clock=runtime.clock,
+        node_keys=mapping.of_node,
+        template_keys=mapping.of_template,
+        request_keys=mapping.of_request,
+    )
+    controller = Controller("machinehealthcheck", partial(reconcile, tools))
+    tools.controller = controller
+    controller.watch(checks, own_life)
+    controller.watch(checks, own_change, gather=SUMMED_UP)
+    controller.watch(fleet.machines, mapping.of_machine, gather=SUMMED_UP)
+    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller.watch(clusters, mapping.of_cluster, gather=SUMMED_UP)
+    controller.watch(runtime.cache.informer(CRDS), mapping.of_crd)
+
+    def connection_changed(cluster: Key) -> None:
+        for key in mapping.of(cluster):
+            controller.enqueue(key)
+
+    remote.subscribe(connection_changed)
+    return runtime.add(controller, checks)
+
+
+class _Mapping:
+    """From what changed to the MachineHealthChecks that look at it."""
+
+    def __init__(self, fleet: Fleet, checks: Informer[Document]) -> None:
+        self._machines = fleet.machines
+        self._checks = checks
+        checks.add_index(BY_CLUSTER, by_cluster)
+        fleet.machines.add_index(BY_NODE, _node_name)
+
+    def of(self, cluster: Key) -> Iterable[Key]:
+        """All checks of a Cluster."""
+        return [Key.of(one) for one in self._of(cluster)]
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        old, new = change.old, change.new
+        if old is not None and new is not None and _seen(old) == _seen(new):
+            return ()
+        return self.of(Key.of(change.document))
+
+    def of_machine(self, change: Change) -> Iterable[Key]:
+        """The checks that watch the Machine, or did so before it changed."""
+        old, new = change.old, change.new
+        if old is not None and new is not None and _looked_at(old) == _looked_at(new):
+            return ()
+        states = [one for one in (old, new) if one is not None]
+        cluster = cluster_of(change.document)
+        return [
+            Key.of(check)
+            for check in (self._of(cluster) if cluster else ())
+            if any(_watches(check, one) for one in states)
+        ]
+
+    def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
+        """The checks that watch the Machine of a Node whose conditions changed."""
+        old, new = change.old, change.new
+        if old is not None and new is not None and _states(old) == _states(new):
+            return
+        name = change.document["metadata"]["name"]
+        for machine in self._machines.indexed(BY_NODE, f"{cluster}/{name}"):
+            yield from self.of_machine(Change(None, machine))
+
+    def of_template(self, change: Change) -> Iterable[Key]:
+        """The checks that make requests of a template."""
+        document = change.document
+        namespace, name = document["metadata"].get("namespace"), document["metadata"]["name"]
+        for check in self._checks.list(namespace):
+            reference = _template_of(check)
+            if (reference.get("kind"), reference.get("name")) == (document["kind"], name):
+                yield Key.of(check)
+
+    def of_request(self, change: Change) -> Iterable[Key]:
+        """The checks that watch the Machine which a request is for; it has the same name."""
+        machine = self._machines.raw(Key.of(change.document))
+        return () if machine is None else self.of_machine(Change(None, machine))
+
+    def of_crd(self, change: Change) -> Iterable[Key]:
+        """The checks whose template is of a kind that is served from now on."""
+        if change.old is None:
+            kind = change.document["spec"]["names"]["kind"]
+            for check in self._checks.list():
+                if _template_of(check).get("kind") in (kind, f"{kind}Template"):
+                    yield Key.of(check)
+
+    def _of(self, cluster: Key) -> Iterable[Document]:
+        return self._checks.indexed(BY_CLUSTER, str(cluster))
+
+
+def _watches(check: Document, machine: Document) -> bool:
+    selector = selector_of(check["spec"].get("selector"))
+    return not selector.everything and selector.selects(machine)
+
+
+def _template_of(check: Document) -> Document:
+    found: Document = (check["spec"].get("remediation") or {}).get("templateRef") or {}
+    return found
+
+
+def _node_name(machine: Document) -> Iterable[str]:
+    name = ((machine.get("status") or {}).get("nodeRef") or {}).get("name")
+    cluster = cluster_of(machine)
+    return (f"{cluster}/{name}",) if name and cluster else ()
+
+
+def _looked_at(machine: Document) -> object:
+    """What of a Machine bears on its health."""
+    metadata, status = machine["metadata"], machine.get("status") or {}
+    return (
+        metadata.get("labels"),
+        metadata.get("annotations"),
+        metadata.get("generation"),
+        bool(metadata.get("deletionTimestamp")),
+        status.get("nodeRef"),
+        status.get("conditions"),
+    )
+
+
+def _states(node: Document) -> object:
+    """A Node's conditions without their heartbeats."""
+    return [
+        (one.get("type"), one.get("status"), one.get("reason"), one.get("lastTransitionTime"))
+        for one in (node.get("status") or {}).get("conditions") or ()
+    ]
+
+
+def _seen(cluster: Document) -> object:
+    """What of a Cluster bears on its Machines' health."""
+    awaited = (ConditionType.CONTROL_PLANE_INITIALIZED, ConditionType.INFRASTRUCTURE_READY)
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    return (
+        (cluster.get("spec") or {}).get("paused"),
+        [(one["type"], one["status"]) for one in conditions if one["type"] in awaited],
+    )

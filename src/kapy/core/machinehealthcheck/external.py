@@ -1,0 +1,156 @@
+"""Remediation by somebody else: a request is made of a template for each unhealthy Machine, and
+withdrawn when the Machine is healthy again.
+
+A request has its Machine's name and is owned by it (upstream's external remediation proposal).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.api.condition import V1Beta1Condition
+from kapy.api.embedded import MachineHealthCheckRemediationTemplateReference
+from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.conditions import v1beta1
+from kapy.conditions.lookup import false
+from kapy.contract.crd_names import crd_name
+from kapy.contract.errors import NotServed
+from kapy.contract.templates import SUFFIX, cloned
+from kapy.core.machinehealthcheck.marks import Marks
+from kapy.core.machinehealthcheck.scope import HealthScope
+from kapy.core.machinehealthcheck.targets import Target
+from kapy.engine.cache import Informer
+from kapy.engine.controller import Mapper
+from kapy.engine.failure import NotYet
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import CRDS, Resource, split_api_version
+
+REMEDIATED: Final = ConditionType.EXTERNALLY_REMEDIATED
+WAITING: Final = Marks((false(REMEDIATED, Reason.WAITING_FOR_REMEDIATION),))
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+NOT_CREATED: Final = Marks(
+    (false(REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The requests of one MachineHealthCheck.
+
+    informer: None as long as their kind is not served. template: None while there is none.
+    """
+
+    scope: HealthScope
+    informer: Informer[Document] | None
+    template: Document | None
+
+    async def file(self, target: Target) -> tuple[Marks, KapyError | None]:
+        """Make a request for an unhealthy Machine, unless there is one: what there is to say of
+        that on the Machine, and why it has to be tried again."""
+        if self._present(target) is not None:
+            return Marks(), None
+        if self.informer is None or self.template is None:
+            return self._without_template(), None  # its appearance wakes us
+        request = cloned(
+            self.template,
+            name=target.machine.metadata.name,
+            namespace=self.scope.namespace,
+            cluster_name=target.machine.spec.cluster_name,
+            owner=owner_reference(target.machine),
+        )
+        try:
+            await self.scope.tools.client.create(self.informer.resource, request)
+        except AlreadyExists:
+            return Marks(), None
+        except KapyError as error:
+            reason = V1Beta1Reason.EXTERNAL_REMEDIATION_REQUEST_CREATION_FAILED
+            of = V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE
+            _tell(self.scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
+            return NOT_CREATED, error
+        return WAITING, None
+
+    async def withdraw(self, target: Target) -> None:
+        """Delete the request for a Machine that is healthy."""
+        request = self._present(target)
+        if request is None or self.informer is None or request["metadata"].get("deletionTimestamp"):
+            return
+        uid = request["metadata"]["uid"]
+        try:
+            await self.scope.tools.client.delete(self.informer.resource, Key.of(request), uid=uid)
+        except NotFound:
+            return
+
+    def _present(self, target: Target) -> Document | None:
+        return None if self.informer is None else self.informer.raw(Key.of(target.document))
+
+    def _without_template(self) -> Marks:
+        reference = self.scope.check.spec.remediation.template_ref
+        assert reference is not None
+        name = f"{reference.kind} {self.scope.namespace}/{reference.name}"
+        message = f"Error retrieving remediation template {name}"
+        return Marks((false(REMEDIATED, Reason.REMEDIATION_TEMPLATE_NOT_FOUND, message),))
+
+
+def requests_of(scope: HealthScope) -> Requests | None:
+    """The requests that the check makes; None when it leaves remediation to the owners.
+
+    A template that is missing is said in the check's v1beta1 conditions. Raises NotYet.
+    """
+    reference = scope.check.spec.remediation.template_ref
+    if reference is None:
+        return None
+    tools, template, requests = scope.tools, None, None
+    of = V1Beta1Type.EXTERNAL_REMEDIATION_TEMPLATE_AVAILABLE
+    try:
+        template = _template(scope, reference)
+        kind = reference.kind.removesuffix(SUFFIX)
+        requests = _watched(scope, reference.api_version, kind, tools.request_keys)
+        legacy = v1beta1.conditions_of(scope.check)
+        for gone in (of, V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE):
+            v1beta1.delete_condition(legacy, gone)
+    except (NotServed, NotFound) as error:
+        reason = V1Beta1Reason.EXTERNAL_REMEDIATION_TEMPLATE_NOT_FOUND
+        _tell(scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
+    return Requests(scope, requests, template)
+
+
+def _template(
+    scope: HealthScope, reference: MachineHealthCheckRemediationTemplateReference
+) -> Document:
+    keys = scope.tools.template_keys
+    templates = _watched(scope, reference.api_version, reference.kind, keys)
+    found = templates.raw(Key(scope.namespace, reference.name))
+    if found is None:
+        name = f"{scope.namespace}/{reference.name}"
+        raise NotFound(f"{templates.resource.group_resource} {name} not found")
+    return found
+
+
+def _watched(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> Informer[Document]:
+    """The objects of a kind, whose changes wake their checks. Raises NotServed, NotYet."""
+    tools = scope.tools
+    informer = tools.cache.informer(_resource(scope, api_version, kind))
+    tools.controller.watch(informer, keys)
+    if not informer.is_synced:
+        raise NotYet(f"the {informer.resource.plural} are not read yet")
+    return informer
+
+
+def _resource(scope: HealthScope, api_version: str, kind: str) -> Resource:
+    """Where a kind is served: remediation has no contract, so the version is taken as it is."""
+    group, version = split_api_version(api_version)
+    name = crd_name(group, kind)
+    crd = scope.tools.cache.informer(CRDS).raw(Key("", name))
+    if crd is None:
+        raise NotServed(f'{CRDS.group_resource} "{name}" not found')
+    spec = crd["spec"]
+    namespaced = spec["scope"] == "Namespaced"
+    return Resource(group, version, spec["names"]["plural"], kind, namespaced=namespaced)
+
+
+def _tell(scope: HealthScope, legacy: V1Beta1Condition) -> None:
+    v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)

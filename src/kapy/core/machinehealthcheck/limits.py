@@ -1,0 +1,70 @@
+"""How many unhealthy Machines may be remediated (`spec.remediation.triggerIf`). Pure."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from kapy.api.health_check import RemediationTrigger
+from kapy.kube.errors import KapyError
+from kapy.kube.shares import BadShare, scaled
+
+ALL: Final = "100%"
+
+
+class BadLimit(KapyError):
+    """A limit that says nothing; the message says why."""
+
+
+class Allowance(NamedTuple):
+    """Whether remediation may go on, and for how many more Machines."""
+
+    allowed: bool
+    remediations: int
+
+
+def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allowance:
+    """expected: Machines that are watched. A Machine that has not started counts as unhealthy.
+
+    A range that is set wins over the limit; without either there is no limit. Raises BadLimit.
+    """
+    unhealthy = expected - healthy
+    if trigger.unhealthy_in_range:
+        lowest, highest = _range(trigger.unhealthy_in_range)
+        return _allowance(highest - unhealthy, allowed=lowest <= unhealthy <= highest)
+    try:
+        most = scaled(_limit(trigger), expected, round_up=False)
+    except BadShare as error:
+        raise BadLimit(f"unhealthyLessThanOrEqualTo: {error}") from None
+    return _allowance(most - unhealthy, allowed=unhealthy <= most)
+
+
+def refusal(trigger: RemediationTrigger, expected: int, unhealthy: int) -> str:
+    """Why nothing is remediated. unhealthy: without those that have not started."""
+    counts = f"(total: {expected}, unhealthy: {unhealthy}"
+    subject = "Remediation is not allowed, the number of not started or unhealthy machines"
+    if trigger.unhealthy_in_range:
+        range_ = f"unhealthyRange: {trigger.unhealthy_in_range})"
+        return f"{subject} does not fall within the range {counts}, {range_}"
+    return f"{subject} exceeds maxUnhealthy {counts}, maxUnhealthy: {_limit(trigger)})"
+
+
+def _allowance(remaining: int, *, allowed: bool) -> Allowance:
+    return Allowance(allowed, remaining if allowed else 0)
+
+
+def _limit(trigger: RemediationTrigger) -> int | str:
+    limit = trigger.unhealthy_less_than_or_equal_to
+    return ALL if limit is None else limit
+
+
+def _range(text: str) -> tuple[int, int]:
+    lowest, _, highest = text.strip("[]").partition("-")
+    try:
+        found = int(lowest), int(highest)
+    except ValueError:
+        raise BadLimit(f"unhealthyInRange {text} is no range like [3-5]") from None
+    if found[1] < found[0]:
+        raise BadLimit(
+            f"max value {found[1]} cannot be less than min value {found[0]} for unhealthyRange"
+        )
+    return found

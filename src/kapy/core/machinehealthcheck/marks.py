@@ -1,0 +1,111 @@
+"""What a MachineHealthCheck writes on a Machine: how it fares, and who is to remedy it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.conditions import v1beta1
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import TRUE, false, get, true
+from kapy.core.machinehealthcheck.checks import Healthy, Undecided, Unhealthy, Verdict
+from kapy.core.machinehealthcheck.scope import HealthScope
+from kapy.core.machinehealthcheck.targets import Target
+from kapy.engine.draft import Draft
+from kapy.kube.errors import NotFound
+
+SUCCEEDED: Final = ConditionType.HEALTH_CHECK_SUCCEEDED
+REMEDIATED: Final = ConditionType.OWNER_REMEDIATED
+
+
+class Marks(NamedTuple):
+    """Conditions to write, those of v1beta1 too."""
+
+    conditions: Sequence[Condition] = ()
+    legacy: Sequence[V1Beta1Condition] = ()
+
+
+_HEALTHY: Final = Marks(
+    (true(SUCCEEDED, Reason.HEALTH_CHECK_SUCCEEDED),),
+    (v1beta1.true(V1Beta1Type.HEALTH_CHECK_SUCCEEDED),),
+)
+
+
+def health_marks(verdict: Verdict) -> Marks:
+    """How the Machine fares; nothing as long as that is not known."""
+    match verdict:
+        case Undecided():
+            return Marks()
+        case Healthy():
+            return _HEALTHY
+        case Unhealthy(reason, message, legacy_reason, legacy_message):
+            legacy = v1beta1.false(
+                V1Beta1Type.HEALTH_CHECK_SUCCEEDED, legacy_reason, v1beta1.WARNING, legacy_message
+            )
+            return Marks((false(SUCCEEDED, reason, message),), (legacy,))
+
+
+def owner_marks(machine: Machine) -> Marks:
+    """The wish that the Machine's owner replaces it: made once, until it was fulfilled. What
+    becomes of it in between is the owner's to say."""
+    if machine.deleting:
+        return Marks()
+    conditions, legacy = list[Condition](), list[V1Beta1Condition]()
+    found = get(machine.status.conditions, REMEDIATED)
+    if found is None or found.status == TRUE:
+        reason = Reason.WAITING_FOR_REMEDIATION
+        conditions.append(false(REMEDIATED, reason, "Waiting for remediation"))
+    old = v1beta1.get(_legacy_of(machine), V1Beta1Type.OWNER_REMEDIATED)
+    if old is None or old.status == TRUE:
+        reason = V1Beta1Reason.WAITING_FOR_REMEDIATION
+        legacy.append(v1beta1.false(V1Beta1Type.OWNER_REMEDIATED, reason, v1beta1.WARNING))
+    return Marks(conditions, legacy)
+
+
+async def mark(scope: HealthScope, target: Target, *marks: Marks) -> bool:
+    """Write what is not on the Machine yet; True if that was anything. A Machine that is gone
+    needs no marks."""
+    if all(_is_marked(target.machine, one) for one in marks):
+        return False
+    draft = Draft(scope.tools.client, Machine, target.document)
+    for one in marks:
+        for condition in one.conditions:
+            set_condition(draft.object, condition, scope.now)
+        for legacy in one.legacy:
+            v1beta1.set_condition(v1beta1.conditions_of(draft.object), legacy, scope.now)
+    try:
+        return await draft.save()
+    except NotFound:
+        return False
+
+
+def _is_marked(machine: Machine, marks: Marks) -> bool:
+    """Whether the Machine says so already, of its present generation."""
+    status, generation = machine.status, machine.metadata.generation or None
+    for wanted in marks.conditions:
+        found = get(status.conditions, wanted.type)
+        if found is None or found.observed_generation != generation or not _equal(found, wanted):
+            return False
+    for old in marks.legacy:
+        present = v1beta1.get(_legacy_of(machine), old.type)
+        if present is None or present.severity != old.severity or not _equal(present, old):
+            return False
+    return True
+
+
+def _equal(one: Condition | V1Beta1Condition, other: Condition | V1Beta1Condition) -> bool:
+    return (
+        one.status == other.status and one.reason == other.reason and one.message == other.message
+    )
+
+
+def _legacy_of(machine: Machine) -> Sequence[V1Beta1Condition]:
+    """The v1beta1 conditions of a shared Machine, which must not be touched."""
+    deprecated = machine.status.deprecated
+    if deprecated is None or deprecated.v1beta1 is None:
+        return ()
+    return deprecated.v1beta1.conditions

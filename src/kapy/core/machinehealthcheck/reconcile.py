@@ -1,0 +1,108 @@
+"""One look at a MachineHealthCheck: the order of things, and what is written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.names import ConditionType, Label
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import get, is_true
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.machinehealthcheck.checks import Surroundings, Undecided, verdict
+from kapy.core.machinehealthcheck.remediation import remediate, tell_health
+from kapy.core.machinehealthcheck.scope import HealthScope, Tools
+from kapy.core.machinehealthcheck.status import count, decide, unhealthy
+from kapy.core.machinehealthcheck.targets import targets
+from kapy.engine.cache import Informer
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Document, Key
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import NODES
+from kapy.remote.connections import NotConnected
+
+LATER: Final = "by then a Machine may have become unhealthy"
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Check the Machines once; a Cluster that is missing wakes the check when it appears."""
+    document = tools.checks.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, MachineHealthCheck, document)
+    check = draft.object
+    cluster = tools.fleet.clusters.get(Key(key.namespace, check.spec.cluster_name))
+    if cluster is None:
+        return DONE
+    now = tools.clock()
+    set_condition(check, paused_condition(check, cluster), now)
+    if not is_paused(check, cluster):
+        _belong(check, cluster)
+        try:
+            nodes = _nodes(tools, cluster)
+        except NotConnected:
+            pass  # the connection wakes us, and nothing is held against Machines meanwhile
+        else:
+            return await _look(HealthScope(tools, draft, cluster, now), nodes)
+    await draft.save()
+    return DONE
+
+
+def _belong(check: MachineHealthCheck, cluster: Cluster) -> None:
+    """Label and owner tell which Cluster the check is of."""
+    metadata = check.metadata
+    metadata.labels[Label.CLUSTER_NAME] = cluster.metadata.name
+    if all(one.uid != cluster.metadata.uid for one in metadata.owner_references):
+        others = [one for one in metadata.owner_references if one.kind != "Cluster"]
+        metadata.owner_references = [*others, owner_reference(cluster)]
+
+
+def _nodes(tools: Tools, cluster: Cluster) -> Informer[Document] | None:
+    """The Nodes, whose changes wake the checks; None before there is a control plane to ask."""
+    if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
+        return None
+    return tools.remote.watch(tools.controller, cluster.key, NODES, tools.node_keys)
+
+
+async def _look(scope: HealthScope, nodes: Informer[Document] | None) -> Result:
+    failure = None
+    try:
+        await _act(scope, nodes)
+        scope.check.status.observed_generation = scope.check.metadata.generation
+    except Exception as error:
+        failure = error
+    await scope.draft.save()
+    if failure is not None:
+        raise failure
+    return _next_look(scope)
+
+
+async def _act(scope: HealthScope, nodes: Informer[Document] | None) -> None:
+    check, fleet = scope.check, scope.tools.fleet
+    surroundings = Surroundings.of(scope.cluster)
+    machines = fleet.machines_of(scope.cluster.key)
+    scope.findings = [
+        (one, verdict(one, check.spec.checks, surroundings, scope.now))
+        for one in targets(check, machines, fleet.machine_of, nodes)
+    ]
+    count(scope)
+    allowance, is_news = decide(scope)
+    if allowance.allowed:
+        await remediate(scope)
+        return
+    found = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
+    if is_news and found is not None and unhealthy(scope):
+        scope.tools.events.warning(check, "RemediationRestricted", found.message)
+    await tell_health(scope)
+
+
+def _next_look(scope: HealthScope) -> Result:
+    """A timer, because that a time has passed is no event: for the first deadline of all."""
+    waits = [
+        one.again
+        for _, one in scope.findings
+        if isinstance(one, Undecided) and one.again is not None
+    ]
+    return requeue(after=min(waits), because=LATER) if waits else DONE

@@ -1,0 +1,65 @@
+"""The counters and conditions of a MachineHealthCheck. Pure."""
+
+from __future__ import annotations
+
+from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.conditions import v1beta1
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import false, true
+from kapy.core.machinehealthcheck.checks import Healthy, Unhealthy
+from kapy.core.machinehealthcheck.limits import Allowance, BadLimit, allowance, refusal
+from kapy.core.machinehealthcheck.scope import HealthScope
+
+ALLOWED = ConditionType.REMEDIATION_ALLOWED
+
+
+def count(scope: HealthScope) -> None:
+    """How many Machines are watched, which, and how many of them are healthy."""
+    status = scope.check.status
+    status.targets = sorted(target.machine.metadata.name for target, _ in scope.findings)
+    status.expected_machines = len(scope.findings)
+    status.current_healthy = sum(isinstance(one, Healthy) for _, one in scope.findings)
+
+
+def unhealthy(scope: HealthScope) -> int:
+    """How many Machines are known to be unhealthy."""
+    return sum(isinstance(one, Unhealthy) for _, one in scope.findings)
+
+
+def decide(scope: HealthScope) -> tuple[Allowance, bool]:
+    """Whether remediation may go on, which the status tells; and whether that is news."""
+    check, status = scope.check, scope.check.status
+    trigger = check.spec.remediation.trigger_if
+    expected, healthy = status.expected_machines or 0, status.current_healthy or 0
+    reason, message = Reason.TOO_MANY_UNHEALTHY, ""
+    try:
+        found = allowance(trigger, expected, healthy)
+    except BadLimit as error:
+        # Nothing but another limit helps, and that wakes us.
+        found, reason, message = (
+            Allowance(allowed=False, remediations=0),
+            Reason.INTERNAL_ERROR,
+            str(error),
+        )
+    status.remediations_allowed = found.remediations
+    if found.allowed:
+        return found, _allow(scope)
+    return found, _refuse(scope, reason, message or refusal(trigger, expected, unhealthy(scope)))
+
+
+def _allow(scope: HealthScope) -> bool:
+    legacy = v1beta1.true(V1Beta1Type.REMEDIATION_ALLOWED)
+    v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)
+    return set_condition(scope.check, true(ALLOWED, Reason.REMEDIATION_ALLOWED), scope.now)
+
+
+def _refuse(scope: HealthScope, reason: str, message: str) -> bool:
+    legacy = v1beta1.false(
+        V1Beta1Type.REMEDIATION_ALLOWED,
+        V1Beta1Reason.TOO_MANY_UNHEALTHY,
+        v1beta1.WARNING,
+        message,
+    )
+    v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)
+    return set_condition(scope.check, false(ALLOWED, reason, message), scope.now)
