@@ -42,9 +42,12 @@ _Tidier = Callable[[Document], None]
 
 @cache
 def _tidiers(kind: type[Model]) -> list[_Tidier]:
-    """What takes empty parts out of a document of `kind`, in place; nothing for most kinds."""
+    """What takes empty parts out of a document of `kind`, in place, and puts counters in that are
+    told even at zero (`rules(zero="written")`); nothing for most kinds."""
     tidiers: list[_Tidier] = []
     itself = []
+    if counters := [one.encode_name for one in msgspec.structs.fields(kind) if _counts(one)]:
+        tidiers.append(_counting(counters))
     for one in msgspec.structs.fields(kind):
         inner = model_in(one.type)
         if inner is kind:
@@ -58,6 +61,22 @@ def _tidiers(kind: type[Model]) -> list[_Tidier]:
     if tidiers:
         tidiers += [_descending(one.encode_name, _many(one), tidiers) for one in itself]
     return tidiers
+
+
+def _counts(one: msgspec.structs.FieldInfo) -> bool:
+    """Whether a field is a number that is written even when it is zero."""
+    if bare(one.type) is not int or one.default != 0:
+        return False
+    metas = (meta for meta in get_args(one.type) if isinstance(meta, msgspec.Meta))
+    return any((meta.extra_json_schema or {}).get("zero") == "written" for meta in metas)
+
+
+def _counting(names: list[str]) -> _Tidier:
+    def tidy(document: Document) -> None:
+        for name in names:
+            document.setdefault(name, 0)
+
+    return tidy
 
 
 def _many(one: msgspec.structs.FieldInfo) -> Any:
