@@ -1,0 +1,143 @@
+"""Machines that cannot be made: why is told, nothing is left behind, and nobody spins."""
+
+from __future__ import annotations
+
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.conditions.lookup import get
+from kapy.kube import Key
+from kapy.kube.errors import Forbidden, ServerError
+from kapy.kube.http import Request
+from tests.core.stage import (
+    CONFIG_TEMPLATES,
+    CONFIGS,
+    INFRA_MACHINES,
+    Stage,
+    deployment,
+    running_cluster,
+    templates,
+)
+
+
+async def scaling_up(plane: Stage) -> tuple[Condition, V1Beta1Condition]:
+    """What the set says of its growing, now and to readers of v1beta1."""
+    (machine_set,) = await plane.story.all(MachineSet)
+    found = get(machine_set.status.conditions, "ScalingUp")
+    deprecated = machine_set.status.deprecated
+    assert found is not None
+    assert deprecated is not None
+    assert deprecated.v1beta1 is not None
+    (old,) = [one for one in deprecated.v1beta1.conditions if one.type == "MachinesCreated"]
+    return found, old
+
+
+class Refusal:
+    """Refuses what is applied of one resource, as a webhook of its provider does."""
+
+    def __init__(self, plane: Stage, plural: str, error: type[Exception]) -> None:
+        self._part, self._error = f"/{plural}/", error
+        self.on, self.count = True, 0
+        plane.controllers.fault = self.fault
+
+    def fault(self, request: Request) -> Exception | None:
+        if not self.on or self._part not in request.path or "force" not in request.query:
+            return None
+        self.count += 1
+        name = request.path.rpartition("/")[2]
+        return self._error(f'admission webhook "x" denied {name}: too big')
+
+
+async def test_a_refused_infrastructure_is_told_and_leaves_nothing_behind(plane: Stage) -> None:
+    await running_cluster(plane)
+    refusal = Refusal(plane, "fakemachines", Forbidden)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(60)
+
+    (machine_set,) = await plane.story.all(MachineSet)
+    name = machine_set.metadata.name
+    why = f'admission webhook "x" denied {name}-…: too big'
+    found, old = await scaling_up(plane)
+    assert found.message == (
+        f"Scaling up from 0 to 1 replicas is blocked because:\n"
+        f"* FakeMachine cannot be created: {why}"
+    )
+    assert (old.status, old.reason, old.severity, old.message) == (
+        "False",
+        "InfrastructureTemplateCloningFailed",
+        "Error",
+        why,
+    )
+    assert not await plane.all(CONFIGS)
+    assert refusal.count < 20  # with back-off, although the status is written
+
+    refusal.on = False
+    await plane.settle(120)
+    (machine,) = await plane.story.all(Machine)
+    for resource in (CONFIGS, INFRA_MACHINES):
+        (clone,) = await plane.all(resource)
+        assert clone["metadata"]["name"] == machine.metadata.name
+    found, old = await scaling_up(plane)
+    assert (found.status, old.status) == ("False", "True")
+
+
+async def test_what_only_failed_is_tried_again_under_its_name(plane: Stage) -> None:
+    await running_cluster(plane)
+    failure = Refusal(plane, "machines", ServerError)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(20)
+    (config,) = await plane.all(CONFIGS)
+    _, old = await scaling_up(plane)
+    assert old.reason == "MachineCreationFailed"
+    failure.on = False
+    await plane.settle(60)
+    (machine,) = await plane.story.all(Machine)
+    assert machine.metadata.name == config["metadata"]["name"]
+
+
+async def test_leftovers_go_when_nobody_needs_them(plane: Stage) -> None:
+    await running_cluster(plane)
+    Refusal(plane, "machines", ServerError)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(20)
+    assert len(await plane.all(CONFIGS)) == 1
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 0}})
+    await plane.settle(30)
+    assert not await plane.all(CONFIGS)
+    assert not await plane.all(INFRA_MACHINES)
+
+
+async def test_a_machine_of_which_a_clone_is_lost_does_not_hold_up_the_others(
+    plane: Stage,
+) -> None:
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(2))
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+    first, second = await plane.story.all(Machine)
+    await plane.client.delete(CONFIGS, first.key)
+    patch = {"spec": {"template": {"spec": {"deletion": {"nodeDrainTimeoutSeconds": 7}}}}}
+    await plane.story.merge(MachineDeployment, "md", patch)
+    await plane.settle()
+    found = await plane.client.get(Machine, second.key)
+    assert found.spec.deletion.node_drain_timeout_seconds == 7
+
+
+async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(plane: Stage) -> None:
+    await running_cluster(plane)
+    skip = {"machineset.cluster.x-k8s.io/skip-preflight-checks": "KubernetesVersionSkew"}
+    await plane.create(*templates())
+    newer = deployment(1)
+    newer["spec"]["template"]["spec"]["version"] = "v1.35.0"
+    await plane.create(newer)
+    await plane.settle()
+    _, old = await scaling_up(plane)
+    assert old.reason == "PreflightCheckFailed"
+    assert not await plane.story.all(Machine)
+
+    patch = {"metadata": {"annotations": skip}}
+    await plane.client.patch(CONFIG_TEMPLATES, Key("default", "md"), patch)
+    await plane.settle(1)
+    assert len(await plane.story.all(Machine)) == 1
