@@ -218,11 +218,11 @@ class Stage:
                     await self.client.patch(resource, Key.of(one), patch)
 
 
-def kubeconfig_of(cluster: str) -> Document:
+def kubeconfig_of(cluster: str, host: str = "") -> Document:
     text = f"""
 apiVersion: v1
 kind: Config
-clusters: [{{name: c, cluster: {{server: "https://{cluster}:6443"}}}}]
+clusters: [{{name: c, cluster: {{server: "https://{host or cluster}:6443"}}}}]
 users: [{{name: u, user: {{token: t}}}}]
 contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
 current-context: x
