@@ -142,7 +142,7 @@ class Player:
                 raise NotImplementedError(f"step {other!r} of a recorded story")
 
     def _resource(self, kind: str) -> Resource:
-        return next(one for one in self.kinds if one.kind == kind)
+        return next(one for one in (*self.kinds, CONFIG_MAPS, SECRETS) if one.kind == kind)
 
     async def _name(self, kind: str, name: str) -> str:
         """A generated name is told by its rank: placeholders are numbered as objects came."""

@@ -95,6 +95,7 @@ class Annotation:
     )
     IN_MEMORY_LISTENER: Final = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener"
     LOAD_BALANCER_WEIGHT: Final = "devmachine.infrastructure.cluster.x-k8s.io/weight"
+    OK_TO_DELETE: Final = "runtime.cluster.x-k8s.io/ok-to-delete"
     PENDING_HOOKS: Final = "runtime.cluster.x-k8s.io/pending-hooks"
     TOPOLOGY_UPGRADE_CONCURRENCY: Final = "topology.cluster.x-k8s.io/upgrade-concurrency"
     TOPOLOGY_DRY_RUN: Final = "topology.cluster.x-k8s.io/dry-run"

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from kapy._aio.services import Service
 from kapy.core.cluster.controller import add_to as add_clusters
+from kapy.core.clusterresourceset.controller import add_to as add_cluster_resource_sets
+from kapy.core.clusterresourcesetbinding.controller import add_to as add_resource_set_bindings
 from kapy.core.machine.controller import add_to as add_machines
 from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
 from kapy.core.machinehealthcheck.controller import add_to as add_machine_health_checks
+from kapy.core.machinepool.controller import add_to as add_machine_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
 from kapy.providers.inmemory import InMemory
@@ -36,7 +39,10 @@ def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
         add_machines,
         add_machine_sets,
         add_machine_deployments,
+        add_machine_pools,
         add_machine_health_checks,
+        add_cluster_resource_sets,
+        add_resource_set_bindings,
     )
     for add in core:
         add(runtime, connections)

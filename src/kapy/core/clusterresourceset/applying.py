@@ -1,0 +1,96 @@
+"""Putting objects into a workload cluster, by the set's strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.client.kinds import Kinds
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, ApiError, KapyError, NotFound
+from kapy.kube.names import Resource, split_api_version
+from kapy.kube.patch.merge_patch import difference
+
+APPLY_ONCE: Final = "ApplyOnce"
+RECONCILE: Final = "Reconcile"
+_SERVERS_OWN: Final = frozenset(
+    {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+)
+
+
+class NotApplied(KapyError):
+    """Some objects could not be put into the cluster; each with the reason."""
+
+
+class _NoNamespace(KapyError):
+    """An object of a kind that lives in namespaces names none."""
+
+
+async def put(client: Client, objects: Iterable[Document], strategy: str, *, secret: bool) -> None:
+    """Put objects into a cluster, as many as can be. Raises NotApplied.
+
+    secret: the objects are from a Secret, and errors are told without what a server says of them.
+    """
+    kinds, problems, cause = Kinds(client), list[str](), None
+    for document in objects:
+        try:
+            kinds = await _put_one(client, kinds, document, strategy)
+        except KapyError as error:
+            what = error.reason if secret and isinstance(error, ApiError) else str(error)
+            problems.append(f"putting {_name(document)} into the cluster: {what}")
+            cause = error
+    if problems:
+        message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        raise NotApplied(message) from (None if secret else cause)
+
+
+async def _put_one(client: Client, kinds: Kinds, document: Document, strategy: str) -> Kinds:
+    """Returns what is known of the server's kinds then."""
+    try:
+        resource = await kinds.of(document)
+    except KapyError:
+        kinds = Kinds(client)  # an object before this one may have been its definition
+        resource = await kinds.of(document)
+    if resource.namespaced and not document["metadata"].get("namespace"):
+        raise _NoNamespace("metadata.namespace is not set")
+    if strategy == RECONCILE:
+        await _make_equal(client, resource, document)
+    else:
+        await _create(client, resource, document)
+    return kinds
+
+
+async def _create(client: Client, resource: Resource, document: Document) -> None:
+    try:
+        await client.create(resource, document)
+    except AlreadyExists:
+        return
+
+
+async def _make_equal(client: Client, resource: Resource, document: Document) -> None:
+    """What the object has and the manifest does not say is removed, but for what is the
+    server's."""
+    key = Key.of(document)
+    try:
+        current = await client.get(resource, key)
+    except NotFound:
+        await client.create(resource, document)
+        return
+    patch = difference(current, _with_servers_own(document, current))
+    if patch:
+        await client.patch(resource, key, patch)
+
+
+def _with_servers_own(document: Document, current: Document) -> Document:
+    kept = {name: one for name, one in current["metadata"].items() if name in _SERVERS_OWN}
+    given = {name: one for name, one in document["metadata"].items() if name not in _SERVERS_OWN}
+    whole = {**document, "metadata": {**given, **kept}}
+    if "status" in current:
+        whole["status"] = current["status"]
+    return whole
+
+
+def _name(document: Document) -> str:
+    group, version = split_api_version(document["apiVersion"])
+    return f"{group}/{version}, Kind={document['kind']} {Key.of(document)}"

@@ -1,0 +1,103 @@
+"""What wakes a ClusterResourceSet: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.core.clusterresourceset.manifests import Manifests
+from kapy.core.clusterresourceset.reconcile import reconcile
+from kapy.core.clusterresourceset.scope import Tools
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.selectors import selector_of
+from kapy.remote.connections import Connections
+
+BY_SOURCE = "source"
+
+
+def add_to(runtime: Runtime, remote: Connections) -> Controller:
+    """Run the ClusterResourceSet controller in `runtime`."""
+    cache = runtime.cache
+    sets = cache.informer(ClusterResourceSet.RESOURCE)
+    clusters = cache.informer(Cluster.RESOURCE)
+    mapping = _Mapping(sets, clusters)
+    tools = Tools(
+        client=runtime.client,
+        cache=cache,
+        remote=remote,
+        sets=sets,
+        bindings=cache.informer(ClusterResourceSetBinding.RESOURCE),
+        clusters=clusters,
+        manifests=Manifests(),
+        clock=runtime.clock,
+        source_keys=mapping.of_source,
+    )
+    controller = Controller("clusterresourceset", partial(reconcile, tools))
+    tools.controller = controller
+    controller.watch(sets)
+    controller.watch(clusters, mapping.of_cluster)
+
+    def connection_changed(cluster: Key) -> None:
+        for key in mapping.of(cluster):
+            controller.enqueue(key)
+
+    remote.subscribe(connection_changed)
+    return runtime.add(controller, sets)
+
+
+class _Mapping:
+    """From what changed to the ClusterResourceSets that look at it."""
+
+    def __init__(self, sets: Informer[Document], clusters: Informer[Document]) -> None:
+        self._sets = sets
+        self._clusters = clusters
+        sets.add_index(BY_SOURCE, _sources)
+
+    def of(self, cluster: Key) -> Iterable[Key]:
+        """The sets that select a Cluster."""
+        document = self._clusters.raw(cluster)
+        return () if document is None else self._selecting(document)
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """The sets that select a Cluster which is new to them: what else it tells, its connection
+        tells better."""
+        old, new = change.old, change.new
+        if new is None or (old is not None and _labels(old) == _labels(new)):
+            return ()
+        return self._selecting(new)
+
+    def of_source(self, change: Change) -> Iterable[Key]:
+        """The sets whose objects stand in a ConfigMap or Secret; one that is gone is not missed,
+        as what it held stays where it is."""
+        old, new = change.old, change.new
+        if new is None or (old is not None and _content(old) == _content(new)):
+            return ()
+        # Only Secrets have a type, and always.
+        kind = "Secret" if "type" in new else "ConfigMap"
+        return (Key.of(one) for one in self._sets.indexed(BY_SOURCE, f"{kind} {Key.of(new)}"))
+
+    def _selecting(self, cluster: Document) -> Iterable[Key]:
+        for one in self._sets.list(cluster["metadata"].get("namespace")):
+            selector = selector_of(one["spec"].get("clusterSelector"))
+            if not selector.everything and selector.selects(cluster):
+                yield Key.of(one)
+
+
+def _sources(found: Document) -> Iterable[str]:
+    namespace = found["metadata"].get("namespace", "")
+    for one in found["spec"].get("resources") or ():
+        yield f"{one['kind']} {Key(namespace, one['name'])}"
+
+
+def _labels(cluster: Document) -> object:
+    return cluster["metadata"].get("labels")
+
+
+def _content(source: Document) -> object:
+    return source.get("data"), source["metadata"].get("ownerReferences")

@@ -1,0 +1,115 @@
+"""Phase: the set's objects are put into one Cluster, and its binding says so."""
+
+from __future__ import annotations
+
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
+from kapy.api.times import stamp
+from kapy.client.client import Client
+from kapy.contract.ownership import claim
+from kapy.core.clusterresourceset.applying import APPLY_ONCE, NotApplied, put
+from kapy.core.clusterresourceset.binding import (
+    Change,
+    binding_patch,
+    bound,
+    entry_of,
+    new_binding,
+    resource_of,
+)
+from kapy.core.clusterresourceset.manifests import BadManifest
+from kapy.core.clusterresourceset.scope import SetScope, Source
+from kapy.core.clusterresourceset.status import (
+    SUCCESS,
+    Outcome,
+    not_applied,
+    not_connected,
+    not_updated,
+)
+from kapy.kube import Key
+from kapy.kube.errors import AlreadyExists, KapyError
+from kapy.kube.meta import owner_reference, read
+from kapy.remote.connections import NotConnected
+
+
+async def deliver(scope: SetScope, cluster: Key) -> Outcome:
+    """Put what is due into the Cluster.
+
+    The binding is written after that: whoever is interrupted between the two does it again, which
+    changes nothing. A cluster that cannot be reached gets its binding at once.
+    """
+    document = scope.tools.bindings.raw(cluster)
+    binding = read(document, ClusterResourceSetBinding) if document is not None else None
+    news, outcome = list[ResourceBinding](), SUCCESS
+    try:
+        client = scope.tools.remote.client(cluster)
+    except NotConnected as error:
+        outcome = not_connected(str(error))
+    else:
+        for source in scope.sources:
+            entry = entry_of(binding, scope.set.metadata.name)
+            known = resource_of(entry, source.reference)
+            if not is_due(scope.set.spec.strategy, source, known):
+                continue
+            now, failed = await _apply(scope, client, source, known)
+            if now is not None:
+                news.append(now)
+            outcome = failed or outcome
+    try:
+        await _note(scope, cluster, binding, bound(owner_reference(scope.set), news))
+    except KapyError as error:
+        return not_updated(error)
+    return outcome
+
+
+def is_due(strategy: str, source: Source, known: ResourceBinding | None) -> bool:
+    """Whether the source's objects are to be put into the cluster (again)."""
+    if known is None or not known.applied:
+        return True
+    return strategy != APPLY_ONCE and known.hash != source.hash
+
+
+async def _apply(
+    scope: SetScope, client: Client, source: Source, known: ResourceBinding | None
+) -> tuple[ResourceBinding | None, Outcome | None]:
+    """What the binding is to say then, None for what it says already; and what failed."""
+    try:
+        if source.problem:
+            raise BadManifest(source.problem)
+        objects = await scope.tools.manifests.of(source.document, source.values, source.hash)
+    except BadManifest as error:
+        # Only another state of the source helps, and that wakes us.
+        is_known = known is not None and not known.hash
+        news = None if is_known else _binding(scope, source, hash_="", applied=False)
+        return news, not_applied(str(error))
+    secret = source.reference.kind == "Secret"
+    try:
+        await put(client, objects, scope.set.spec.strategy, secret=secret)
+    except NotApplied as error:
+        news = _binding(scope, source, hash_=source.hash, applied=False)
+        return news, not_applied(str(error), error)
+    return _binding(scope, source, hash_=source.hash, applied=True), None
+
+
+def _binding(scope: SetScope, source: Source, *, hash_: str, applied: bool) -> ResourceBinding:
+    name, kind = source.reference.name, source.reference.kind
+    time = stamp(scope.tools.clock())
+    return ResourceBinding(
+        name=name, kind=kind, hash=hash_, applied=applied, last_applied_time=time
+    )
+
+
+async def _note(
+    scope: SetScope, cluster: Key, binding: ClusterResourceSetBinding | None, change: Change
+) -> None:
+    tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
+    if binding is None:
+        made = new_binding(cluster)
+        change(made)
+        try:
+            await tools.client.create(made)
+            return
+        except AlreadyExists:
+            document = await tools.client.get(resource, cluster)
+    else:
+        found = tools.bindings.raw(cluster)
+        document = found if found is not None else await tools.client.get(resource, cluster)
+    await claim(tools.client, resource, document, lambda one: binding_patch(one, change))

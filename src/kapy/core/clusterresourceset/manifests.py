@@ -1,0 +1,122 @@
+"""The objects that a ConfigMap or a Secret holds in its values. Pure."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kapy.engine.correlation import Lru
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.yaml import YamlError, load_all
+
+Values = Mapping[str, bytes]
+
+REMEMBERED: Final = 32
+_ORDER: Final = {
+    kind: place
+    for place, kind in enumerate(
+        (
+            "Namespace",
+            "CustomResourceDefinition",
+            "StorageClass",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Secret",
+            "ConfigMap",
+            "ServiceAccount",
+            "LimitRange",
+            "Pod",
+            "ReplicaSet",
+            "Endpoint",
+        )
+    )
+}
+"""What others depend on goes first; all other kinds follow in the order of their value."""
+
+
+class BadManifest(KapyError):
+    """A value that is not made of objects; the message says which one, and never quotes it."""
+
+
+def values_of(source: Document) -> Values:
+    """The values of a ConfigMap or Secret, by their sorted names. Raises BadManifest."""
+    name, data = f"{source['kind']} {Key.of(source)}", source.get("data")
+    if data is None:
+        raise BadManifest(f"{name} has no data")
+    if source["kind"] != "Secret":
+        return {field: data[field].encode() for field in sorted(data)}
+    try:
+        return {field: b64decode(data[field] or "") for field in sorted(data)}
+    except ValueError:
+        raise BadManifest(f"{name}: a value is not base64") from None
+
+
+def hash_of(values: Values) -> str:
+    """What tells that a source has changed: `sha256:` and the digest of all values in order."""
+    digest = hashlib.sha256()
+    for value in values.values():
+        digest.update(value)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def objects_of(values: Values, source: str, *, secret: bool) -> list[Document]:
+    """All objects, in the order in which they are to be created. Raises BadManifest.
+
+    A value is YAML of any number of documents, or a JSON list. source: what it is called in
+    errors. secret: of which they tell the place only.
+    """
+    objects = list[Document]()
+    for field, value in values.items():
+        where = f"{source}: {field}"
+        found = list(_objects(value, where, secret=secret))
+        objects += sorted(found, key=lambda one: _ORDER.get(one["kind"], len(_ORDER)))
+    return objects
+
+
+def _objects(value: bytes, where: str, *, secret: bool) -> Iterator[Document]:
+    try:
+        documents = load_all(value, where)
+    except YamlError as error:
+        raise BadManifest(f"{where} is neither YAML nor JSON" if secret else str(error)) from None
+    if len(documents) == 1 and isinstance(documents[0], list) and value.lstrip().startswith(b"["):
+        documents = documents[0]
+    for number, one in enumerate(documents, 1):
+        if problem := _problem(one):
+            raise BadManifest(f"{where}: document {number} {problem}")
+        yield one
+
+
+def _problem(document: Any) -> str:
+    if not isinstance(document, dict):
+        return "is no object"
+    for name in ("apiVersion", "kind"):
+        if not isinstance(document.get(name), str):
+            return f"has no {name}"
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return "has no metadata.name"
+    return ""
+
+
+class Manifests:
+    """Parses sources, each state of one only once: many clusters get the same objects."""
+
+    def __init__(self) -> None:
+        self._parsed: Lru[Sequence[Document]] = Lru(REMEMBERED)
+
+    async def of(self, source: Document, values: Values, hash_: str) -> Sequence[Document]:
+        """The objects of a source; shared: read only. Raises BadManifest."""
+        found = self._parsed.get(hash_)
+        if found is None:
+            name, secret = f"{source['kind']} {Key.of(source)}", source["kind"] == "Secret"
+            # Megabytes of YAML take a while: not on the loop.
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(
+                None, lambda: objects_of(values, name, secret=secret)
+            )
+            self._parsed.put(hash_, found)
+        return found

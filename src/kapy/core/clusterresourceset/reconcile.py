@@ -1,0 +1,106 @@
+"""One look at a ClusterResourceSet: the order of things, and what is written."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.names import Finalizer
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.clusterresourceset.deletion import withdraw
+from kapy.core.clusterresourceset.delivery import deliver
+from kapy.core.clusterresourceset.scope import SetScope, Tools
+from kapy.core.clusterresourceset.sources import read_sources
+from kapy.core.clusterresourceset.status import SUCCESS, Outcome, tell
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result
+from kapy.kube import Key
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
+
+log = logging.getLogger(__name__)
+
+AT_ONCE: Final = 10
+"""Clusters that are written to at the same time, so that a slow one does not hold up the rest."""
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring every Cluster that the set selects up to date."""
+    document = tools.sets.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, ClusterResourceSet, document)
+    found, now = draft.object, tools.clock()
+    finalizers = found.metadata.finalizers
+    fresh = not found.deleting and Finalizer.CLUSTER_RESOURCE_SET not in finalizers
+    if fresh:
+        finalizers.append(Finalizer.CLUSTER_RESOURCE_SET)
+    set_condition(found, paused_condition(found, None), now)
+    if is_paused(found, None):
+        await draft.save()
+        return DONE
+    if fresh:
+        # Before anything is done, or a deletion meanwhile would leave it undone.
+        await draft.save_spec()
+    scope = SetScope(tools, draft, list(_selected(tools, found)), now)
+    if found.deleting:
+        return await _delete(scope)
+    return await _apply(scope)
+
+
+async def _delete(scope: SetScope) -> Result:
+    metadata = scope.set.metadata
+    if Finalizer.CLUSTER_RESOURCE_SET not in metadata.finalizers:
+        return DONE
+    await withdraw(scope)
+    metadata.finalizers.remove(Finalizer.CLUSTER_RESOURCE_SET)
+    await scope.draft.save_spec()
+    return DONE
+
+
+async def _apply(scope: SetScope) -> Result:
+    outcomes = await _outcomes(scope) if scope.clusters else []
+    failures = [one for one in outcomes if one.failed]
+    if outcomes:
+        # Of several Clusters the first that failed is told, the others' turn comes after it.
+        tell(scope, failures[0] if failures else SUCCESS)
+    if not failures:
+        scope.set.status.observed_generation = scope.set.metadata.generation
+    await scope.draft.save()
+    for one in failures:
+        log.info("%s: %s", scope.set.key, one.legacy.message)
+    retries = [one.retry for one in failures if one.retry is not None]
+    if retries:
+        # A timer (back-off): what a workload cluster refuses, nobody tells when it would not.
+        raise ExceptionGroup("not applied to every cluster", retries)
+    return DONE
+
+
+async def _outcomes(scope: SetScope) -> list[Outcome]:
+    blocked = await read_sources(scope)
+    if blocked is not None:
+        return [blocked]
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(cluster: Key) -> Outcome:
+        async with places:
+            return await deliver(scope, cluster)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(cluster)) for cluster in scope.clusters]
+    return [task.result() for task in tasks]
+
+
+def _selected(tools: Tools, found: ClusterResourceSet) -> Iterator[Key]:
+    """The Clusters of the namespace that the set selects and that are not on their way out; an
+    empty selector selects none."""
+    selector = selector_of(encode(found.spec.cluster_selector))
+    if selector.everything:
+        return
+    for cluster in tools.clusters.list(found.metadata.namespace):
+        if selector.selects(cluster) and not cluster["metadata"].get("deletionTimestamp"):
+            yield Key.of(cluster)

@@ -1,0 +1,64 @@
+"""What one reconcile of a ClusterResourceSet works with: its tools, what it has read and found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kapy._aio.clock import Clock
+from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
+from kapy.client.client import Client
+from kapy.core.clusterresourceset.manifests import Manifests, Values
+from kapy.engine.cache import Cache, Informer
+from kapy.engine.controller import Controller, Mapper
+from kapy.engine.draft import Draft
+from kapy.kube import Document, Key
+from kapy.remote.connections import Connections
+
+
+@dataclass(slots=True)
+class Tools:
+    """What every reconcile of a ClusterResourceSet uses. source_keys: the sets that a changed
+    ConfigMap or Secret is a source of."""
+
+    client: Client
+    cache: Cache
+    remote: Connections
+    sets: Informer[Document]
+    bindings: Informer[Document]
+    clusters: Informer[Document]
+    manifests: Manifests
+    clock: Clock
+    source_keys: Mapper
+    controller: Controller = field(init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A ConfigMap or Secret that was found. problem: why its values cannot be used."""
+
+    reference: ResourceRef
+    document: Document
+    values: Values = field(default_factory=dict)
+    hash: str = ""
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class SetScope:
+    """One ClusterResourceSet, the Clusters that it selects, and its sources as far as found."""
+
+    tools: Tools
+    draft: Draft[ClusterResourceSet]
+    clusters: Sequence[Key]
+    now: datetime
+    sources: Sequence[Source] = ()
+
+    @property
+    def set(self) -> ClusterResourceSet:
+        return self.draft.object
+
+    @property
+    def namespace(self) -> str:
+        return self.draft.object.metadata.namespace

@@ -1,0 +1,73 @@
+"""Phase: the ConfigMaps and Secrets that hold the set's objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from kapy.api.cluster_resource_set import ResourceRef
+from kapy.contract.ownership import claim, ownership_patch
+from kapy.core.clusterresourceset.manifests import BadManifest, hash_of, values_of
+from kapy.core.clusterresourceset.scope import SetScope, Source
+from kapy.core.clusterresourceset.status import Outcome, unreadable, wrong_secret_type
+from kapy.engine.cache import Informer
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
+
+SECRET_TYPE: Final = "addons.cluster.x-k8s.io/resource-set"
+KINDS: Final = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
+
+
+async def read_sources(scope: SetScope) -> Outcome | None:
+    """Read the sources and make the set their owner; what keeps the set from going on, if
+    anything does. A source that is missing does not: its appearance wakes us."""
+    found, missing, failed = list[Source](), None, None
+    for reference in scope.set.spec.resources:
+        try:
+            document = await _read(scope, reference)
+            if document is None:
+                name = f'{KINDS[reference.kind].plural} "{reference.name}" not found'
+                missing = unreadable(name)
+            elif reference.kind == "Secret" and document.get("type") != SECRET_TYPE:
+                failed, missing = wrong_secret_type(reference.name), None
+            else:
+                found.append(await _claimed(scope, reference, document))
+        except KapyError as error:
+            failed, missing = unreadable(str(error), error), None
+    scope.sources = found
+    if failed is None or missing is None:
+        return failed
+    return replace(missing, retry=failed.retry)  # what was met last is told
+
+
+async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:
+    resource, key = KINDS[reference.kind], Key(scope.namespace, reference.name)
+    informer = _watched(scope, resource)
+    if informer.is_synced:
+        return informer.raw(key)
+    try:
+        return await scope.tools.client.get(resource, key)
+    except NotFound:
+        return None
+
+
+def _watched(scope: SetScope, resource: Resource) -> Informer[Document]:
+    """All ConfigMaps or Secrets: from the first set on, as a plane without sets needs none."""
+    informer = scope.tools.cache.informer(resource)
+    scope.tools.controller.watch(informer, scope.tools.source_keys)
+    return informer
+
+
+async def _claimed(scope: SetScope, reference: ResourceRef, document: Document) -> Source:
+    resource, owner = KINDS[reference.kind], owner_reference(scope.set)
+    document = await claim(
+        scope.tools.client, resource, document, lambda one: ownership_patch(one, owner)
+    )
+    named = {"apiVersion": "v1", "kind": reference.kind, **document}
+    try:
+        values = values_of(named)
+    except BadManifest as error:
+        return Source(reference, named, problem=str(error))
+    return Source(reference, named, values, hash_of(values))

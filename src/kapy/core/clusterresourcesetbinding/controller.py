@@ -1,0 +1,33 @@
+"""What wakes a ClusterResourceSetBinding: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.core.clusterresourcesetbinding.reconcile import Tools, reconcile
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller, own_key
+from kapy.engine.runtime import Runtime
+from kapy.kube import Key
+from kapy.remote.connections import Connections
+
+
+def add_to(runtime: Runtime, _remote: Connections) -> Controller:
+    """Run the ClusterResourceSetBinding controller in `runtime`."""
+    bindings = runtime.cache.informer(ClusterResourceSetBinding.RESOURCE)
+    clusters = runtime.cache.informer(Cluster.RESOURCE)
+    tools = Tools(runtime.client, bindings, clusters, runtime.options.gates)
+    controller = Controller("clusterresourcesetbinding", partial(reconcile, tools))
+    controller.watch(bindings, own_key)
+    controller.watch(clusters, _going)
+    return runtime.add(controller, bindings)
+
+
+def _going(change: Change) -> Iterable[Key]:
+    """The binding of a Cluster that goes; it has the same name."""
+    new = change.new
+    if new is None or new["metadata"].get("deletionTimestamp"):
+        yield Key.of(change.document)

@@ -1,0 +1,74 @@
+"""One look at a ClusterResourceSetBinding: it goes when its Cluster goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.api.features import FeatureGates
+from kapy.api.names import CLUSTER_GROUP, Annotation
+from kapy.client.client import Client
+from kapy.contract.ownership import claim
+from kapy.engine.cache import Informer
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import split_api_version
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every reconcile of a ClusterResourceSetBinding uses."""
+
+    client: Client
+    bindings: Informer[Document]
+    clusters: Informer[Document]
+    gates: FeatureGates
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Delete the binding of a Cluster that goes or is gone."""
+    document = tools.bindings.raw(key)
+    if document is None or Annotation.PAUSED in (document["metadata"].get("annotations") or {}):
+        return DONE
+    resource = ClusterResourceSetBinding.RESOURCE
+    document = await claim(tools.client, resource, document, reference_patch)
+    name = document["spec"].get("clusterName")
+    cluster = tools.clusters.raw(Key(key.namespace, name)) if name else None
+    if name and (cluster is None or _goes(cluster, tools.gates)):
+        try:
+            await tools.client.delete(resource, key, uid=document["metadata"]["uid"])
+        except NotFound:
+            return DONE
+    return DONE
+
+
+def reference_patch(document: Document) -> Document:
+    """The merge patch that has `spec.clusterName` say whose binding it is, where an owner
+    reference did so in the past; {} when all is as it should be."""
+    metadata, spec = document["metadata"], document["spec"]
+    owners = metadata.get("ownerReferences") or []
+    clusters = [one for one in owners if _is_cluster(one)]
+    if not clusters:
+        return {}
+    rest = [one for one in owners if not _is_cluster(one)]
+    version = metadata["resourceVersion"]
+    patch: Document = {"metadata": {"ownerReferences": rest, "resourceVersion": version}}
+    if not spec.get("clusterName"):
+        patch["spec"] = {"clusterName": clusters[0]["name"]}
+    return patch
+
+
+def _is_cluster(owner: Document) -> bool:
+    group, _ = split_api_version(owner["apiVersion"])
+    return owner["kind"] == "Cluster" and group == CLUSTER_GROUP
+
+
+def _goes(cluster: Document, gates: FeatureGates) -> bool:
+    """Whether the Cluster is being deleted, and no hook is still to be asked about that."""
+    metadata = cluster["metadata"]
+    if not metadata.get("deletionTimestamp"):
+        return False
+    if not (gates.runtime_sdk and gates.cluster_topology and cluster["spec"].get("topology")):
+        return True
+    return Annotation.OK_TO_DELETE in (metadata.get("annotations") or {})
