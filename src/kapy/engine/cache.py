@@ -33,13 +33,14 @@ class Informer(Generic[T]):
     foreign ones (shared: do not change).
     """
 
-    __slots__ = ("__weakref__", "_read", "_store", "resource")
+    __slots__ = ("__weakref__", "_read", "_shared", "_store", "resource")
 
     def __init__(self, kind: Any, store: Store) -> None:
         foreign = isinstance(kind, Resource)
         self.resource: Resource = kind if foreign else kind.RESOURCE
         self._read: Callable[[Document], Any] = _same if foreign else lambda doc: read(doc, kind)
         self._store = store
+        self._shared: dict[Key, tuple[Document, T]] | None = None
 
     def get(self, key: Key) -> T | None:
         """The object, or None when it is not there."""
@@ -50,9 +51,35 @@ class Informer(Generic[T]):
         """The shared document, or None."""
         return self._store.objects.get(key)
 
+    def shared(self, document: Document) -> T:
+        """One of this informer's documents as its type: decoded once for all who only read it.
+
+        Do not change it. For those who look at many objects of which few have changed.
+        """
+        if self._shared is None:
+            self._shared = {}
+            self._store.subscribe(self._forget)
+        metadata = document["metadata"]
+        key = Key(metadata.get("namespace", ""), metadata["name"])
+        known = self._shared.get(key)
+        if known is None or known[0] is not document:
+            typed = self._read(document)
+            if self._store.objects.get(key) is not document:
+                return typed  # not the newest: nobody will ask for it again
+            known = self._shared[key] = document, typed
+        return known[1]
+
+    def _forget(self, change: Change) -> None:
+        if change.new is None and self._shared is not None:
+            self._shared.pop(Key.of(change.document), None)
+
     def list(self, namespace: str | None = None) -> Sequence[T]:
         """All objects (of a namespace), in the order of their keys."""
         return self._these(self._store.keys(namespace))
+
+    def keys(self) -> Sequence[Key]:
+        """The keys of all objects, in order."""
+        return self._store.keys()
 
     def add_index(self, name: str, values: IndexValues) -> None:
         """Keep an index; adding the same name again is allowed and does nothing."""
@@ -85,10 +112,16 @@ def _same(document: Document) -> Document:
 
 
 class Cache:
-    """The informers of one program, one store per resource (and label selector)."""
+    """The informers of one program, one store per resource (and label selector).
 
-    def __init__(self, client: Client, *, random: Random | None = None) -> None:
+    namespace: the only one that is read of resources that have namespaces; "" for all.
+    """
+
+    def __init__(
+        self, client: Client, *, random: Random | None = None, namespace: str = ""
+    ) -> None:
         self._client = client
+        self._namespace = namespace
         self._random = random or Random()
         self._informers: dict[tuple[Any, str], Informer[Any]] = {}
         self._stores: dict[Resource, dict[str, Store]] = {}
@@ -113,6 +146,11 @@ class Cache:
 
     def observe(self, resource: Resource, document: Document) -> None:
         """Take in what a write of ours returned."""
+        if self._namespace and document["metadata"].get("namespace", "") not in (
+            "",
+            self._namespace,
+        ):
+            return
         stores = self._stores.get(resource)
         if stores is not None:
             for store in stores.values():
@@ -146,7 +184,10 @@ class Cache:
         if store is None:
             store = Store(parse_labels(labels) if labels else None)
             stores[labels] = store
-            reflector = Reflector(self._client, resource, store, self._random, labels=labels)
+            namespace = self._namespace if resource.namespaced else ""
+            reflector = Reflector(
+                self._client, resource, store, self._random, labels=labels, namespace=namespace
+            )
             self._reflectors.append(reflector)
             if self._group is not None:
                 self._group.create_task(reflector.run(), name=str(reflector))

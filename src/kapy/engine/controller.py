@@ -14,7 +14,7 @@ from kapy.engine.failure import is_ordinary, is_ours, patience, told
 from kapy.engine.measures import Measures
 from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.result import Result
-from kapy.kube import Key
+from kapy.kube import Document, Key
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +49,32 @@ class Controller:
         self.random = Random()
         self.measures = Measures()
         self._reconcile = reconcile
+        self._is_ours: Callable[[Key], bool] | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._workers = 0
         # Weak: informers of workload clusters come and go.
         self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
         self._failures: dict[Key, int] = {}
         self._pace = 0.0  # seconds that a reconcile takes, a moving average
-        self.queue = Queue(self.measures)
+        self.queue = Queue(self.measures, self._hire)
+
+    def limit(self, informer: Informer[Any], selects: Callable[[Document], bool]) -> None:
+        """Work only on objects of `informer` that `selects`, and on what is gone.
+
+        An object that becomes one of them is news.
+        """
+
+        def came(change: Change) -> Iterable[Key]:
+            new, old = change.new, change.old
+            if new is not None and selects(new) and (old is None or not selects(old)):
+                yield Key.of(new)
+
+        def is_ours(key: Key) -> bool:
+            document = informer.raw(key)
+            return document is None or selects(document)
+
+        self._is_ours = is_ours
+        self.watch(informer, came)
 
     def watch(
         self,
@@ -109,11 +130,19 @@ class Controller:
         """Work until cancelled; on cancellation, running reconciles are cancelled and awaited."""
         self.queue.open()
         try:
-            async with asyncio.TaskGroup() as group:
-                for number in range(self.concurrency):
-                    group.create_task(self._work(), name=f"{self.name} worker {number}")
+            async with asyncio.TaskGroup() as self._group:
+                for _ in range(max(1, len(self.queue))):
+                    self._hire()
         finally:
+            self._group, self._workers = None, 0
             self.queue.close()
+
+    def _hire(self) -> None:
+        """One worker more, if there may be: most programs never need all of them."""
+        if self._group is not None and self._workers < self.concurrency:
+            name = f"{self.name} worker {self._workers}"
+            self._workers += 1
+            self._group.create_task(self._work(), name=name)
 
     async def _work(self) -> None:
         queue, measures, now = self.queue, self.measures, asyncio.get_running_loop().time
@@ -121,6 +150,9 @@ class Controller:
             key = queue.take()
             if key is None:
                 await queue.arrival()
+                continue
+            if self._is_ours is not None and not self._is_ours(key):
+                queue.done(key)
                 continue
             try:
                 result = await self._reconcile(key)

@@ -41,10 +41,13 @@ class _Timer(NamedTuple):
 
 
 class Queue:
-    """Keys to work on."""
+    """Keys to work on. short: called when a key comes and nobody waits for one."""
 
-    def __init__(self, watching: Watching | None = None) -> None:
+    def __init__(
+        self, watching: Watching | None = None, short: Callable[[], None] = lambda: None
+    ) -> None:
         self.watching = watching
+        self._short = short
         self.running: dict[Key, float] = {}
         self._heap: list[_Place] = []
         self._places: dict[Key, _Place] = {}
@@ -91,6 +94,8 @@ class Queue:
             self.watching.added(retry=retry)
         if self._idle:
             self._wake_one()
+        else:
+            self._short()
 
     def add_after(self, key: Key, delay: float, because: str, *, retry: bool = False) -> None:
         """Ask for a key after `delay` seconds, unless it is asked for before."""

@@ -81,8 +81,8 @@ class Backoff:
 class Reflector:
     """Keeps a sink equal to a server's collection.
 
-    labels, fields: what to select of it. since: the resourceVersion as of which the sink has been
-    filled already.
+    labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
+    sink has been filled already.
     """
 
     def __init__(
@@ -94,12 +94,14 @@ class Reflector:
         *,
         labels: str = "",
         fields: str = "",
+        namespace: str = "",
         since: str = "",
     ) -> None:
         self._client = client
         self._resource = resource
         self._labels = labels
         self._fields = fields
+        self._namespace = namespace
         self._sink = sink
         self._backoff = Backoff(random)
         self._version = since
@@ -140,7 +142,9 @@ class Reflector:
         return self._backoff.next(error)
 
     async def _list(self) -> None:
-        listed = await self._client.list(self._resource, labels=self._labels, fields=self._fields)
+        listed = await self._client.list(
+            self._resource, self._namespace, labels=self._labels, fields=self._fields
+        )
         if not self._sink.replace(listed.items, listed.resource_version):
             self._stale_lists += 1
             if self._stale_lists < STALE_LISTS:
@@ -154,6 +158,7 @@ class Reflector:
     async def _watch(self) -> None:
         opened = self._client.watch(
             self._resource,
+            self._namespace,
             resource_version=self._version,
             labels=self._labels,
             fields=self._fields,

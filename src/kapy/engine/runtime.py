@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any, Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import run_together
 from kapy.client.client import Client
 from kapy.client.intercept import Counted
-from kapy.engine.cache import Cache
+from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.events import Journal, Recorder
 from kapy.engine.metrics import Metrics
+from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
+from kapy.engine.queue import INITIAL
 from kapy.kube.http import Transport
+
+SYNC_STEPS: Final = 60
+"""Parts of a sync period; in each, one object in so many is looked at."""
 
 
 @dataclass
@@ -22,18 +28,21 @@ class Runtime:
     """One program's client, cache, events, clock and controllers.
 
     The client writes through the cache: what a controller wrote, it reads back at once.
-    metrics: what it can be scraped for. working: set while the controllers do. random: where all
-    jitter of this program comes from; a seeded one makes a run repeatable.
+    options: which objects its controllers look at, and how. metrics: what it can be scraped for.
+    working: set while the controllers do. random: where all jitter of this program comes from; a
+    seeded one makes a run repeatable.
     """
 
     client: Client
     cache: Cache
     events: Recorder
     clock: Clock
+    options: ManagerOptions = DEFAULT_OPTIONS
     controllers: list[Controller] = field(default_factory=list)
     random: Random = field(default_factory=Random)
     metrics: Metrics = field(default_factory=Metrics)
     working: asyncio.Event = field(default_factory=asyncio.Event)
+    _reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
 
     @classmethod
     def on(
@@ -43,25 +52,37 @@ class Runtime:
         clock: Clock,
         field_manager: str = "kapy",
         random: Random | None = None,
+        options: ManagerOptions = DEFAULT_OPTIONS,
     ) -> Runtime:
         """A runtime on one API server."""
         random = random or Random()
         transport = Counted(transport)
         client = Client(transport, field_manager=field_manager)
-        cache = Cache(client, random=random)
+        cache = Cache(client, random=random, namespace=options.namespace)
         client.observe = cache.observe
         # Events are written past the cache: nobody reads them back.
         journal = Journal(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
         metrics = Metrics(transport)
-        return cls(client, cache, events, clock, random=random, metrics=metrics)
+        return cls(client, cache, events, clock, options, random=random, metrics=metrics)
 
-    def add(self, controller: Controller) -> Controller:
-        """Run this controller too (before `run`)."""
-        controller.random = self.random
+    def add(self, controller: Controller, of: Informer[Any] | None = None) -> Controller:
+        """Run this controller too (before `run`); of: the objects that it reconciles."""
+        self.adopt(controller, of)
         self.controllers.append(controller)
-        self.metrics.measure(controller)
         return controller
+
+    def adopt(self, controller: Controller, of: Informer[Any] | None = None) -> None:
+        """Hold a controller to the options and show what it does; somebody else runs it."""
+        controller.random = self.random
+        controller.concurrency = self.options.concurrency.get(
+            controller.name, controller.concurrency
+        )
+        if of is not None:
+            self._reconciled.append((controller, of))
+            if self.options.watch_filter:
+                controller.limit(of, self.options.selects)
+        self.metrics.measure(controller)
 
     async def run(self) -> None:
         """Start the cache, wait for it, then run all controllers; until cancelled.
@@ -75,12 +96,27 @@ class Runtime:
     async def _run_controllers(self) -> None:
         await self.cache.synced()
         self.working.set()
-        if not self.controllers:
-            await asyncio.get_running_loop().create_future()
         # A controller may have the name of another one: the number keeps both.
         await run_together(
+            sync=self._sync,
             **{
                 f"{controller.name} #{number}": controller.run
                 for number, controller in enumerate(self.controllers)
-            }
+            },
         )
+
+    async def _sync(self) -> None:
+        """Look at everything once in a period, behind all that is news; spread over the period.
+
+        A timer, because it is there for what no watch told: a safety net, not a way to notice.
+        """
+        period = self.options.sync_period
+        if period is None:
+            await asyncio.get_running_loop().create_future()
+            return
+        while True:
+            for number in range(SYNC_STEPS):
+                await asyncio.sleep(period.total_seconds() / SYNC_STEPS)
+                for controller, of in self._reconciled:
+                    for key in of.keys()[number::SYNC_STEPS]:
+                        controller.enqueue(key, priority=INITIAL)

@@ -87,7 +87,7 @@ def _added(runtime: Runtime, unserved: _Unserved) -> Controller:
 
     controller = Controller(f"unserved-{resource.kind.lower()}", tell, concurrency=1)
     controller.watch(informer, changed)
-    return runtime.add(controller)
+    return runtime.add(controller, informer)
 
 
 def _untold(document: Document) -> bool:

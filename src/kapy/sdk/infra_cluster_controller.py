@@ -69,7 +69,7 @@ def add_infra_cluster(
 
     controller.watch(runtime.cache.informer(resource), own_key)
     controller.watch(runtime.cache.informer(Cluster.RESOURCE), of_cluster)
-    return runtime.add(controller)
+    return runtime.add(controller, runtime.cache.informer(resource))
 
 
 class InfraClusters(Generic[T]):

@@ -61,7 +61,7 @@ def add_infra_machine(
     reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
     InfraMachineWatches(runtime, resource, bootstrap.secrets).attach(controller)
-    return runtime.add(controller)
+    return runtime.add(controller, runtime.cache.informer(resource))
 
 
 class InfraMachines(Generic[T]):
