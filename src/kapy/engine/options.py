@@ -1,0 +1,37 @@
+"""What a manager is told about its controllers, with the meaning of upstream's flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.features import DEFAULT_GATES, FeatureGates
+from kapy.api.names import Label
+from kapy.kube import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerOptions:
+    """Which objects the controllers look at, how many at once, and with which features.
+
+    namespace: the only one that is watched, "" for all. watch_filter: the value that the label
+    `cluster.x-k8s.io/watch-filter` of an object must have for a controller to reconcile it, "" for
+    any object. sync_period: how often everything is looked at without a reason, None for never.
+    concurrency: keys that a controller works on at a time, by its name.
+    """
+
+    namespace: str = ""
+    watch_filter: str = ""
+    sync_period: timedelta | None = None
+    concurrency: Mapping[str, int] = field(default_factory=dict)
+    gates: FeatureGates = DEFAULT_GATES
+
+    def selects(self, document: Document) -> bool:
+        """Whether an object has the label that it needs."""
+        labels = document["metadata"].get("labels") or {}
+        return not self.watch_filter or labels.get(Label.WATCH_FILTER) == self.watch_filter
+
+
+DEFAULT_OPTIONS: Final = ManagerOptions()
