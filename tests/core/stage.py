@@ -19,6 +19,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.crds import crds
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
@@ -27,12 +28,13 @@ from kapy.client.client import Client
 from kapy.core.cluster.controller import add_to as add_clusters
 from kapy.core.machine.controller import add_to as add_machines
 from kapy.core.machinedeployment.controller import add_to as add_deployments
+from kapy.core.machinepool.controller import add_to as add_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
-from kapy.kube.names import CRDS, NAMESPACES, NODES, SECRETS, Resource
+from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, NODES, SECRETS, Resource
 from kapy.remote.connections import Connections
 from kapy.testing.story import Story
 
@@ -46,6 +48,7 @@ def _fake(group: str, kind: str) -> Resource:
 INFRA_CLUSTERS = _fake("infrastructure", "FakeCluster")
 INFRA_MACHINES = _fake("infrastructure", "FakeMachine")
 INFRA_TEMPLATES = _fake("infrastructure", "FakeMachineTemplate")
+INFRA_POOLS = _fake("infrastructure", "FakeMachinePool")
 CONFIGS = _fake("bootstrap", "FakeConfig")
 CONFIG_TEMPLATES = _fake("bootstrap", "FakeConfigTemplate")
 CONTROL_PLANES = _fake("controlplane", "FakeControlPlane")
@@ -53,11 +56,12 @@ PROVIDED = (
     INFRA_CLUSTERS,
     INFRA_MACHINES,
     INFRA_TEMPLATES,
+    INFRA_POOLS,
     CONFIGS,
     CONFIG_TEMPLATES,
     CONTROL_PLANES,
 )
-OWN = (Cluster, Machine, MachineSet, MachineDeployment)
+OWN = (Cluster, Machine, MachineSet, MachineDeployment, MachinePool)
 
 
 def crd_of(resource: Resource) -> Document:
@@ -145,7 +149,7 @@ class Stage:
         """Run the controllers, as a program that has just been started."""
         runtime = Runtime.on(self.controllers, clock=self.clock, random=self.random)
         connections = Connections(runtime, dial=lambda _: self.wire)
-        for add in (add_clusters, add_machines, add_machine_sets, add_deployments):
+        for add in (add_clusters, add_machines, add_machine_sets, add_deployments, add_pools):
             add(runtime, connections)
         services = (runtime.run, connections.run)
         self.tasks = [self.group.create_task(service()) for service in services]
@@ -363,7 +367,7 @@ async def default_namespace(client: Client) -> None:
 
 @asynccontextmanager
 async def stage(seed: int = 0) -> AsyncIterator[Stage]:
-    """Core's four controllers, running."""
+    """Core's controllers, running."""
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(Rules(),))
     workload = Server.open(None, clock=clock)
@@ -373,7 +377,12 @@ async def stage(seed: int = 0) -> AsyncIterator[Stage]:
     await default_namespace(admin)
     for crd in (*crds(), *map(crd_of, PROVIDED)):
         await admin.create(CRDS, crd)
-    resources: Iterable[Resource] = (*PROVIDED, *(kind.RESOURCE for kind in OWN), SECRETS)
+    resources: Iterable[Resource] = (
+        *PROVIDED,
+        *(kind.RESOURCE for kind in OWN),
+        SECRETS,
+        CONFIG_MAPS,
+    )
     try:
         async with asyncio.TaskGroup() as group:
             servers = [group.create_task(one.run()) for one in (server, workload)]

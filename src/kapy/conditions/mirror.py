@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kapy.api.condition import Condition
-from kapy.conditions.foreign import foreign_conditions
-from kapy.conditions.lookup import NOT_YET_REPORTED, get, unknown
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
+from kapy.conditions.lookup import NOT_YET_REPORTED, TRUE, from_bool, get, unknown
 from kapy.kube import Document
 
 
@@ -55,3 +56,20 @@ def mirror_foreign(
 ) -> Condition:
     """As `mirror`, of an object that a provider owns. Raises UnreadableConditions."""
     return mirror(foreign_conditions(document), source, target=target, fallback=fallback)
+
+
+def provided(document: Document, target: str, *, done: bool, field: str) -> Condition:
+    """A provider's object's Ready as condition `target` of its owner, whatever it reports.
+
+    done: what the object says without conditions, in `field`.
+    """
+    kind = document.get("kind", "")
+    reason = Reason.READY if done else Reason.NOT_READY
+    fallback = Fallback(from_bool(done), reason, "" if done else f"{kind} {field} is false")
+    try:
+        found = mirror_foreign(document, ConditionType.READY, target=target, fallback=fallback)
+    except UnreadableConditions as error:
+        return unknown(target, Reason.INVALID_CONDITION_REPORTED, str(error))
+    if found.reason == NO_REASON_REPORTED and found.status == TRUE:
+        found.reason = Reason.READY
+    return found

@@ -1,0 +1,43 @@
+"""The InfraMachinePool contract: one line per rule."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.contract.fields import Field, View, boolean, integer, items, kind_of, text
+
+
+def _provider_id(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        what = "an empty one" if value == "" else kind_of(value)
+        raise TypeError(f"expected provider IDs as strings, got {what}")
+    return value
+
+
+class InfraMachinePool(View):
+    """What core reads of the infrastructure of a MachinePool.
+
+    infrastructure_machine_kind: the kind of the objects that stand for the pool's machines, of the
+    same API group; without one the machines are known by their provider IDs only.
+    """
+
+    __slots__ = ()
+
+    READY_CONDITION: Final = "Ready"
+
+    provider_id_list = Field("spec.providerIDList", items(_provider_id), mandatory=True)
+    initialized = boolean("status.initialization.provisioned", v1beta1="status.ready")
+    ready = boolean("status.ready")
+    replicas = integer("status.replicas")
+    infrastructure_machine_kind = text("status.infrastructureMachineKind")
+    failure_reason = text("status.failureReason")
+    failure_message = text("status.failureMessage")
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether the infrastructure is there.
+
+        Upstream's own core still asks `status.ready`, whatever the contract: providers of the
+        v1beta2 contract that work with it may report nothing else.
+        """
+        return bool(self.initialized) or bool(self.ready)

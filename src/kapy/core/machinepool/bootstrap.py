@@ -1,0 +1,54 @@
+"""Phase: the boot data of a MachinePool, one for all its machines (BootstrapConfig contract)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.errors import ContractError, MissingField
+from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.core.machinepool.references import owned, take_failures
+from kapy.core.machinepool.scope import MachinePoolScope
+from kapy.engine.result import DONE, Result
+
+
+async def reconcile_bootstrap(scope: MachinePoolScope) -> Result:
+    """Own the bootstrap config, and take over the name of its data secret.
+
+    Without a config the user has brought the boot data. Unlike a Machine's, the name is taken over
+    whenever it changes: machines that come later boot with what is there then.
+    """
+    pool = scope.pool
+    bootstrap = pool.spec.template.spec.bootstrap
+    if bootstrap.config_ref is None:
+        if bootstrap.data_secret_name is not None:
+            pool.status.initialization.bootstrap_data_secret_created = True
+        return DONE
+    scope.bootstrap = await owned(scope, bootstrap.config_ref, BootstrapConfig)
+    match scope.bootstrap:
+        case Unreadable(error):
+            raise error
+        case Absent():
+            pass  # it wakes the pool when it appears
+        case Found(config):
+            try:
+                _take_over(scope, config)
+            except ContractError as error:
+                scope.bootstrap = replace(scope.bootstrap, problem=error)
+                raise
+    return DONE
+
+
+def _take_over(scope: MachinePoolScope, config: BootstrapConfig) -> None:
+    take_failures(scope, config)
+    done = scope.pool.status.initialization
+    if config.deleting:
+        return
+    if not config.data_secret_created:
+        done.bootstrap_data_secret_created = bool(done.bootstrap_data_secret_created)
+        return
+    name = BootstrapConfig.data_secret_name.require(config)
+    if not name:
+        raise MissingField(BootstrapConfig.data_secret_name.path(config.contract))
+    scope.pool.spec.template.spec.bootstrap.data_secret_name = name
+    done.bootstrap_data_secret_created = True

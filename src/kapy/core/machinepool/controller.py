@@ -1,0 +1,116 @@
+"""What wakes a MachinePool: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kapy.api.names import CLUSTER_GROUP
+from kapy.contract.external import External, owner_keys
+from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
+from kapy.contract.handover import awaited
+from kapy.core.machinepool.machines import BY_POOL, pool_labels
+from kapy.core.machinepool.reconcile import reconcile
+from kapy.core.machinepool.scope import Tools
+from kapy.engine.cache import Change
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.label_values import label_value
+from kapy.kube.names import GroupKind
+from kapy.remote.connections import Connections
+from kapy.remote.nodes import provider_id_of
+
+BY_NODE = "node"
+BY_LABEL = "pool label"
+REFERENCES = (
+    ("spec", "template", "spec", "bootstrap", "configRef"),
+    ("spec", "template", "spec", "infrastructureRef"),
+)
+
+
+def add_to(runtime: Runtime, remote: Connections) -> Controller:
+    """Run the MachinePool controller in `runtime`."""
+    fleet = Fleet(runtime.cache)
+    external = External(runtime.client, runtime.cache)
+    mapping = _Mapping(fleet)
+    tools = Tools(
+        client=runtime.client,
+        cache=runtime.cache,
+        external=external,
+        remote=remote,
+        fleet=fleet,
+        events=runtime.events.named("machinepool-controller"),
+        clock=runtime.clock,
+        node_keys=mapping.of_node,
+        infra_machine_keys=mapping.of_infra_machine,
+    )
+    controller = Controller("machinepool", partial(reconcile, tools))
+    tools.controller = controller
+    controller.watch(fleet.pools, own_life)
+    controller.watch(fleet.pools, awaited(own_change), gather=REPORTED)
+    controller.watch(fleet.pools, own_change, gather=SUMMED_UP)
+    owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachinePool"))
+    controller.watch(fleet.machines, owned, gather=SUMMED_UP)
+    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
+    referred = referring(fleet.pools, *REFERENCES)
+    external.wake(controller, referred)
+
+    def connection_changed(cluster: Key) -> None:
+        for key in mapping.of(cluster):
+            controller.enqueue(key)
+
+    remote.subscribe(connection_changed)
+    return runtime.add(controller, fleet.pools)
+
+
+class _Mapping:
+    """From what changed to the MachinePools that look at it."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        fleet.machines.add_index(BY_POOL, pool_labels)
+        fleet.pools.add_index(BY_NODE, _node_names)
+        fleet.pools.add_index(BY_LABEL, _label)
+
+    def of(self, cluster: Key) -> Iterable[Key]:
+        """All pools of a Cluster."""
+        return [Key.of(one) for one in self._fleet.pools_of(cluster)]
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """All pools of a Cluster that appears, or is paused or unpaused."""
+        if change.old is not None and change.new is not None:
+            before, after = (one["spec"].get("paused") for one in (change.old, change.new))
+            if bool(before) == bool(after):
+                return ()
+        return self.of(Key.of(change.document))
+
+    def of_infra_machine(self, change: Change) -> Iterable[Key]:
+        """The pool whose labels an infrastructure machine has."""
+        return [
+            Key.of(one)
+            for label in pool_labels(change.document)
+            for one in self._fleet.pools.indexed(BY_LABEL, label)
+        ]
+
+    def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
+        """The pool of a Node, by its name, or by its provider ID when it is new to the pool."""
+        node = change.document
+        for name in (node["metadata"]["name"], provider_id_of(node)):
+            found = self._fleet.pools.indexed(BY_NODE, f"{cluster}/{name}") if name else ()
+            if len(found) == 1:
+                return (Key.of(found[0]),)
+        return ()
+
+
+def _label(pool: Document) -> Iterable[str]:
+    metadata, name = pool["metadata"], pool["spec"].get("clusterName", "")
+    yield f"{metadata.get('namespace', '')}/{name}/{label_value(metadata['name'])}"
+
+
+def _node_names(pool: Document) -> Iterable[str]:
+    cluster = cluster_of(pool)
+    for ref in (pool.get("status") or {}).get("nodeRefs") or ():
+        yield f"{cluster}/{ref['name']}"
+    for provider_id in pool["spec"].get("providerIDList") or ():
+        yield f"{cluster}/{provider_id}"

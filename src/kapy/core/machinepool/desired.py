@@ -1,0 +1,69 @@
+"""The Machine that a MachinePool wants for one infrastructure machine. Pure.
+
+It shows what the provider has made; nothing is made for it. So it names no bootstrap config, and
+its version is the one that its Node runs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Label
+from kapy.kube import Document
+from kapy.kube.label_values import label_value
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import split_api_version
+
+MANAGER: Final = "machinepool-controller"
+
+
+def desired_machine(
+    pool: MachinePool, infra: Document, version: str, existing: Document | None
+) -> Document:
+    """As a server-side apply says it. infra: the infrastructure machine, which gives it its name.
+
+    version: of the Node, "" as long as there is none. existing: the Machine that refers to the
+    infrastructure machine already; its uid makes sure that it is the one.
+    """
+    group, _ = split_api_version(infra["apiVersion"])
+    name: str = infra["metadata"]["name"]
+    spec: Document = {
+        "clusterName": pool.spec.cluster_name,
+        "bootstrap": {"dataSecretName": ""},
+        "infrastructureRef": {"apiGroup": group, "kind": infra["kind"], "name": name},
+    }
+    if version:
+        spec["version"] = version
+    return {
+        "apiVersion": Machine.RESOURCE.api_version,
+        "kind": Machine.RESOURCE.kind,
+        "metadata": _metadata(pool, name, existing),
+        "spec": spec,
+    }
+
+
+def _metadata(pool: MachinePool, name: str, existing: Document | None) -> Document:
+    template = pool.spec.template.metadata
+    owner = owner_reference(pool, controller=True, block_deletion=True)
+    metadata: Document = {
+        "name": name,
+        "namespace": pool.metadata.namespace,
+        "labels": {**template.labels, **labels_of(pool)},
+        "ownerReferences": [encode(owner)],
+    }
+    if existing is not None:
+        metadata |= {one: existing["metadata"][one] for one in ("name", "uid")}
+    if template.annotations:
+        metadata["annotations"] = dict(template.annotations)
+    return metadata
+
+
+def labels_of(pool: MachinePool) -> dict[str, str]:
+    """What the pool's Machines, and what stands behind them, are known by."""
+    return {
+        Label.POOL_NAME: label_value(pool.metadata.name),
+        Label.CLUSTER_NAME: pool.spec.cluster_name,
+    }

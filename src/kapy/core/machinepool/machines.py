@@ -1,0 +1,165 @@
+"""Phases: a Machine for each infrastructure machine of the pool, where the provider has such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.names import ConditionType, Label, Reason
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import false, get, true
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.observed import Found
+from kapy.core.machinepool.desired import MANAGER, desired_machine, labels_of
+from kapy.core.machinepool.scope import MachinePoolScope, Mark
+from kapy.engine.cache import Informer
+from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document
+from kapy.kube.apply.settled import is_settled
+from kapy.kube.errors import KapyError
+from kapy.kube.names import GroupKind, Resource, split_api_version
+from kapy.remote.nodes import nodes_with
+
+BY_POOL: Final = "pool"
+
+
+def pool_labels(document: Document) -> Iterable[str]:
+    """Whose machine it is: index value of Machines and infrastructure machines of pools."""
+    metadata = document["metadata"]
+    labels = metadata.get("labels") or {}
+    if Label.POOL_NAME in labels:
+        cluster = labels.get(Label.CLUSTER_NAME, "")
+        yield f"{metadata.get('namespace', '')}/{cluster}/{labels[Label.POOL_NAME]}"
+
+
+def _machines_of(scope: MachinePoolScope, informer: Informer[Document]) -> Sequence[Document]:
+    labels = labels_of(scope.pool)
+    cluster, pool = labels[Label.CLUSTER_NAME], labels[Label.POOL_NAME]
+    return informer.indexed(BY_POOL, f"{scope.namespace}/{cluster}/{pool}")
+
+
+async def reconcile_machines(scope: MachinePoolScope) -> Result:
+    """Make the Machines that are missing, and keep the others in line with the pool.
+
+    None is deleted here: which machine goes is the provider's choice, who deletes its Machine.
+    """
+    if not isinstance(scope.infrastructure, Found):
+        return DONE
+    infra = scope.infrastructure.view
+    if infra.deleting or not infra.infrastructure_machine_kind:
+        return DONE
+    group, _ = split_api_version(infra.document["apiVersion"])
+    informer = await _infra_machines(scope, GroupKind(group, infra.infrastructure_machine_kind))
+    failures: list[Exception] = []
+    known = {_infra_name(one): one for one in _machines_of(scope, scope.tools.fleet.machines)}
+    before, settled = scope.tools.settled.get(scope.pool.key, {}), dict[str, Mark]()
+    for document in _machines_of(scope, informer):
+        try:
+            await _bring_in_line(scope, document, known, before, settled)
+        except KapyError as error:
+            failures.append(error)  # the others are not to blame
+    scope.tools.settled[scope.pool.key] = settled
+    if failures:
+        raise ExceptionGroup("failed to bring Machines in line with the pool", failures)
+    return DONE
+
+
+async def _infra_machines(scope: MachinePoolScope, kind: GroupKind) -> Informer[Document]:
+    tools = scope.tools
+    resource: Resource = (await tools.external.resolve(kind)).resource
+    informer = tools.cache.informer(resource)
+    informer.add_index(BY_POOL, pool_labels)
+    tools.controller.watch(informer, tools.infra_machine_keys)
+    if not informer.is_synced:
+        raise NotYet(f"the {resource.plural} are not read yet")
+    return informer
+
+
+def _infra_name(machine: Document) -> str:
+    name: str = machine["spec"]["infrastructureRef"]["name"]
+    return name
+
+
+async def _bring_in_line(
+    scope: MachinePoolScope,
+    infra: Document,
+    known: dict[str, Document],
+    before: dict[str, Mark],
+    settled: dict[str, Mark],
+) -> None:
+    machine = known.get(infra["metadata"]["name"])
+    going = infra if machine is None else machine
+    if going["metadata"].get("deletionTimestamp"):
+        return
+    version = _version(scope, infra, machine)
+    if machine is not None:
+        mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version
+        if before.get(_infra_name(machine)) == mark:
+            settled[_infra_name(machine)] = mark
+            return
+    intent = desired_machine(scope.pool, infra, version, machine)
+    if machine is None or not is_settled(machine, intent, MANAGER):
+        client = scope.tools.client
+        machine = await client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
+    mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version
+    settled[_infra_name(machine)] = mark
+
+
+def _version(scope: MachinePoolScope, infra: Document, machine: Document | None) -> str:
+    """What the Node runs; what was known of it as long as it cannot be asked."""
+    provider_id = InfraMachine(infra).provider_id
+    if scope.nodes is not None and provider_id:
+        for node in nodes_with(scope.nodes, provider_id):
+            info = (node.get("status") or {}).get("nodeInfo") or {}
+            if version := info.get("kubeletVersion"):
+                return str(version)
+    return "" if machine is None else str(machine["spec"].get("version", ""))
+
+
+async def read_machines(scope: MachinePoolScope) -> Result:
+    """The pool's Machines, those of other controllers left out."""
+    uid = scope.pool.metadata.uid
+    machines = _machines_of(scope, scope.tools.fleet.machines)
+    scope.machines = [one for one in machines if _controller(one) in ("", uid)]
+    return DONE
+
+
+def _controller(machine: Document) -> str:
+    """The uid of who controls it, "" when nobody does."""
+    owners = machine["metadata"].get("ownerReferences") or ()
+    return next((str(one["uid"]) for one in owners if one.get("controller")), "")
+
+
+async def tell_up_to_date(scope: MachinePoolScope) -> Result:
+    """UpToDate of the Machines: only their provider knows more, and replaces what is outdated."""
+    machines = scope.tools.fleet.machine_of
+    scope.machines = [
+        await _told(scope, one, machines(one).status.conditions) for one in scope.machines
+    ]
+    return DONE
+
+
+async def _told(
+    scope: MachinePoolScope, document: Document, conditions: Sequence[Condition]
+) -> Document:
+    wanted = up_to_date(document)
+    found = get(conditions, ConditionType.UP_TO_DATE)
+    state = (wanted.status, wanted.reason, wanted.message)
+    if found is not None and (found.status, found.reason, found.message) == state:
+        return document
+    draft = Draft(scope.tools.client, Machine, document)
+    set_condition(draft.object, wanted, scope.now)
+    await draft.save()
+    return draft.before
+
+
+def up_to_date(machine: Document) -> Condition:
+    """A Machine of a pool is as it should be until it is deleted."""
+    of = ConditionType.UP_TO_DATE
+    if machine["metadata"].get("deletionTimestamp"):
+        return false(of, Reason.NOT_UP_TO_DATE, "Machine is being deleted")
+    return true(of, Reason.UP_TO_DATE)

@@ -1,0 +1,151 @@
+"""Phases: the Nodes that a pool's machines became, found by their provider IDs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from kapy.api.core_v1 import ObjectReference
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation
+from kapy.api.times import moment
+from kapy.api.wording import shortened
+from kapy.client.client import Client
+from kapy.core.machinepool.scope import MachinePoolScope
+from kapy.engine.cache import Informer
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import NODES
+from kapy.remote.connections import NotConnected
+from kapy.remote.nodes import nodes_with, provider_id_of
+
+UNINITIALIZED: Final = ("node.cluster.x-k8s.io/uninitialized", "NoSchedule")
+
+
+async def read_nodes(scope: MachinePoolScope) -> Result:
+    """Watch the Nodes of the workload cluster; its connection wakes the pool when it comes."""
+    tools = scope.tools
+    try:
+        scope.nodes = tools.remote.watch(
+            tools.controller, scope.cluster.key, NODES, tools.node_keys
+        )
+    except NotConnected:
+        scope.nodes = None
+    return DONE
+
+
+async def reconcile_nodes(scope: MachinePoolScope) -> Result:
+    """Note the Nodes, count them, mark them as the pool's, and delete those of machines that are
+    gone (their provider ID is not in the list any more)."""
+    pool, nodes = scope.pool, scope.nodes
+    ids = pool.spec.provider_id_list
+    if nodes is None or (not ids and pool.spec.replicas != 0):
+        return DONE
+    client = scope.tools.remote.client(scope.cluster.key)
+    await _delete_retired(client, nodes, pool)
+    found = [node for one in ids for node in nodes_with(nodes, one)]
+    if ids and not found and not pool.status.node_refs:
+        return DONE  # none has come yet; each wakes the pool when it does
+    _note(scope, found)
+    for node in found:
+        if patch := node_patch(node, pool):
+            await client.patch(NODES, Key("", node["metadata"]["name"]), patch)
+    return _count(scope, found)
+
+
+async def _delete_retired(client: Client, nodes: Informer[Document], pool: MachinePool) -> None:
+    kept = set(pool.spec.provider_id_list)
+    for ref in pool.status.node_refs:
+        node = nodes.raw(Key("", ref.name))
+        if node is not None and provider_id_of(node) not in ("", *kept):
+            await delete_node(client, node)
+
+
+async def delete_node(client: Client, node: Document) -> None:
+    """Delete this very Node, if it is there."""
+    metadata = node["metadata"]
+    try:
+        await client.delete(NODES, Key("", metadata["name"]), uid=metadata["uid"])
+    except NotFound:
+        return
+
+
+def _note(scope: MachinePoolScope, found: Sequence[Document]) -> None:
+    status = scope.pool.status
+    refs = [
+        ObjectReference(
+            api_version="v1", kind="Node", name=one["metadata"]["name"], uid=one["metadata"]["uid"]
+        )
+        for one in found
+    ]
+    if refs != status.node_refs:
+        status.node_refs = refs
+        names = shortened([one.name for one in refs], 10)
+        scope.tools.events.normal(scope.pool, "SuccessfulSetNodeRefs", names)
+
+
+class Readiness(NamedTuple):
+    """How many Nodes are ready, and how many have been so for long enough. due: when the next
+    ready one will have been; None when nothing changes by itself."""
+
+    ready: int
+    available: int
+    due: datetime | None
+
+
+def readiness(nodes: Iterable[Document], least: timedelta, now: datetime) -> Readiness:
+    """Count Nodes. least: how long one must be ready to be available."""
+    since = [time for node in nodes if (time := _ready_since(node, now)) is not None]
+    waiting = [time + least for time in since if least and time + least > now]
+    return Readiness(len(since), len(since) - len(waiting), min(waiting, default=None))
+
+
+def _ready_since(node: Document, now: datetime) -> datetime | None:
+    for one in (node.get("status") or {}).get("conditions") or ():
+        if one["type"] == "Ready":
+            if one["status"] != "True":
+                return None
+            time = one.get("lastTransitionTime")
+            return moment(time) if time else now
+    return None
+
+
+def _count(scope: MachinePoolScope, found: Sequence[Document]) -> Result:
+    """The counters as v1beta1 has them: of Nodes, whether or not there are Machines."""
+    pool, now = scope.pool, scope.now
+    least = timedelta(seconds=pool.spec.template.spec.min_ready_seconds or 0)
+    count, legacy = readiness(found, least, now), scope.legacy
+    legacy.ready_replicas, legacy.available_replicas = count.ready, count.available
+    legacy.unavailable_replicas = (pool.status.replicas or 0) - count.available
+    if count.due is None:
+        return DONE
+    # A timer, because nothing changes at the moment when a Node has been ready long enough.
+    because = "a Node is not ready for spec.template.spec.minReadySeconds yet"
+    return requeue(after=count.due - now, because=because)
+
+
+def node_patch(node: Document, pool: MachinePool) -> Document:
+    """The merge patch that marks a Node as a pool's and lets workloads onto it; {} when it is so.
+
+    A patch of taints carries the resourceVersion that it was made from: they have other writers.
+    """
+    metadata = node["metadata"]
+    wanted = {
+        Annotation.CLUSTER_NAME: pool.spec.cluster_name,
+        Annotation.CLUSTER_NAMESPACE: pool.metadata.namespace,
+        Annotation.OWNER_KIND: pool.RESOURCE.kind,
+        Annotation.OWNER_NAME: pool.metadata.name,
+    }
+    has = metadata.get("annotations") or {}
+    patch: Document = {}
+    if missing := {name: one for name, one in wanted.items() if has.get(name) != one}:
+        patch["metadata"] = {"annotations": missing}
+    taints = (node.get("spec") or {}).get("taints") or []
+    kept = [one for one in taints if (one.get("key"), one.get("effect")) != UNINITIALIZED]
+    if kept != taints:
+        patch["spec"] = {"taints": kept or None}
+        version = {"resourceVersion": metadata["resourceVersion"]}
+        patch["metadata"] = {**patch.get("metadata", {}), **version}
+    return patch

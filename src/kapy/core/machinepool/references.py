@@ -1,0 +1,64 @@
+"""The objects that a MachinePool refers to: read, made its own, and their failures told."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.fields import View
+from kapy.contract.infra_machine_pool import InfraMachinePool
+from kapy.contract.observed import Found, Observed, Unreadable
+from kapy.contract.ownership import claim, ownership_patch
+from kapy.core.machinepool.scope import MachinePoolScope
+from kapy.kube import Document
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import owner_reference
+
+V = TypeVar("V", bound=View)
+
+LONGEST_MESSAGE: Final = 10240  # of failureMessage, in the schema
+
+
+async def owned(
+    scope: MachinePoolScope, ref: ContractVersionedObjectReference, view: type[V]
+) -> Observed[V]:
+    """The object that the pool refers to, with the pool as its controller and its Cluster's
+    label. One that does not exist wakes the pool when it appears."""
+    pool, tools = scope.pool, scope.tools
+    found = await tools.external.get(ref, scope.namespace, view)
+    if not isinstance(found, Found):
+        return found
+    owner = owner_reference(pool, controller=True, block_deletion=True)
+
+    def patch(document: Document) -> Document:
+        return ownership_patch(document, owner, cluster=pool.spec.cluster_name)
+
+    document = found.view.document
+    try:
+        if not patch(document):
+            return found
+        resource = await tools.external.resource_of(document)
+        document = await claim(tools.client, resource, document, patch)
+    except NotFound:
+        return await tools.external.get(ref, scope.namespace, view)
+    except KapyError as error:
+        return Unreadable(error)
+    return Found(view(document, found.view.contract))
+
+
+def take_failures(scope: MachinePoolScope, view: BootstrapConfig | InfraMachinePool) -> None:
+    """Keep what the provider calls a failure for good, where v1beta1 reported it; it stays there.
+
+    Raises WrongType.
+    """
+    reason, message = view.failure_reason, view.failure_message
+    if reason:
+        scope.legacy.failure_reason = reason
+    if message:
+        group, _, version = view.document["apiVersion"].partition("/")
+        kind = f"{group}/{version}, Kind={view.kind}"
+        text = (
+            f'Failure detected from referenced resource {kind} with name "{view.name}": {message}'
+        )
+        scope.legacy.failure_message = text[:LONGEST_MESSAGE]

@@ -1,0 +1,90 @@
+"""What one reconcile of a MachinePool works with: its tools, what it has read and found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from kapy._aio.clock import Clock
+from kapy.api.cluster import Cluster
+from kapy.api.machine_pool import (
+    MachinePool,
+    MachinePoolDeprecatedStatus,
+    MachinePoolV1Beta1DeprecatedStatus,
+)
+from kapy.client.client import Client
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.external import External
+from kapy.contract.fleet import Fleet
+from kapy.contract.infra_machine_pool import InfraMachinePool
+from kapy.contract.observed import Absent, Observed
+from kapy.engine.cache import Cache, Change, Informer
+from kapy.engine.controller import Controller
+from kapy.engine.draft import Draft
+from kapy.engine.events import Recorder
+from kapy.kube import Document, Key
+from kapy.remote.connections import Connections
+
+Mark: TypeAlias = tuple[str | int, ...]
+"""Which state of which objects a Machine was brought in line with."""
+
+
+@dataclass(slots=True)
+class Tools:
+    """What every reconcile of a MachinePool uses.
+
+    node_keys: the pools of a changed Node. infra_machine_keys: the pools of a changed
+    infrastructure machine. settled: per pool and Machine, the state in which it was in line.
+    """
+
+    client: Client
+    cache: Cache
+    external: External
+    remote: Connections
+    fleet: Fleet
+    events: Recorder
+    clock: Clock
+    node_keys: Callable[[Key, Change], Iterable[Key]]
+    infra_machine_keys: Callable[[Change], Iterable[Key]]
+    controller: Controller = field(init=False)
+    settled: dict[Key, dict[str, Mark]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class MachinePoolScope:
+    """One MachinePool, and what belongs to it.
+
+    bootstrap, infrastructure: Absent until their phase has looked. nodes: those of the workload
+    cluster, None as long as they are not known. has_machines: whether the provider has an object
+    for each machine, None where that is not known. machines: the pool's Machines, as they were
+    read.
+    """
+
+    tools: Tools
+    draft: Draft[MachinePool]
+    cluster: Cluster
+    now: datetime
+    bootstrap: Observed[BootstrapConfig] = field(default_factory=Absent)
+    infrastructure: Observed[InfraMachinePool] = field(default_factory=Absent)
+    nodes: Informer[Document] | None = None
+    has_machines: bool | None = None
+    machines: Sequence[Document] = ()
+
+    @property
+    def pool(self) -> MachinePool:
+        return self.draft.object
+
+    @property
+    def namespace(self) -> str:
+        return self.draft.object.metadata.namespace
+
+    @property
+    def legacy(self) -> MachinePoolV1Beta1DeprecatedStatus:
+        """`status.deprecated.v1beta1`, made if need be."""
+        status = self.pool.status
+        status.deprecated = status.deprecated or MachinePoolDeprecatedStatus()
+        found = status.deprecated.v1beta1 or MachinePoolV1Beta1DeprecatedStatus()
+        status.deprecated.v1beta1 = found
+        return found

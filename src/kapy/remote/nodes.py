@@ -1,0 +1,28 @@
+"""The Nodes of workload clusters, found by what their provider calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kapy.engine.cache import Informer
+from kapy.kube import Document
+
+BY_PROVIDER_ID: Final = "providerID"
+
+
+def provider_id_of(node: Document) -> str:
+    """`spec.providerID` of a Node, "" as long as it has none."""
+    found: str = (node.get("spec") or {}).get("providerID") or ""
+    return found
+
+
+def nodes_with(nodes: Informer[Document], provider_id: str) -> Sequence[Document]:
+    """The Nodes that have a provider ID: one, if all is well."""
+    nodes.add_index(BY_PROVIDER_ID, _provider_ids)
+    return nodes.indexed(BY_PROVIDER_ID, provider_id)
+
+
+def _provider_ids(node: Document) -> Iterable[str]:
+    provider_id = provider_id_of(node)
+    return (provider_id,) if provider_id else ()

@@ -1,0 +1,542 @@
+"""What becomes of a MachinePool: a provider makes its machines, core tells what they are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation, Finalizer, Label
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CRDS, NODES, Resource
+from tests.core.stage import (
+    CONFIGS,
+    INFRA_MACHINES,
+    INFRA_POOLS,
+    VERSION,
+    Stage,
+    crd_of,
+    node_of,
+    of,
+    reference,
+    running_cluster,
+)
+
+KEY = Key("default", "mp")
+UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
+
+
+def pool(replicas: int = 1, *, template: Document | None = None, **spec: Any) -> Document:
+    machine = {
+        "clusterName": "c",
+        "version": VERSION,
+        "bootstrap": {"configRef": reference(CONFIGS, "mp")},
+        "infrastructureRef": reference(INFRA_POOLS, "mp"),
+    }
+    template = template or {}
+    machine |= template.pop("spec", {})
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachinePool",
+        "metadata": {"name": "mp", "namespace": "default", **spec.pop("metadata", {})},
+        "spec": {
+            "clusterName": "c",
+            "replicas": replicas,
+            "template": {**template, "spec": machine},
+            **spec,
+        },
+    }
+
+
+class Cloud:
+    """Who makes the machines of the pool, by hand. machines: whether each has an object."""
+
+    def __init__(self, plane: Stage, *, machines: bool, legacy: bool = False) -> None:
+        self.plane = plane
+        self.machines = machines
+        self.legacy = legacy
+        self.names: list[str] = []
+
+    async def create(self, replicas: int, **parts: Any) -> None:
+        kind = {"infrastructureMachineKind": "FakeMachine"} if self.machines else {}
+        await self.plane.create(
+            of(CONFIGS, "mp", spec={}), of(INFRA_POOLS, "mp", spec={}), pool(replicas, **parts)
+        )
+        await self.plane.report(INFRA_POOLS, "mp", **kind)
+        await self.plane.report(
+            CONFIGS, "mp", dataSecretName="boot", initialization={"dataSecretCreated": True}
+        )
+
+    async def have(self, *names: str, nodes: bool = True, version: str = VERSION) -> None:
+        """Have exactly these machines; new ones become Nodes."""
+        new = [name for name in names if name not in self.names]
+        if self.machines:
+            for name in new:
+                await self.make_object(name)
+        self.names = list(names)
+        ids = [f"fake://{name}" for name in names]
+        patch = {"spec": {"providerIDList": ids}}
+        await self.plane.client.patch(INFRA_POOLS, KEY, patch)
+        done = {"ready": True} if self.legacy else {"initialization": {"provisioned": True}}
+        await self.plane.report(INFRA_POOLS, "mp", replicas=len(names), **done)
+        for name in new if nodes else ():
+            await self.boot(name, version)
+        await self.plane.settle()
+
+    async def make_object(self, name: str) -> None:
+        infra = of(INFRA_MACHINES, name, spec={"providerID": f"fake://{name}"})
+        infra["metadata"]["labels"] = {Label.POOL_NAME: "mp", Label.CLUSTER_NAME: "c"}
+        await self.plane.create(infra)
+        await self.plane.report(INFRA_MACHINES, name, initialization={"provisioned": True})
+
+    async def boot(self, name: str, version: str = VERSION) -> None:
+        node = node_of(name, version)
+        await self.plane.workload.create(NODES, node)
+        patch = {"status": node["status"]}
+        await self.plane.workload.patch(NODES, Key("", name), patch, subresource="status")
+
+
+async def cloud(plane: Stage, replicas: int, *, machines: bool = False, **parts: Any) -> Cloud:
+    await running_cluster(plane)
+    found = Cloud(plane, machines=machines)
+    await found.create(replicas, **parts)
+    await plane.settle()
+    return found
+
+
+async def found(plane: Stage) -> MachinePool:
+    one = await plane.story.get(MachinePool, "mp")
+    assert one is not None
+    return one
+
+
+async def nodes(plane: Stage) -> list[Document]:
+    return list((await plane.workload.list(NODES)).items)
+
+
+def told(one: MachinePool) -> dict[str, tuple[str, str, str]]:
+    return {one.type: (one.status, one.reason, one.message) for one in one.status.conditions}
+
+
+def legacy(one: MachinePool) -> dict[str, tuple[str, str]]:
+    assert one.status.deprecated is not None
+    assert one.status.deprecated.v1beta1 is not None
+    found = one.status.deprecated.v1beta1.conditions
+    return {one.type: (one.status, one.reason) for one in found}
+
+
+def counted(one: MachinePool) -> tuple[int | None, ...]:
+    status = one.status
+    return (
+        status.replicas,
+        status.ready_replicas,
+        status.available_replicas,
+        status.up_to_date_replicas,
+    )
+
+
+def counted_before(one: MachinePool) -> tuple[int, int, int]:
+    assert one.status.deprecated is not None
+    legacy = one.status.deprecated.v1beta1
+    assert legacy is not None
+    return legacy.ready_replicas, legacy.available_replicas, legacy.unavailable_replicas
+
+
+async def test_a_pool_waits_for_its_providers_and_owns_what_they_work_on(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(pool(1))
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Pending"
+    assert told(one)["BootstrapConfigReady"][1:] == (
+        "ObjectDoesNotExist",
+        "FakeConfig does not exist",
+    )
+    assert legacy(one)["InfrastructureReady"] == ("False", "IncorrectExternalRef")
+    await plane.create(of(CONFIGS, "mp", spec={}), of(INFRA_POOLS, "mp", spec={}))
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Pending"
+    assert legacy(one)["BootstrapReady"] == ("False", "WaitingForDataSecret")
+    for resource in (CONFIGS, INFRA_POOLS):
+        metadata = (await plane.provider(resource, "mp"))["metadata"]
+        assert [one["kind"] for one in metadata["ownerReferences"]] == ["MachinePool"]
+        assert metadata["ownerReferences"][0]["controller"] is True
+        assert metadata["labels"][Label.CLUSTER_NAME] == "c"
+    await plane.report(
+        CONFIGS, "mp", dataSecretName="boot", initialization={"dataSecretCreated": True}
+    )
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Provisioning"
+    assert one.spec.template.spec.bootstrap.data_secret_name == "boot"
+    assert legacy(one)["InfrastructureReady"] == ("False", "WaitingForInfrastructure")
+    assert legacy(one)["Ready"] == ("False", "WaitingForInfrastructure")
+
+
+async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
+    made = await cloud(plane, 1)
+    await made.have("a", nodes=False)
+    one = await found(plane)
+    assert one.status.phase == "ScalingUp"
+    await made.boot("a")
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Running"
+    assert one.metadata.finalizers == [Finalizer.MACHINE_POOL]
+    assert [one.kind for one in one.metadata.owner_references] == ["Cluster"]
+    assert one.metadata.labels[Label.CLUSTER_NAME] == "c"
+    assert [ref.name for ref in one.status.node_refs] == ["a"]
+    assert one.status.observed_generation == one.metadata.generation
+    assert [(one.version, one.replicas) for one in one.status.versions] == [(VERSION, 1)]
+    assert counted(one) == (1, 1, 1, 1)
+    assert counted_before(one) == (1, 1, 0)
+    true = ("True", "")
+    assert legacy(one) == dict.fromkeys(
+        ("Ready", "BootstrapReady", "InfrastructureReady", "ReplicasReady"), true
+    )
+    assert told(one) == {
+        "Paused": ("False", "NotPaused", ""),
+        "BootstrapConfigReady": ("True", "Ready", ""),
+        "InfrastructureReady": ("True", "Ready", ""),
+    }
+    assert not await plane.story.all(Machine)
+
+
+async def test_a_node_of_a_pool_is_marked_and_lets_workloads_in(plane: Stage) -> None:
+    await (await cloud(plane, 1)).have("a")
+    (node,) = await nodes(plane)
+    marks = {name: one for name, one in node["metadata"]["annotations"].items() if "/" in name}
+    assert marks == {
+        Annotation.CLUSTER_NAME: "c",
+        Annotation.CLUSTER_NAMESPACE: "default",
+        Annotation.OWNER_KIND: "MachinePool",
+        Annotation.OWNER_NAME: "mp",
+    }
+    assert UNINITIALIZED not in [one["key"] for one in node["spec"].get("taints", ())]
+
+
+@pytest.mark.parametrize("machines", [False, True], ids=["without Machines", "with Machines"])
+async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
+    plane: Stage, *, machines: bool
+) -> None:
+    made = await cloud(plane, 0, machines=machines)
+    for names in ((), ("a", "b", "c"), ("c",), ()):
+        count = len(names)
+        await plane.story.merge(MachinePool, "mp", {"spec": {"replicas": count}})
+        for gone in set(made.names) - set(names) if machines else ():
+            await plane.client.delete(Machine, Key("default", gone))
+            await plane.settle()
+        await made.have(*names)
+        one = await found(plane)
+        assert one.status.phase == "Running"
+        assert counted(one) == ((count,) * 4)
+        assert counted_before(one) == (count, count, 0)
+        assert [ref.name for ref in one.status.node_refs] == list(names)
+        assert {one["metadata"]["name"] for one in await nodes(plane)} == set(names)
+        assert legacy(one)["ReplicasReady"] == ("True", "")
+        expected = set(names) if machines else set()
+        assert {one.metadata.name for one in await plane.story.all(Machine)} == expected
+        cluster = await plane.story.get(Cluster, "c")
+        assert cluster is not None
+        assert cluster.status.workers is not None
+        assert cluster.status.workers.replicas == count
+
+
+async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None:
+    template = {"metadata": {"labels": {"team": "red"}, "annotations": {"note": "hi"}}}
+    made = await cloud(plane, 1, machines=True, template=template)
+    await made.have("a", nodes=False)
+    (machine,) = await plane.story.all(Machine)
+    assert machine.spec.version == ""
+    await made.boot("a", "v1.33.1")
+    await plane.settle()
+    (machine,) = await plane.story.all(Machine)
+    assert machine.spec.version == "v1.33.1"
+    assert machine.spec.bootstrap.data_secret_name == ""
+    assert machine.spec.infrastructure_ref.name == machine.metadata.name == "a"
+    assert machine.metadata.labels == {
+        "team": "red",
+        Label.POOL_NAME: "mp",
+        Label.CLUSTER_NAME: "c",
+    }
+    assert machine.metadata.annotations == {"note": "hi"}
+    (owner,) = machine.metadata.owner_references
+    assert (owner.kind, owner.name, owner.controller) == ("MachinePool", "mp", True)
+    conditions = {one.type: one.status for one in machine.status.conditions}
+    assert (conditions["Ready"], conditions["Available"], conditions["UpToDate"]) == ("True",) * 3
+    one = await found(plane)
+    assert [(one.version, one.replicas) for one in one.status.versions] == [("v1.33.1", 1)]
+    patch = {"spec": {"template": {"metadata": {"labels": {"team": "blue"}}}}}
+    await plane.story.merge(MachinePool, "mp", patch)
+    await plane.settle()
+    (machine,) = await plane.story.all(Machine)
+    assert machine.metadata.labels["team"] == "blue"
+
+
+async def test_a_machine_that_lost_its_owner_is_adopted_again(plane: Stage) -> None:
+    await (await cloud(plane, 1, machines=True)).have("a")
+    await plane.story.merge(Machine, "a", {"metadata": {"ownerReferences": None}})
+    await plane.settle()
+    (machine,) = await plane.story.all(Machine)
+    assert [one.kind for one in machine.metadata.owner_references] == ["MachinePool"]
+
+
+async def test_a_machine_that_is_deleted_is_not_up_to_date_and_takes_its_node_along(
+    plane: Stage,
+) -> None:
+    made = await cloud(plane, 2, machines=True)
+    control_plane = {"metadata": {"labels": {Label.CONTROL_PLANE: ""}}}
+    await plane.create(of(CONFIGS, "cp", spec={}), of(INFRA_MACHINES, "cp", spec={}))
+    await plane.create(machine_of_control_plane(control_plane["metadata"]["labels"]))
+    await made.have("a", "b")
+    patch = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
+    await plane.client.patch(INFRA_MACHINES, Key("default", "a"), patch)
+    await plane.client.delete(Machine, Key("default", "a"))
+    await plane.settle()
+    machine = await plane.story.get(Machine, "a")
+    assert machine is not None
+    (up_to_date,) = [one for one in machine.status.conditions if one.type == "UpToDate"]
+    assert (up_to_date.status, up_to_date.message) == ("False", "Machine is being deleted")
+    assert (await found(plane)).status.up_to_date_replicas == 1
+    await plane.finish_deletions()
+    await made.have("b")
+    assert [one["metadata"]["name"] for one in await nodes(plane)] == ["b"]
+    one = await found(plane)
+    assert one.status.phase == "ScalingUp"
+    assert counted(one) == (1, 1, 1, 1)
+
+
+def machine_of_control_plane(labels: dict[str, str]) -> Document:
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Machine",
+        "metadata": {"name": "cp", "namespace": "default", "labels": labels},
+        "spec": {
+            "clusterName": "c",
+            "version": VERSION,
+            "bootstrap": {"configRef": reference(CONFIGS, "cp")},
+            "infrastructureRef": reference(INFRA_MACHINES, "cp"),
+        },
+    }
+
+
+async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
+    plane: Stage,
+) -> None:
+    made = await cloud(plane, 3)
+    for value, names, phase in (
+        (None, ("a", "b"), "ScalingUp"),
+        ("", ("a", "b"), "Scaling"),
+        ("karpenter", ("a", "b", "c", "d"), "Scaling"),
+        ("false", ("a", "b", "c", "d"), "ScalingDown"),
+        ("karpenter", ("a", "b", "c"), "Running"),
+    ):
+        patch = {"metadata": {"annotations": {Annotation.REPLICAS_MANAGED_BY: value}}}
+        await plane.story.merge(MachinePool, "mp", patch)
+        await made.have(*names)
+        one = await found(plane)
+        assert one.status.phase == phase
+        assert one.spec.replicas == 3
+
+
+async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stage) -> None:
+    made = await cloud(plane, 1, template={"spec": {"minReadySeconds": 60}})
+    await made.have("a", nodes=False)
+    node = node_of("a")
+    now = plane.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    for condition in node["status"]["conditions"]:
+        condition["lastTransitionTime"] = now
+    await plane.workload.create(NODES, node)
+    patch = {"status": node["status"]}
+    await plane.workload.patch(NODES, Key("", "a"), patch, subresource="status")
+    await plane.settle()
+    assert counted_before(await found(plane)) == (1, 0, 1)
+    await asyncio.sleep(60)
+    assert counted_before(await found(plane)) == (1, 1, 0)
+
+
+async def test_a_node_that_came_anew_is_referred_to_anew(plane: Stage) -> None:
+    made = await cloud(plane, 1)
+    await made.have("a")
+    (before,) = (await found(plane)).status.node_refs
+    await plane.workload.delete(NODES, Key("", "a"))
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.node_refs == []
+    assert legacy(one)["ReplicasReady"] == ("False", "WaitingForReplicasReady")
+    await made.boot("a")
+    await plane.settle()
+    (after,) = (await found(plane)).status.node_refs
+    assert (after.name, after.uid != before.uid) == ("a", True)
+
+
+async def test_provisioned_is_never_taken_back(plane: Stage) -> None:
+    made = await cloud(plane, 1)
+    await made.have("a")
+    await plane.report(INFRA_POOLS, "mp", initialization={"provisioned": False})
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.initialization.infrastructure_provisioned is True
+
+
+async def test_boot_data_that_is_made_anew_is_taken_over(plane: Stage) -> None:
+    await cloud(plane, 1)
+    await plane.report(CONFIGS, "mp", dataSecretName="boot-2")
+    await plane.settle()
+    assert (await found(plane)).spec.template.spec.bootstrap.data_secret_name == "boot-2"
+
+
+async def test_a_paused_pool_does_nothing_but_say_so(plane: Stage) -> None:
+    made = await cloud(plane, 1)
+    await made.have("a")
+    await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
+    await plane.settle()
+    await made.have("a", "b")
+    one = await found(plane)
+    assert told(one)["Paused"] == ("True", "Paused", "Cluster spec.paused is set to true")
+    assert one.spec.provider_id_list == ["fake://a"]
+    await plane.story.merge(Cluster, "c", {"spec": {"paused": False}})
+    await plane.settle()
+    one = await found(plane)
+    assert told(one)["Paused"][0] == "False"
+    assert len(one.status.node_refs) == 2
+
+
+async def test_a_pool_goes_after_what_it_refers_to_and_takes_its_nodes_along(plane: Stage) -> None:
+    made = await cloud(plane, 2)
+    await made.have("a", "b")
+    hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
+    await plane.client.patch(INFRA_POOLS, KEY, hold)
+    await plane.client.delete(MachinePool, KEY)
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Deleting"
+    assert len(await nodes(plane)) == 2
+    with pytest.raises(NotFound):
+        await plane.provider(CONFIGS, "mp")
+    await plane.finish_deletions()
+    await plane.story.until_gone(MachinePool, "mp")
+    assert await nodes(plane) == []
+
+
+async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane: Stage) -> None:
+    spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
+    made = await cloud(plane, 1, template={"spec": spec})
+    await made.have("a")
+    plane.wire.silent = True
+    await plane.client.delete(MachinePool, KEY)
+    await plane.settle(20)
+    assert await plane.story.get(MachinePool, "mp") is not None
+    await plane.story.until_gone(MachinePool, "mp", within=60)
+
+
+async def test_infrastructure_that_vanishes_is_a_failure_for_good(plane: Stage) -> None:
+    made = await cloud(plane, 1)
+    await made.have("a")
+    await plane.client.delete(INFRA_POOLS, KEY)
+    await plane.settle()
+    one = await found(plane)
+    gone = "FakeMachinePool has been deleted while the MachinePool still exists"
+    assert told(one)["InfrastructureReady"] == ("False", "ObjectDeleted", gone)
+    assert one.status.deprecated is not None
+    assert one.status.deprecated.v1beta1 is not None
+    assert one.status.deprecated.v1beta1.failure_reason == "InvalidConfiguration"
+    message = one.status.deprecated.v1beta1.failure_message or ""
+    assert message.startswith("MachinePool infrastructure resource FakeMachinePool default/mp ")
+
+
+async def test_what_the_provider_calls_a_failure_for_good_stays_told(plane: Stage) -> None:
+    await cloud(plane, 1)
+    await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
+    await plane.settle()
+    await plane.report(INFRA_POOLS, "mp", failureReason=None, failureMessage=None)
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.deprecated is not None
+    assert one.status.deprecated.v1beta1 is not None
+    assert one.status.deprecated.v1beta1.failure_reason == "NoQuota"
+    assert one.status.deprecated.v1beta1.failure_message == (
+        "Failure detected from referenced resource infrastructure.cluster.x-k8s.io/v1beta2, "
+        'Kind=FakeMachinePool with name "mp": ask for more'
+    )
+
+
+BROKEN: list[tuple[Document, str]] = [
+    ({"spec": {"providerIDList": "a"}}, ".spec.providerIDList: expected a list, got string"),
+    ({"spec": {"providerIDList": [1]}}, ".spec.providerIDList: expected provider IDs"),
+    ({"status": {"replicas": "3"}}, ".status.replicas: expected an integer, got string"),
+    ({"status": {"infrastructureMachineKind": 1}}, ".status.infrastructureMachineKind:"),
+    ({"status": {"failureReason": {}}}, ".status.failureReason: expected a string"),
+    ({"status": {"initialization": "done"}}, ".status.initialization: expected an object"),
+]
+
+
+async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(plane: Stage) -> None:
+    await (await cloud(plane, 1)).have("a")
+    right = await plane.provider(INFRA_POOLS, "mp")
+    for parts, complaint in BROKEN:
+        await plane.client.patch(INFRA_POOLS, KEY, {"spec": parts.get("spec", {})})
+        await plane.report(INFRA_POOLS, "mp", **parts.get("status", {}))
+        await plane.settle()
+        status, reason, message = told(await found(plane))["InfrastructureReady"]
+        assert (status, reason) == ("Unknown", "InternalError")
+        who = "FakeMachinePool default/mp breaks the InfraMachinePool contract v1beta2: "
+        assert message.startswith(who + complaint)
+        await plane.client.patch(INFRA_POOLS, KEY, {"spec": right["spec"]})
+        absent = dict.fromkeys(parts.get("status", {}))
+        await plane.report(INFRA_POOLS, "mp", **{**absent, **right["status"]})
+        await plane.settle()
+        assert told(await found(plane))["InfrastructureReady"] == ("True", "Ready", "")
+
+
+async def test_the_provider_s_ready_is_mirrored(plane: Stage) -> None:
+    made = await cloud(plane, 1)
+    await made.have("a")
+    ready = {"type": "Ready", "status": "False", "reason": "Busy", "message": "wait"}
+    ready["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    await plane.report(INFRA_POOLS, "mp", conditions=[ready])
+    await plane.settle()
+    one = await found(plane)
+    assert told(one)["InfrastructureReady"] == ("False", "Busy", "wait")
+    assert legacy(one)["InfrastructureReady"] == ("False", "Busy")
+
+
+OLD_POOLS = Resource(
+    "infrastructure.cluster.x-k8s.io", "v1beta1", "oldmachinepools", "OldMachinePool"
+)
+
+
+async def test_a_provider_of_the_old_contract_serves_as_well(plane: Stage) -> None:
+    crd = crd_of(OLD_POOLS)
+    crd["metadata"]["labels"] = {"cluster.x-k8s.io/v1beta1": "v1beta1"}
+    await plane.client.create(CRDS, crd)
+    await running_cluster(plane)
+    spec = {"infrastructureRef": reference(OLD_POOLS, "mp"), "bootstrap": {"dataSecretName": "own"}}
+    await plane.client.create(OLD_POOLS, of(OLD_POOLS, "mp", spec={"providerIDList": ["fake://a"]}))
+    await plane.create(pool(1, template={"spec": spec}))
+    await plane.report(OLD_POOLS, "mp", ready=True, replicas=1)
+    await Cloud(plane, machines=False).boot("a")
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Running"
+    assert legacy(one)["Ready"] == ("True", "")
+    assert told(one)["BootstrapConfigReady"] == ("True", "DataSecretProvided", "")
+
+
+async def test_a_settled_pool_is_looked_at_without_a_write(plane: Stage) -> None:
+    made = await cloud(plane, 2, machines=True)
+    await made.have("a", "b")
+    await plane.settle(60)
+    before = len(plane.controllers.writes)
+    patch = {"metadata": {"annotations": {"look": "again"}}}
+    await plane.story.merge(MachinePool, "mp", patch)
+    await plane.client.patch(INFRA_POOLS, KEY, patch)
+    await plane.client.patch(INFRA_MACHINES, Key("default", "a"), patch)
+    await plane.settle(60)
+    assert plane.controllers.writes[before:] == []
