@@ -1,0 +1,199 @@
+"""What becomes of a MachineSet that stands alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.conditions.lookup import get
+from kapy.kube import Document, Key
+from kapy.kube.names import EVENTS
+from tests.core.stage import (
+    CONFIG_TEMPLATES,
+    CONFIGS,
+    INFRA_MACHINES,
+    INFRA_TEMPLATES,
+    VERSION,
+    Stage,
+    of,
+    reference,
+    running_cluster,
+    templates,
+)
+
+DELETE = "cluster.x-k8s.io/delete-machine"
+
+
+def machine_set(replicas: int, **spec: Any) -> Document:
+    template = {
+        "clusterName": "c",
+        "version": VERSION,
+        "bootstrap": {"configRef": reference(CONFIG_TEMPLATES, "md")},
+        "infrastructureRef": reference(INFRA_TEMPLATES, "md"),
+    }
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineSet",
+        "metadata": {"name": "ms", "namespace": "default"},
+        "spec": {
+            "clusterName": "c",
+            "replicas": replicas,
+            "template": {"metadata": {"labels": {"pool": "a"}}, "spec": template},
+            **spec,
+        },
+    }
+
+
+async def started(plane: Stage, replicas: int, **spec: Any) -> MachineSet:
+    await running_cluster(plane)
+    await plane.create(*templates(), machine_set(replicas, **spec))
+    await grown(plane)
+    return await found(plane)
+
+
+async def grown(plane: Stage) -> None:
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+
+
+async def found(plane: Stage) -> MachineSet:
+    one = await plane.story.get(MachineSet, "ms")
+    assert one is not None
+    return one
+
+
+async def names(plane: Stage) -> list[str]:
+    return [one.metadata.name for one in await plane.story.all(Machine)]
+
+
+async def test_it_belongs_to_its_cluster_and_keeps_its_size(plane: Stage) -> None:
+    machine_set = await started(plane, 2, machineNaming={"template": "x-{{ .random }}"})
+    assert [one.kind for one in machine_set.metadata.owner_references] == ["Cluster"]
+    assert machine_set.status.ready_replicas == 2
+    assert all(name.startswith("x-") for name in await names(plane))
+
+    gone, _ = await names(plane)
+    await plane.client.delete(Machine, Key("default", gone))
+    await grown(plane)
+    assert len(await names(plane)) == 2
+    assert gone not in await names(plane)
+
+
+async def test_the_scale_subresource_and_the_annotation_choose_how_many_and_which(
+    plane: Stage,
+) -> None:
+    await started(plane, 3)
+    chosen = (await names(plane))[2]
+    await plane.story.merge(Machine, chosen, {"metadata": {"annotations": {DELETE: "yes"}}})
+    key, patch = Key("default", "ms"), {"spec": {"replicas": 2}}
+    scale = await plane.client.patch(MachineSet.RESOURCE, key, patch, subresource="scale")
+    assert scale["kind"] == "Scale"
+    await plane.settle(20)
+    assert len(await names(plane)) == 2
+    assert chosen not in await names(plane)
+    told = {one["reason"] for one in (await plane.client.list(EVENTS, "default")).items}
+    assert {"SuccessfulCreate", "SuccessfulDelete"} <= told
+
+
+async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
+    await started(plane, 1)
+    labels = (await plane.story.all(Machine))[0].metadata.labels
+    await plane.create(
+        of(CONFIGS, "orphan", spec={}),
+        of(INFRA_MACHINES, "orphan", spec={}),
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Machine",
+            "metadata": {"name": "orphan", "namespace": "default", "labels": labels},
+            "spec": {
+                "clusterName": "c",
+                "version": VERSION,
+                "bootstrap": {"configRef": reference(CONFIGS, "orphan")},
+                "infrastructureRef": reference(INFRA_MACHINES, "orphan"),
+            },
+        },
+    )
+    await plane.settle(20)
+    told = {one["reason"] for one in (await plane.client.list(EVENTS, "default")).items}
+    assert "SuccessfulAdopt" in told
+    (left,) = await plane.story.all(Machine)  # two were too many
+    assert [(one.kind, one.controller) for one in left.metadata.owner_references] == [
+        ("MachineSet", True)
+    ]
+
+
+async def test_without_its_template_it_says_so_and_makes_no_more(plane: Stage) -> None:
+    await started(plane, 1)
+    await plane.client.delete(INFRA_TEMPLATES, Key("default", "md"))
+    await plane.settle()
+    scaling = get((await found(plane)).status.conditions, "ScalingUp")
+    assert scaling is not None
+    assert (
+        scaling.message == "Scaling up would be blocked because FakeMachineTemplate does not exist"
+    )
+
+    await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 2}})
+    await plane.settle()
+    scaling = get((await found(plane)).status.conditions, "ScalingUp")
+    assert scaling is not None
+    assert scaling.message == (
+        "Scaling up from 1 to 2 replicas is blocked because:\n* FakeMachineTemplate does not exist"
+    )
+    await plane.create(templates()[0])
+    await grown(plane)
+    assert len(await names(plane)) == 2
+
+
+async def test_machines_that_take_long_to_go_are_named_in_time(plane: Stage) -> None:
+    await started(plane, 1)
+    (name,) = await names(plane)
+    patch = {"metadata": {"finalizers": ["example.com/slow"]}}
+    await plane.client.patch(INFRA_MACHINES, Key("default", name), patch)
+    await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 0}})
+    await plane.settle(14 * 60)
+    scaling = get((await found(plane)).status.conditions, "ScalingDown")
+    assert scaling is not None
+    assert scaling.message == "Scaling down from 1 to 0 replicas"
+    await plane.settle(2 * 60)
+    scaling = get((await found(plane)).status.conditions, "ScalingDown")
+    assert scaling is not None
+    assert scaling.message == (
+        f"Scaling down from 1 to 0 replicas\n* Machine {name} is in deletion since more than 15m"
+    )
+
+
+async def test_a_paused_set_does_nothing(plane: Stage) -> None:
+    await started(plane, 1)
+    annotations = {"cluster.x-k8s.io/paused": ""}
+    patch = {"metadata": {"annotations": annotations}, "spec": {"replicas": 3}}
+    await plane.story.merge(MachineSet, "ms", patch)
+    await plane.settle(30)
+    assert len(await names(plane)) == 1
+    paused = get((await found(plane)).status.conditions, "Paused")
+    assert paused is not None
+    assert paused.status == "True"
+    await plane.story.merge(
+        MachineSet, "ms", {"metadata": {"annotations": {"cluster.x-k8s.io/paused": None}}}
+    )
+    await plane.settle(1)
+    assert len(await names(plane)) == 3
+
+
+async def test_a_settled_set_is_not_written(plane: Stage) -> None:
+    await started(plane, 3)
+    await plane.settle(15)  # until its Machines are not young any more
+    before = len(plane.controllers.writes)
+    await plane.story.merge(MachineSet, "ms", {"metadata": {"labels": {"a": "b"}}})
+    await plane.settle(60)
+    assert plane.controllers.writes[before:] == []
+
+
+async def test_its_end_is_the_end_of_its_machines(plane: Stage) -> None:
+    await started(plane, 2)
+    await plane.client.delete(MachineSet, Key("default", "ms"))
+    await plane.settle(20)
+    assert not await plane.story.all(MachineSet)
+    assert not await names(plane)
+    assert not await plane.all(INFRA_MACHINES)
