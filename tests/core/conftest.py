@@ -11,6 +11,6 @@ from tests.core.stage import Stage, stage
 
 @pytest_asyncio.fixture
 async def plane() -> AsyncIterator[Stage]:
-    """Core's four controllers on a plane of their own."""
+    """Core's controllers on a plane of their own."""
     async with stage() as running:
         yield running

@@ -16,9 +16,11 @@ from typing import Any
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.crds import crds
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.apiserver.controllers.kube_controller_manager import accompany
@@ -26,8 +28,11 @@ from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.client.client import Client
 from kapy.core.cluster.controller import add_to as add_clusters
+from kapy.core.clusterresourceset.controller import add_to as add_resource_sets
+from kapy.core.clusterresourcesetbinding.controller import add_to as add_bindings
 from kapy.core.machine.controller import add_to as add_machines
 from kapy.core.machinedeployment.controller import add_to as add_deployments
+from kapy.core.machinehealthcheck.controller import add_to as add_health_checks
 from kapy.core.machinepool.controller import add_to as add_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
@@ -61,7 +66,25 @@ PROVIDED = (
     CONFIG_TEMPLATES,
     CONTROL_PLANES,
 )
-OWN = (Cluster, Machine, MachineSet, MachineDeployment, MachinePool)
+OWN = (
+    Cluster,
+    Machine,
+    MachineSet,
+    MachineDeployment,
+    MachinePool,
+    MachineHealthCheck,
+    ClusterResourceSet,
+)
+CONTROLLERS = (
+    add_clusters,
+    add_machines,
+    add_machine_sets,
+    add_deployments,
+    add_pools,
+    add_health_checks,
+    add_resource_sets,
+    add_bindings,
+)
 
 
 def crd_of(resource: Resource) -> Document:
@@ -149,7 +172,7 @@ class Stage:
         """Run the controllers, as a program that has just been started."""
         runtime = Runtime.on(self.controllers, clock=self.clock, random=self.random)
         connections = Connections(runtime, dial=lambda _: self.wire)
-        for add in (add_clusters, add_machines, add_machine_sets, add_deployments, add_pools):
+        for add in CONTROLLERS:
             add(runtime, connections)
         services = (runtime.run, connections.run)
         self.tasks = [self.group.create_task(service()) for service in services]

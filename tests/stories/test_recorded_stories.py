@@ -7,9 +7,11 @@ annotations, finalizers, specs, conditions with reasons and messages, counters, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.stories.plane import own_kinds, running
@@ -23,6 +25,7 @@ STORIES = (
     "e-kcp-scale-3-5-3",
     "g-pause",
     "h-mhc",
+    "i-crs",
     "j-delete-hooks",
 )
 
@@ -52,3 +55,21 @@ async def test_a_story_ends_as_it_was_recorded(name: str) -> None:
         if not any(re.search(allowed, line) for allowed in OTHERWISE)
     ]
     assert found == []
+    assert put_there(player.workload) == put_there(
+        {path: answer["body"]["items"] for path, answer in recorded.workload.items()}
+    )
+
+
+def put_there(answers: Mapping[str, Sequence[Document]]) -> dict[str, object]:
+    """What a ClusterResourceSet put into a workload cluster, where there was one: values of
+    ConfigMaps, and the names of a Secret's."""
+    return {
+        f"{path} {one['metadata']['namespace']}/{name}": (
+            sorted({**one.get("data", {}), **one.get("stringData", {})})
+            if path.endswith("secrets")
+            else one.get("data")
+        )
+        for path, items in answers.items()
+        for one in items
+        if (name := one["metadata"]["name"]).startswith("from-crs")
+    }
