@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.times import stamp
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
-from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, EVENTS, PODS, SECRETS
+from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, EVENTS, PODS, SECRETS
 from kapy.providers.kubeadm.configuration import read_cluster_configuration
-from tests.providers.kubeadm.awaiting import at, change, status_of, until
+from tests.providers.kubeadm.awaiting import at, change, names, replaced, status_of, until
 from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands
 
 
@@ -42,6 +45,49 @@ async def test_the_first_machine_runs_init(hands: Hands) -> None:
     assert kcp.status.selector == (
         "cluster.x-k8s.io/cluster-name=c1,cluster.x-k8s.io/control-plane"
     )
+
+
+async def test_a_rollout_begins_at_its_date(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    before = await names(hands)
+    soon = stamp(hands.plane.clock() + timedelta(seconds=30))
+    await change(hands, {"rollout": {"after": soon}})
+    await asyncio.sleep(20)
+    assert await names(hands) == before
+    await asyncio.sleep(20)
+    await until(hands, at(1))
+    assert not await names(hands) & before
+    assert legacy(await hands.control_plane())["MachinesSpecUpToDate"] == ("True", "", "")
+
+
+def legacy(kcp: KubeadmControlPlane) -> dict[str, tuple[str, str, str]]:
+    """What readers of v1beta1 are told, by type."""
+    assert kcp.status.deprecated is not None
+    assert kcp.status.deprecated.v1beta1 is not None
+    found = kcp.status.deprecated.v1beta1.conditions
+    return {one.type: (one.status, one.reason, one.message) for one in found}
+
+
+async def test_readers_of_v1beta1_are_told_too(hands: Hands) -> None:
+    hands.hold_new = True
+    await hands.start()
+    await asyncio.sleep(5)
+    told = legacy(await hands.control_plane())
+    assert told["Available"] == ("False", "WaitingForKubeadmInit", "")
+    hands.hold_new = False
+    await until(hands, at(1))
+    hands.hold_new = True
+    await change(hands, {"replicas": 3})
+    kcp = await until(hands, lambda kcp: kcp.status.replicas == 2)
+    told = legacy(kcp)
+    scaling = ("False", "ScalingUp", "Scaling up control plane to 3 replicas (actual 2)")
+    assert told["Resized"] == told["Ready"] == scaling
+    assert told["Available"] == told["ControlPlaneComponentsHealthy"] == ("True", "", "")
+    assert kcp.status.deprecated is not None
+    counters = kcp.status.deprecated.v1beta1
+    assert counters is not None
+    assert (counters.ready_replicas, counters.unavailable_replicas) == (1, 1)
 
 
 async def test_a_machine_and_its_belongings_are_made_as_upstream_makes_them(hands: Hands) -> None:
@@ -229,6 +275,30 @@ async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
     assert container["image"] == "registry.k8s.io/kube-proxy:v1.35.0"
 
 
+async def test_coredns_is_brought_to_the_version_that_is_asked_for(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    workload, key = hands.plane.workload, Key("kube-system", "coredns")
+    config_map, deployment = _dns("registry.k8s.io/coredns/coredns:v1.11.3")
+    await workload.create(CONFIG_MAPS, config_map)
+    await workload.create(DEPLOYMENTS, deployment)
+    dns = {"clusterConfiguration": {"dns": {"imageTag": "v1.13.1"}}}
+    before = await names(hands)
+    await change(hands, {"kubeadmConfigSpec": dns})
+    await asyncio.sleep(5)
+    now = await workload.get(DEPLOYMENTS, key)
+    (container,) = now["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.k8s.io/coredns/coredns:v1.13.1"
+    assert (await workload.get(CONFIG_MAPS, key))["data"] == {
+        "Corefile": ".:53 {}",
+        "Corefile-backup": ".:53 {}",
+    }
+    stored = await workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
+    configuration, _ = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
+    assert configuration["dns"] == {"imageTag": "v1.13.1"}
+    assert await names(hands) == before  # no machine is replaced for it
+
+
 async def test_without_surge_a_machine_goes_before_the_next_one_comes(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
@@ -257,7 +327,11 @@ async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
     before = await hands.machines()
     template = {
         "metadata": {"labels": {"team": "blue"}, "annotations": {"note": "new"}},
-        "spec": {"deletion": {"nodeDrainTimeoutSeconds": 30}},
+        "spec": {
+            "deletion": {"nodeDrainTimeoutSeconds": 30},
+            "readinessGates": [{"conditionType": "Mine"}],
+            "taints": [{"key": "mine", "effect": "NoSchedule", "propagation": "Always"}],
+        },
     }
     await change(hands, {"machineTemplate": template})
     await asyncio.sleep(2)
@@ -265,6 +339,8 @@ async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
     assert machine.metadata.uid == before[0].metadata.uid
     assert machine.metadata.labels["team"] == "blue"
     assert machine.spec.deletion.node_drain_timeout_seconds == 30
+    assert machine.spec.readiness_gates[-1].condition_type == "Mine"
+    assert [one.key for one in machine.spec.taints] == ["mine"]
     config = await hands.plane.client.get(KubeadmConfig, machine.key)
     infrastructure = await hands.plane.client.get(DevMachine, machine.key)
     assert config.metadata.labels["team"] == infrastructure.metadata.labels["team"] == "blue"
@@ -330,6 +406,34 @@ async def test_an_etcd_that_cannot_be_reached_is_unknown(hands: Hands) -> None:
     assert status_of(kcp, "ControlPlaneComponentsHealthy") == "True"
 
 
+async def test_an_etcd_that_recovers_is_noticed_though_nobody_tells(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    (name,) = await names(hands)
+    number = hands.etcd.members[name]["ID"]
+    hands.etcd.alarms = [{"memberID": number, "alarm": "NOSPACE"}]
+    pod = Key("kube-system", f"etcd-{name}")
+    touched = {"status": {"containerStatuses": [{"name": "etcd", "restartCount": 1}]}}
+    await hands.plane.workload.patch(PODS, pod, touched, subresource="status")
+    await until(hands, lambda kcp: status_of(kcp, "EtcdClusterHealthy") == "False")
+    hands.etcd.alarms = []
+    await until(hands, lambda kcp: status_of(kcp, "EtcdClusterHealthy") == "True")
+
+
+async def test_a_learning_member_of_etcd_keeps_a_machine_from_going(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    going, learning, _ = sorted(await names(hands))
+    hands.etcd.members[learning]["isLearner"] = True
+    await hands.plane.client.delete(Machine.RESOURCE, Key("default", going))
+    await until(hands, lambda kcp: status_of(kcp, "EtcdClusterHealthy") == "False")
+    await asyncio.sleep(60)
+    assert going in hands.etcd.members
+    del hands.etcd.members[learning]["isLearner"]
+    await replaced(hands, going, 3)
+    assert going not in hands.etcd.members
+
+
 async def test_a_paused_cluster_is_left_alone(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
@@ -359,16 +463,18 @@ async def test_a_certificate_that_gets_lost_is_not_made_again(hands: Hands) -> N
 async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
-    await hands.plane.client.create(Machine.RESOURCE, _worker())
+    await hands.plane.create(_worker(), _pool())
     await hands.plane.client.delete(KubeadmControlPlane.RESOURCE, CONTROL_PLANE)
     kcp = await until(hands, lambda kcp: status_of(kcp, "Deleting") == "True")
     (condition,) = [one for one in kcp.status.conditions if one.type == "Deleting"]
     assert (condition.reason, condition.message) == (
         "WaitingForWorkersDeletion",
         "KubeadmControlPlane deletion blocked because following objects still exist:\n"
+        "* MachinePools: pool\n"
         "* Machines: worker",
     )
     assert len(await hands.machines()) == 4
+    await hands.plane.client.delete(MachinePool.RESOURCE, Key("default", "pool"))
     await hands.plane.client.delete(Machine.RESOURCE, Key("default", "worker"))
     calls = len(hands.etcd.calls)
     for _ in range(100):
@@ -400,6 +506,36 @@ def _worker() -> Document:
             },
         },
     }
+
+
+def _pool() -> Document:
+    worker = _worker()
+    return {
+        "apiVersion": MachinePool.RESOURCE.api_version,
+        "kind": "MachinePool",
+        "metadata": {**worker["metadata"], "name": "pool"},
+        "spec": {"clusterName": "c1", "template": {"spec": worker["spec"]}},
+    }
+
+
+def _dns(image: str) -> list[Document]:
+    """CoreDNS as kubeadm installs it."""
+    labels = {"k8s-app": "kube-dns"}
+    metadata = {"name": "coredns", "namespace": "kube-system"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "coredns", "image": image}]},
+    }
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "data": {"Corefile": ".:53 {}"},
+        },
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec},
+    ]
 
 
 def _kube_proxy() -> Document:

@@ -28,6 +28,7 @@ from kapy.sdk import Client, Result
 _NAMESPACE: Final = "kube-system"
 _PROXY: Final = "kube-proxy"
 _DNS: Final = "coredns"
+_COREFILE: Final = "Corefile"
 _OLD_REPOSITORIES: Final = ("k8s.gcr.io", "registry.k8s.io")
 _RENAMED_SINCE: Final = parse_tolerant("1.8.0")
 _COREFILE_STABLE_SINCE: Final = parse_tolerant("1.8.0")
@@ -75,10 +76,16 @@ async def _update_dns(client: Client, kcp: KubeadmControlPlane) -> None:
         return
     key = Key(_NAMESPACE, _DNS)
     try:
-        await client.get(CONFIG_MAPS, key)
+        config_map = await client.get(CONFIG_MAPS, key)
         deployment = await client.get(DEPLOYMENTS, key)
     except NotFound:
         return
+    corefile = (config_map.get("data") or {}).get(_COREFILE)
+    if corefile is None:
+        raise BadCoreDns(
+            f"unable to find the CoreDNS {_COREFILE} data: ConfigMap {key} must hold it under"
+            f" {_COREFILE}, or the annotation {Annotation.SKIP_COREDNS} be set"
+        )
     current = _image_of(deployment, _DNS)
     if current is None:
         raise BadCoreDns(
@@ -90,6 +97,8 @@ async def _update_dns(client: Client, kcp: KubeadmControlPlane) -> None:
     _check_dns_tags(parse_image(current).tag, image.tag)
     wanted = {"dns": encode(configuration.dns) or None}
     await update_kubeadm_config(client, kcp.spec.version, wanted)
+    # As upstream leaves it, for whoever wants to go back.
+    await client.patch(CONFIG_MAPS, key, {"data": {f"{_COREFILE}-backup": corefile}})
     await _set_image(client, DEPLOYMENTS, deployment, _DNS, str(image))
 
 

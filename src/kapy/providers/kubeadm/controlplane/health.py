@@ -36,6 +36,7 @@ from kapy.sdk import Change, Result, conditions, requeue, v1beta1
 KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
 STATIC_PODS: Final = "tier=control-plane"
 _LOOK_AGAIN: Final = timedelta(seconds=5)
+_ASK_AGAIN: Final = timedelta(seconds=15)
 _TRIES: Final = 5
 """Failed connects that count as young trouble."""
 
@@ -106,6 +107,9 @@ async def _inspect(tools: Tools, plane: ControlPlane) -> None:
     observe_components(plane, nodes, pods)
     if plane.is_etcd_managed:
         observe_etcd(plane, await read_etcd(tools, plane, asked_nodes(plane)))
+        if not conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY):
+            # A timer, because etcd is asked and not watched: nobody tells when it is well again.
+            plane.wake_by(requeue(after=_ASK_AGAIN, because="etcd is not healthy"))
     else:
         # Whoever looks after an external etcd may report on it: today's condition is theirs.
         plane.set_v1beta1(v1beta1.true(V1Beta1Type.ETCD_CLUSTER_HEALTHY))
