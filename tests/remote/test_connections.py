@@ -33,6 +33,7 @@ class Workload:
 
     def __init__(self, *, over_network: bool = False) -> None:
         self.nodes = FakeServer("nodes")
+        self.version: Document | bytes = {"major": "1"}
         self.fault: Exception | None = None
         self.over_network = over_network
         self.contacts = 0
@@ -48,7 +49,7 @@ class Workload:
                 await asyncio.sleep(10_000)
             raise self.fault
         if request.path == "/version":
-            return Reply(200, {"major": "1"})
+            return Reply(200, self.version)
         return await self.nodes(request)
 
     async def aclose(self) -> None:
@@ -302,6 +303,24 @@ async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failure
         assert [name for _, name in here.told] == ["one", "one"]
         workload.fault = None
         await asyncio.sleep(31)
+        assert here.connected(ONE)
+
+
+@pytest.mark.parametrize("version", [b"<html>welcome</html>", {"hello": "world"}, {}])
+async def test_who_talks_nonsense_is_no_api_server(version: Document | bytes) -> None:
+    async with running() as here:
+        here.clusters["one"] = workload = Workload(over_network=True)
+        here.clusters["two"] = Workload(over_network=True)
+        workload.version = version
+        for name in ("one", "two"):
+            here.management.put(secret(name))
+        await asyncio.sleep(600)
+        assert here.connected(TWO)
+        assert not here.connected(ONE)
+        assert here.connections.health(ONE).because
+        assert workload.contacts < 40
+        workload.version = {"major": "1"}
+        await asyncio.sleep(40)
         assert here.connected(ONE)
 
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from kapy.api.cluster import Cluster
 from kapy.client.client import Client, Listed
 from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
 from kapy.client.kubeconfig import KubeconfigError, parse
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
-from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -32,6 +32,8 @@ from kapy.kube.http import Transport
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.link import Link, Selection, Suspicious
 from kapy.remote.metrics import LinkMetrics
+from kapy.remote.patience import NotConnected as NotConnected
+from kapy.remote.patience import Patience
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +42,6 @@ PROBE_EVERY: Final = timedelta(seconds=10)
 PROBE_TIMEOUT: Final = 5.0
 FAILURES: Final = 5
 CONCURRENCY: Final = 100  # most of a connect's time is waiting for an answer
-
-
-class NotConnected(NotYet):
-    """There is no connection to the workload cluster (yet, or any more); the message says why."""
 
 
 Dial = Callable[[Kubeconfig], Transport]
@@ -89,14 +87,16 @@ class Connections:
     def __init__(self, runtime: Runtime, *, dial: Dial) -> None:
         self.secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_NAME)
         self.controller = Controller("clustercache", self._reconcile, concurrency=CONCURRENCY)
-        self.controller.random = runtime.random
         self.controller.watch(self.secrets, _cluster_of)
         self._runtime = runtime
         self._dial = dial
         self._links: dict[Key, Link] = {}
         self._handlers: list[Callable[[Key], None]] = []
         self._group: asyncio.TaskGroup | None = None
-        runtime.metrics.measure(self.controller)
+        filtered = bool(runtime.options.watch_filter)
+        runtime.adopt(
+            self.controller, runtime.cache.informer(Cluster.RESOURCE) if filtered else None
+        )
         runtime.metrics.add(LinkMetrics(self._links.values))
 
     def client(self, cluster: Key) -> Client:
@@ -154,7 +154,9 @@ class Connections:
     def selected(self, cluster: Key, resource: Resource, fields: str) -> Informer[Document] | None:
         """The informer that `select` made, None where it did not or the connection was lost."""
         link = self._links.get(cluster)
-        watched = link.informers.get(Selection(resource, fields=fields)) if link else None
+        watched = (
+            link.informers.get(Selection(resource, fields=fields, passing=True)) if link else None
+        )
         return None if watched is None else watched.informer
 
     def select(
@@ -166,7 +168,7 @@ class Connections:
         """
         self.client(cluster)
         assert self._group is not None
-        link, selection = self._links[cluster], Selection(resource, fields=fields)
+        link, selection = self._links[cluster], Selection(resource, fields=fields, passing=True)
         random = self._runtime.random
         return link.follow(selection, self._group, random, _nothing, listed).informer
 
@@ -174,7 +176,7 @@ class Connections:
         """Nobody looks any more at what `select` selected."""
         link = self._links.get(cluster)
         if link is not None:
-            link.unfollow(Selection(resource, fields=fields))
+            link.unfollow(Selection(resource, fields=fields, passing=True))
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
         """Call `handler(cluster)` whenever a connection or one of its informers comes or goes.
@@ -232,13 +234,8 @@ class Connections:
         transport: Suspicious | None = None
         try:
             transport = Suspicious(self._dial(kubeconfig), lambda: self._suspect(link))
-            client = Client(
-                transport,
-                field_manager=self._runtime.client.field_manager,
-                observe=link.observe,
-            )
-            await _contact(client)
-            link.transport, link.client = transport, client
+            await _contact(Client(transport))
+            self._established(link, transport)
         except KapyError as error:
             link.failed(str(error))
             # A timer, because nobody tells when a server that we cannot reach comes up; those who
@@ -253,12 +250,18 @@ class Connections:
         self._tell(link.cluster)
         return self._until_probe(link)
 
+    def _established(self, link: Link, transport: Suspicious) -> None:
+        patient = Patience(transport, self._runtime.random, lambda: self._tell(link.cluster))
+        manager = self._runtime.client.field_manager
+        link.transport = transport
+        link.client = Client(patient, field_manager=manager, observe=link.observe)
+
     async def _probe(self, link: Link) -> Result:
         if not (link.over_network or link.suspected):
             return DONE
-        assert link.client is not None
+        assert link.transport is not None
         try:
-            await _contact(link.client)
+            await _contact(Client(link.transport))
         except KapyError as error:
             return await self._probe_failed(link, error)
         link.probes_passed += 1
@@ -341,6 +344,8 @@ async def _contact(client: Client) -> None:
     """Any answer that only a working API server gives, to somebody whom it knows."""
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
-            await client.raw("GET", "/version")
+            answer = await client.raw("GET", "/version")
     except TimeoutError:
         raise Unreachable(f"no answer within {PROBE_TIMEOUT:g} seconds") from None
+    if "major" not in answer:
+        raise Unreachable("who answers is no Kubernetes API server: /version tells no version")

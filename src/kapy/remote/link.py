@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor
@@ -25,7 +25,11 @@ LONGEST_RETRY: Final = 30.0
 
 
 class Suspicious(Interceptor):
-    """A transport that says so when nobody answers, before any probe would notice."""
+    """A transport that says so when nobody answers, before any probe would notice.
+
+    Nor is an answer without sense one (Unreachable): somebody else is there, a proxy's error page
+    or a load balancer that has lost its servers.
+    """
 
     __slots__ = ("_suspect",)
 
@@ -35,18 +39,30 @@ class Suspicious(Interceptor):
 
     async def __call__(self, request: Request) -> Reply:
         try:
-            return await self.transport(request)
+            reply = await self.transport(request)
+            if reply.status < 300 and not _makes_sense(reply.body, request):
+                raise Unreachable(f"{self.host} answers {request.path} with nonsense")
         except Unreachable:
             self._suspect()
             raise
+        return reply
+
+
+def _makes_sense(body: Any, request: Request) -> bool:
+    """Whether the body is of the form that the request asks for: events, or one document."""
+    if "watch" in request.query:
+        return not isinstance(body, (bytes, dict))
+    return isinstance(body, dict) and bool(body)
 
 
 class Selection(NamedTuple):
-    """Which objects of a workload cluster are watched."""
+    """Which objects of a workload cluster are watched. passing: only for as long as somebody
+    waits for them."""
 
     resource: Resource
     labels: str = ""
     fields: str = ""
+    passing: bool = False
 
 
 class Watched:
@@ -138,14 +154,15 @@ class Link:
         """The objects, watched from now on if they were not yet. listed: their first list."""
         found = self.informers.get(selection)
         if found is None:
-            assert self.client is not None
-            resource, labels, fields = selection
+            assert self.transport is not None
+            reading = Client(self.transport)  # nobody waits for it: it may take its time
+            resource, labels, fields, _ = selection
             found = self.informers[selection] = Watched(resource, labels, synced)
             since = listed.resource_version if listed is not None else ""
             if listed is not None:
                 found.store.replace(listed.items, since)
             reflector = Reflector(
-                self.client, resource, found, random, labels=labels, fields=fields, since=since
+                reading, resource, found, random, labels=labels, fields=fields, since=since
             )
             name = f"{self.cluster} {resource.plural}"
             found.task = group.create_task(reflector.run(), name=name)

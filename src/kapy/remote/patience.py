@@ -1,0 +1,97 @@
+"""How long, and how often at a time, controllers wait for one workload cluster.
+
+A program has few workers for all clusters. One that answers late, or never, must not hold more
+than a few of them, and none at all once it has been silent for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from kapy.client.intercept import Interceptor
+from kapy.engine.failure import NotYet
+from kapy.engine.reflector import Backoff
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request, Transport
+
+LONGEST_WAIT: Final = 10.0  # seconds for an answer, upstream's
+AT_ONCE: Final = 5
+PROMPT: Final = 0.25
+FIRST_REST: Final = 1.0
+LONGEST_REST: Final = 30.0
+
+
+class NotConnected(NotYet):
+    """There is no connection to the workload cluster (yet, or any more); the message says why."""
+
+
+class Patience(Interceptor):
+    """A transport for requests that somebody waits for.
+
+    No answer within `LONGEST_WAIT` is Unreachable; after that nobody is let through for a while,
+    which grows until an answer comes. While `AT_ONCE` requests wait, and have done so for longer
+    than a prompt answer takes, further ones are refused at once (NotConnected). recovered: called
+    when the cluster answers again after it did not.
+    """
+
+    __slots__ = ("_backoff", "_begun", "_places", "_recovered", "_rests_until", "_silent")
+
+    def __init__(self, transport: Transport, random: Random, recovered: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self._recovered = recovered
+        self._backoff = Backoff(random, first=FIRST_REST, longest=LONGEST_REST)
+        self._begun: dict[object, float] = {}  # by request, the oldest first
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._rests_until = 0.0
+        self._silent = False
+
+    async def __call__(self, request: Request) -> Reply:
+        if not self.over_network:
+            return await self.transport(request)  # nothing to wait for
+        await self._admitted()
+        token = object()
+        self._begun[token] = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(LONGEST_WAIT):
+                reply = await self.transport(request)
+        except TimeoutError:
+            self._rest()
+            raise Unreachable(f"no answer within {LONGEST_WAIT:g} seconds") from None
+        finally:
+            del self._begun[token]
+            self._places.release()
+        self._answered()
+        return reply
+
+    async def _admitted(self) -> None:
+        """Take a place. Raises NotConnected when none is to be had soon."""
+        now = asyncio.get_running_loop().time()
+        if now < self._rests_until:
+            raise NotConnected(
+                f"{self.host} did not answer within {LONGEST_WAIT:g} seconds, and is left alone "
+                f"for {self._rests_until - now:.1f} more"
+            )
+        oldest = next(iter(self._begun.values()), now)
+        try:
+            async with asyncio.timeout(max(0.0, oldest + PROMPT - now)):
+                await self._places.acquire()
+        except TimeoutError:
+            raise NotConnected(
+                f"{AT_ONCE} requests are waiting for {self.host} to answer"
+            ) from None
+
+    def _rest(self) -> None:
+        self._silent = True
+        now = asyncio.get_running_loop().time()
+        if now >= self._rests_until:
+            self._rests_until = now + self._backoff.next()
+
+    def _answered(self) -> None:
+        if self._silent:
+            self._silent = False
+            self._rests_until = 0.0
+            self._backoff.reset()
+            self._recovered()
