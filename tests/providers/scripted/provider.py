@@ -70,6 +70,8 @@ class Provider:
         if metadata.get("deletionTimestamp"):
             await self._let_go(resource, document)
             return
+        if _is_done(document) and resource != self.dialect.control_planes:
+            return
         cluster = await self._cluster_of(document)
         if cluster is None or cluster["spec"].get("paused"):
             return
@@ -91,8 +93,6 @@ class Provider:
 
     async def _cluster(self, document: Document, _: Document) -> None:
         """A network, and (without a control plane of our own) a load balancer."""
-        if _is_done(document):
-            return
         name, dialect = document["metadata"]["labels"][CLUSTER_NAME], self.dialect
         self.workloads.at(host_of(name))  # nothing answers there yet
         if not dialect.own_plane:
@@ -110,7 +110,7 @@ class Provider:
     async def _machine(self, document: Document, cluster: Document) -> None:
         """An instance, once there is a network, and boot data for it."""
         machine = await self._owner(MACHINES, document)
-        if machine is None or _is_done(document) or not _infrastructure_is_there(cluster):
+        if machine is None or not _infrastructure_is_there(cluster):
             return
         dialect, name = self.dialect, document["metadata"]["name"]
         if not machine["spec"]["bootstrap"].get("dataSecretName"):
@@ -143,7 +143,7 @@ class Provider:
 
     async def _config(self, document: Document, cluster: Document) -> None:
         """Boot data, once there is something to join."""
-        if _is_done(document) or not _infrastructure_is_there(cluster):
+        if not _infrastructure_is_there(cluster):
             return
         dialect, name = self.dialect, document["metadata"]["name"]
         if await self._owner(MACHINES, document) is None:
