@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.contract import MissingField, Template, WrongType, cloned
+from kapy.contract import FieldProblem, Template, cloned
 from kapy.kube import Document
 from kapy.kube.meta import OwnerReference
 
@@ -59,8 +59,11 @@ def test_an_empty_template_makes_an_empty_object() -> None:
 
 
 def test_a_template_of_the_wrong_form_is_told() -> None:
-    with pytest.raises(WrongType, match=r"\.spec\.template"):
+    with pytest.raises(FieldProblem) as caught:
         cloned(template("text"), name="one", namespace="ns", cluster_name="c")
+    assert str(caught.value) == (
+        ".spec.template: is no object, but string in FooMachineTemplate default/workers"
+    )
 
 
 def test_a_template_tells_its_labels() -> None:
@@ -71,5 +74,5 @@ def test_a_template_tells_its_labels() -> None:
 
 def test_a_template_without_a_template_is_told() -> None:
     source = {**template({}), "spec": {}}
-    with pytest.raises(MissingField, match=r"\.spec\.template: mandatory field is not set"):
+    with pytest.raises(FieldProblem, match=r"\.spec\.template: is not set in FooMachine"):
         cloned(source, name="one", namespace="ns", cluster_name="c")

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.api.names import Annotation, Label
-from kapy.contract.errors import MissingField, WrongType
+from kapy.contract.errors import FieldProblem
 from kapy.contract.fields import Field, View, kind_of
 from kapy.contract.values import template_meta
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.meta import OwnerReference
 from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, split_api_version
@@ -68,13 +68,13 @@ def cloned(
     """A new object made of a template; shares the parts of `spec` with it.
 
     The labels and annotations given win over the template's own; the object says what it was
-    cloned from. Raises MissingField and WrongType when `spec.template` is no object.
+    cloned from. Raises FieldProblem when `spec.template` is no object.
     """
     inner = (template.get("spec") or {}).get("template")
-    if inner is None:
-        raise MissingField("spec.template")
     if not isinstance(inner, dict):
-        raise WrongType("spec.template", f"expected an object, got {kind_of(inner)}")
+        who = f"{template['kind']} {Key.of(template)}"
+        found = "is not set" if inner is None else f"is no object, but {kind_of(inner)}"
+        raise FieldProblem("spec.template", f"{found} in {who}")
     group, _ = split_api_version(template["apiVersion"])
     given: dict[str, Any] = inner.get("metadata") or {}
     metadata: Document = {

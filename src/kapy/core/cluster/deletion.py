@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from kapy.api.names import Finalizer, Reason
 from kapy.api.wording import shortened
 from kapy.contract.fields import View
-from kapy.contract.observed import Absent, Observed, Unreadable
-from kapy.core.cluster.references import because
+from kapy.contract.observed import Absent, Observed, Unreadable, because
 from kapy.core.cluster.scope import ClusterScope, Descendants, is_owned_by
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key

@@ -11,18 +11,14 @@ from kapy.api.names import ConditionType, Reason
 from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
 from kapy.conditions.lookup import TRUE, false, from_bool, has, unknown
 from kapy.conditions.mirror import Fallback, mirror_foreign
-from kapy.contract.errors import ContractError
 from kapy.contract.fields import View
-from kapy.contract.observed import LOOK_AT_LOGS, Found, Observed, Unreadable, complaint
-from kapy.contract.ownership import OwnedByAnother
+from kapy.contract.observed import LOOK_AT_LOGS, Found, Observed, Unreadable, because, complaint
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
-from kapy.kube.errors import Forbidden, Invalid, ServerError
 from kapy.kube.meta import ObjectMeta
 from kapy.kube.model import decode
 from kapy.kube.names import Resource, split_api_version
 
-LASTING: Final = (ContractError, OwnedByAnother, Forbidden, Invalid, ServerError)
 WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
 
 
@@ -100,15 +96,6 @@ def _shown(
     if not cluster.deleting:
         gone += " while the cluster still exists"
     return false(words.target, Reason.OBJECT_DELETED, gone)
-
-
-def because(error: Exception) -> str:
-    """Why a provider's object cannot be read or owned, as far as it concerns the user.
-
-    What breaks the contract or is refused stays so until somebody does something; what is over
-    with the next try is left to the log.
-    """
-    return str(error) if isinstance(error, LASTING) else LOOK_AT_LOGS
 
 
 def _mirrored(document: Document, words: Words, kind: str, *, done: bool) -> Condition:

@@ -15,6 +15,7 @@ from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
+from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.contract.templates import SUFFIX, Template, cloned
 from kapy.core.machineset.desired import (
@@ -90,6 +91,8 @@ async def _templates(scope: MachineSetScope) -> Templates:
                 templates.append((reason, await _template(scope, ref)))
             except KapyError as error:
                 _failed(scope, reason, str(error))
+                if isinstance(error, ContractError):
+                    scope.blocked = [str(error)]
                 raise
     return templates
 
