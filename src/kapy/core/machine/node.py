@@ -38,6 +38,8 @@ async def reconcile_node(scope: MachineScope) -> Result:
         case Unreadable(NotConnected()):
             return DONE
         case Unreadable(error):
+            events, told = scope.tools.events, str(error)
+            events.warning(machine, "Failed to retrieve Node by ProviderID", told)
             raise error
         case Found(node):
             await _keep_in_line(scope, node)
