@@ -58,6 +58,8 @@ def add_to(
     def of_machine(change: Change) -> Iterable[Key]:
         document = change.document
         if change.new is None:
+            if Label.CONTROL_PLANE not in (document["metadata"].get("labels") or {}):
+                return ()
             # It may have held the init lock.
             cluster = Key(document["metadata"]["namespace"], document["spec"]["clusterName"])
             return of_cluster(cluster)
