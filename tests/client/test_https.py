@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -91,6 +92,35 @@ async def connected() -> AsyncIterator[Client]:
 
 def access(address: str) -> Kubeconfig:
     return Kubeconfig(address, authority().certificate, admin().certificate, admin().key)
+
+
+@asynccontextmanager
+async def proxy(answer: bytes = b"HTTP/1.1 200 OK\r\n\r\n") -> AsyncIterator[tuple[str, list[str]]]:
+    """A proxy that gives this answer, and the requests for a tunnel that it had."""
+    asked: list[str] = []
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            sink.write(data)
+        sink.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        asked.append(head.partition("\r\n")[0])
+        writer.write(answer)
+        if b"200" not in answer:
+            writer.close()
+            return
+        host, port = head.split()[1].split(":")
+        there, back = await asyncio.open_connection(host, int(port))
+        with suppress(ConnectionError):
+            await asyncio.gather(pump(reader, back), pump(there, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+    finally:
+        server.close()
 
 
 @asynccontextmanager
@@ -296,6 +326,32 @@ async def test_a_failure_and_its_patience_come_through() -> None:
     async with peer(answer) as transport:
         with pytest.raises(Expired, match="old"):
             await Client(transport).get(CONFIG_MAPS, Key("default", "a"))
+
+
+@pytest.mark.sockets
+async def test_a_server_behind_a_proxy_is_reached_through_it() -> None:
+    async with plane() as address, proxy() as (url, asked):
+        there = Https(replace(access(address), proxy=url))
+        assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
+        assert asked == [f"CONNECT {address.removeprefix('https://')} HTTP/1.1"]
+        await there.aclose()
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n", "its proxy answered 407"),
+        (b"", "its proxy cannot be reached"),
+    ],
+)
+async def test_a_proxy_that_does_not_let_through_is_told(answer: bytes, words: str) -> None:
+    async with plane() as address, proxy(answer) as (url, _):
+        url = url if answer else "http://127.0.0.1:9"
+        there = Https(replace(access(address), proxy=url))
+        with pytest.raises(Unreachable, match=words):
+            await there(Request("GET", "/api/v1/configmaps"))
+        await there.aclose()
 
 
 def test_lines_are_cut_wherever_the_chunks_end() -> None:

@@ -99,6 +99,12 @@ def test_merging_keeps_whoever_names_something_first() -> None:
             "users: [{name: u, user: {exec: {command: login}}}]",
             "'exec' are not supported",
         ),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n"
+            "clusters: [{name: c, cluster: {server: 'https://c',"
+            " proxy-url: 'socks5://me:s3cret@p'}}]",
+            "proxy-url is supported with http:// only",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(text: str, words: str) -> None:

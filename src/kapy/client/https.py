@@ -43,6 +43,7 @@ class Https:
         self._base = access.server
         self._tls = tls_context(access)
         self._name = access.tls_server_name or None
+        self._proxy = access.proxy or None
         self._timeout = timeout
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
@@ -72,6 +73,7 @@ class Https:
                 headers={**self._headers, **request.headers},
                 timeout=timeout,
                 server_hostname=self._name,
+                proxy=self._proxy,
                 allow_redirects=False,
             )
             if streams and response.status < 400:
@@ -167,6 +169,10 @@ _NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 def _no_answer(host: str, error: BaseException) -> NoReturn:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = f"its certificate is not trusted: {error.certificate_error}"
+    elif isinstance(error, aiohttp.ClientHttpProxyError):
+        reason = f"its proxy answered {error.status} {error.message}"
+    elif isinstance(error, aiohttp.ClientProxyConnectionError):
+        reason = f"its proxy cannot be reached: {error.os_error.strerror or error.os_error}"
     elif isinstance(error, aiohttp.ClientConnectorError):
         reason = error.os_error.strerror or str(error.os_error)
     elif isinstance(error, TimeoutError):

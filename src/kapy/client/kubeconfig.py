@@ -31,6 +31,7 @@ class Kubeconfig:
 
     token: a bearer token. insecure: do not verify the server's certificate. tls_server_name: the
     name that it must be of, where that is not the URL's host. namespace: the context's default.
+    proxy: the URL of the HTTP proxy on the way, which may hold a password.
     """
 
     server: str
@@ -41,6 +42,7 @@ class Kubeconfig:
     insecure: bool = False
     tls_server_name: str = ""
     namespace: str = ""
+    proxy: str = field(default="", repr=False)
 
 
 def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:
@@ -103,7 +105,16 @@ def access(
         insecure=cluster.get("insecure-skip-tls-verify") is True,
         tls_server_name=str(cluster.get("tls-server-name") or ""),
         namespace=str(chosen.get("namespace") or ""),
+        proxy=_proxy(cluster, source),
     )
+
+
+def _proxy(cluster: Document, source: str) -> str:
+    """The cluster's `proxy-url`. The message does not repeat it: it may hold a password."""
+    url = str(cluster.get("proxy-url") or "")
+    if url and not url.startswith("http://"):
+        raise KubeconfigError(f"{source}: proxy-url is supported with http:// only")
+    return url
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +172,8 @@ def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
         cluster["insecure-skip-tls-verify"] = True
     if to.tls_server_name:
         cluster["tls-server-name"] = to.tls_server_name
+    if to.proxy:
+        cluster["proxy-url"] = to.proxy
     user: Document = {}
     if to.client_certificate:
         user["client-certificate-data"] = _encoded(to.client_certificate)
