@@ -79,7 +79,7 @@ async def management_plane(
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
     UnusableCredentials, BadPolicy, CannotWrite and CannotListen, each a sentence for people.
     """
-    rules = Rules()
+    rules = Rules(settings.controlling.manager.gates)
     server = Server.open(
         settings.data,
         clock=clock,
@@ -108,10 +108,17 @@ async def _started(
     # The server makes its namespaces in its first step.
     await asyncio.sleep(0)
     await install_definitions(client)
-    runtime = Runtime.on(server.transport(CONTROLLERS), clock=clock, random=random)
+    runtime = Runtime.on(
+        server.transport(CONTROLLERS),
+        clock=clock,
+        random=random,
+        options=settings.controlling.manager,
+    )
     _show_metrics(server, runtime)
     _watch_health(server, runtime)
-    controllers = add_controllers(runtime, sockets=settings.serving is not None)
+    controllers = add_controllers(
+        runtime, settings.controlling, sockets=settings.serving is not None
+    )
     add_unserved(runtime)
     access = None
     if settings.serving is not None:

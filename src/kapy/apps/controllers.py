@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kapy._aio.services import Service
+from kapy.apps.settings import Controlling
+from kapy.client.kubeconfig import Kubeconfig
 from kapy.core.cluster.controller import add_to as add_clusters
 from kapy.core.clusterresourceset.controller import add_to as add_cluster_resource_sets
 from kapy.core.clusterresourcesetbinding.controller import add_to as add_resource_set_bindings
 from kapy.core.machine.controller import add_to as add_machines
+from kapy.core.machine.node_metadata import Synced
 from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
 from kapy.core.machinehealthcheck.controller import add_to as add_machine_health_checks
 from kapy.core.machinepool.controller import add_to as add_machine_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.engine.runtime import Runtime
+from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
@@ -29,29 +33,22 @@ class Controllers:
     services: dict[str, Service]
 
 
-def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
-    """Add all controllers. sockets: workload clusters listen, for kubectl. Raises NoPort."""
-    in_memory = InMemory(clock=runtime.clock)
+def add_controllers(runtime: Runtime, told: Controlling, *, sockets: bool) -> Controllers:
+    """Add all controllers. Raises NoPort.
+
+    sockets: workload clusters listen, for kubectl, and those of other providers are reached.
+    """
+    in_memory = InMemory(clock=runtime.clock, elsewhere=over_network if sockets else None)
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
-    core = (
-        add_clusters,
-        add_machines,
-        add_machine_sets,
-        add_machine_deployments,
-        add_machine_pools,
-        add_machine_health_checks,
-        add_cluster_resource_sets,
-        add_resource_set_bindings,
-    )
-    for add in core:
-        add(runtime, connections)
-    add_bootstrap(runtime, connections)
+    _add_core(runtime, connections, told)
+    add_bootstrap(runtime, connections, token_life=told.token_life)
     add_control_planes(
         runtime,
         connections,
         etcd_dial=in_memory.etcd_dial,
         certificate_expiry=in_memory.certificate_expiry,
+        grace=told.conditions_grace,
     )
     add_in_memory(runtime, in_memory)
     services: dict[str, Service] = {"connections": connections.run}
@@ -59,3 +56,30 @@ def add_controllers(runtime: Runtime, *, sockets: bool) -> Controllers:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
     return Controllers(connections, services)
+
+
+def over_network(kubeconfig: Kubeconfig) -> Transport:
+    """How a workload cluster is reached that is not in memory. Raises KubeconfigError."""
+    from kapy.client.https import Https  # aiohttp: a plane without such clusters does not need it
+
+    return Https(kubeconfig)
+
+
+def _add_core(runtime: Runtime, connections: Connections, told: Controlling) -> None:
+    gates = told.manager.gates
+    add_clusters(runtime, connections, grace=told.connection_grace)
+    add_machines(
+        runtime,
+        connections,
+        gates=gates,
+        synced=Synced(told.machine_labels, told.machine_annotations),
+        grace=told.conditions_grace,
+    )
+    checks = told.preflight_checks if gates.machine_set_preflight_checks else ()
+    add_machine_sets(runtime, connections, preflight=checks)
+    add_machine_deployments(runtime, connections)
+    if gates.machine_pool:
+        add_machine_pools(runtime, connections)
+    add_machine_health_checks(runtime, connections)
+    add_cluster_resource_sets(runtime, connections)
+    add_resource_set_bindings(runtime, connections)

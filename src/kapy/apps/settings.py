@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.kube.http import User
 from kapy.kube.pki import Algorithm
 
@@ -52,6 +55,25 @@ class AuditLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Controlling:
+    """What the controllers are told.
+
+    connection_grace, conditions_grace: silence of a workload cluster after which a Cluster says
+    so, and after which what was known of it is Unknown. preflight_checks: by name, or `All`.
+    machine_labels, machine_annotations: which more of them a Node gets from its Machine.
+    token_life: how long a bootstrap token lasts.
+    """
+
+    manager: ManagerOptions = DEFAULT_OPTIONS
+    connection_grace: timedelta = timedelta(seconds=50)
+    conditions_grace: timedelta = timedelta(minutes=5)
+    preflight_checks: tuple[str, ...] = ("All",)
+    machine_labels: tuple[re.Pattern[str], ...] = ()
+    machine_annotations: tuple[re.Pattern[str], ...] = ()
+    token_life: timedelta = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A management plane in one process.
 
@@ -59,7 +81,8 @@ class Settings:
     (workload clusters are then reached in process only, too). limits: how many requests over the
     network may be under way, None: kube-apiserver's. audit: None for no audit log.
     webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
-    (0: any). durability: what an acknowledged write survives.
+    (0: any). durability: what an acknowledged write survives. controlling: what its controllers
+    are told.
     """
 
     data: Path | None = None
@@ -68,6 +91,7 @@ class Settings:
     limits: Limits | None = None
     audit: AuditLog | None = None
     webhook_services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
+    controlling: Controlling = field(default_factory=Controlling)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from kapy.apps.settings import (
     DEFAULT_PORT,
     LOOPBACK,
     AuditLog,
+    Controlling,
     Durability,
     Folder,
     Serving,
@@ -57,6 +58,7 @@ class Options:
     audit: AuditLog | None = None
     services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     durability: Durability = "crash"
+    controlling: Controlling = field(default_factory=Controlling)
 
 
 def plane_options(command: F) -> F:
@@ -146,6 +148,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         audit=options.audit,
         webhook_services=options.services,
         durability=options.durability,
+        controlling=options.controlling,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 

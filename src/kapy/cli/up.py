@@ -10,6 +10,7 @@ import click
 
 from kapy.apps.settings import Durability
 from kapy.cli.background import READY
+from kapy.cli.controller_options import controller_options, controlling_of
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, Up, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
@@ -29,6 +30,7 @@ from kapy.cli.webhook_services import services_of
     help="What acknowledged writes survive; with power-loss each costs a flush of the disk.",
 )
 @server_options
+@controller_options
 @click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
 @click.option(
     "--logging-format",
@@ -49,7 +51,7 @@ def up(
     verbose: int,
     logging_format: str,
     durability: Durability,
-    **server: Any,
+    **given: Any,
 ) -> None:
     """Run a management plane until Ctrl-C."""
     log_to_stderr(verbose, logging_format)
@@ -62,10 +64,11 @@ def up(
         port,
         token_file,
         kubeconfig,
-        limits=limits_of(server),
-        audit=audit_of(server),
-        services=services_of(server),
+        limits=limits_of(given),
+        audit=audit_of(given),
+        services=services_of(given),
         durability=durability,
+        controlling=controlling_of(given),
     )
     run(_up(options, ready_fd))
 

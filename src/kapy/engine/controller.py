@@ -130,12 +130,21 @@ class Controller:
         """Work until cancelled; on cancellation, running reconciles are cancelled and awaited."""
         self.queue.open()
         try:
-            async with asyncio.TaskGroup() as self._group:
-                for _ in range(max(1, len(self.queue))):
-                    self._hire()
+            async with asyncio.TaskGroup() as group:
+                await self._staffed(group)
         finally:
-            self._group, self._workers = None, 0
+            self._workers = 0
             self.queue.close()
+
+    async def _staffed(self, group: asyncio.TaskGroup) -> None:
+        """Let workers come until cancelled; a group that is ending takes no more."""
+        self._group = group
+        try:
+            for _ in range(max(1, len(self.queue))):
+                self._hire()
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._group = None
 
     def _hire(self) -> None:
         """One worker more, if there may be: most programs never need all of them."""

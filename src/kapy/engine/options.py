@@ -11,6 +11,23 @@ from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.names import Label
 from kapy.kube import Document
 
+CONCURRENCY: Final[Mapping[str, int]] = {
+    "cluster": 50,
+    "clustercache": 100,
+    "machine": 100,
+    "machineset": 50,
+    "machinedeployment": 50,
+    "machinepool": 50,
+    "machinehealthcheck": 50,
+    "clusterresourceset": 10,
+    "kubeadmconfig": 100,
+    "kubeadmcontrolplane": 100,
+    "devcluster": 50,
+    "devmachine": 50,
+    "devmachinepool": 100,
+}
+"""Keys that a controller works on at a time where nothing else is said, by its name; upstream's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions:
@@ -25,7 +42,7 @@ class ManagerOptions:
     namespace: str = ""
     watch_filter: str = ""
     sync_period: timedelta | None = None
-    concurrency: Mapping[str, int] = field(default_factory=dict)
+    concurrency: Mapping[str, int] = field(default_factory=lambda: CONCURRENCY)
     gates: FeatureGates = DEFAULT_GATES
 
     def selects(self, document: Document) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -23,8 +24,13 @@ REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "
 BY_CLASS: Final = "class"
 
 
-def add_to(runtime: Runtime, remote: Connections) -> Controller:
-    """Run the Cluster controller in `runtime`."""
+def add_to(
+    runtime: Runtime, remote: Connections, *, grace: timedelta = timedelta(seconds=50)
+) -> Controller:
+    """Run the Cluster controller in `runtime`.
+
+    grace: silence of a workload cluster after which RemoteConnectionProbe says so.
+    """
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
@@ -36,6 +42,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
         classes=classes,
         events=runtime.events.named("cluster-controller"),
         clock=runtime.clock,
+        grace=grace,
     )
     clusters = runtime.cache.informer(fleet.clusters.resource)
     controller = Controller("cluster", partial(reconcile, tools))

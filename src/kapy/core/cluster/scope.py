@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster, ClusterAvailabilityGate
@@ -29,7 +29,10 @@ from kapy.remote.connections import Connections, Health
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a Cluster uses."""
+    """What every reconcile of a Cluster uses.
+
+    grace: silence of a workload cluster that nothing is said of yet.
+    """
 
     client: Client
     external: External
@@ -38,6 +41,7 @@ class Tools:
     classes: Informer[Document]
     events: Recorder
     clock: Clock
+    grace: timedelta
 
 
 @dataclass(slots=True)

@@ -32,7 +32,6 @@ from kapy.engine.result import DONE, Result, requeue
 
 NOT_TO_BE: Final = "not to be remediated"
 WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
-GRACE_PERIOD: Final = timedelta(seconds=50)
 FAILURES: Final = 5
 
 AVAILABILITY: Final = (
@@ -109,7 +108,7 @@ def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None
         return false(of, Reason.PROBE_FAILED, "Remote connection not established yet")
     if health.last_success is None:
         return false(of, Reason.PROBE_FAILED, "Remote connection probe failed")
-    if scope.now - health.last_success > GRACE_PERIOD:
+    if scope.now - health.last_success > scope.tools.grace:
         when = stamp(health.last_success)
         message = f"Remote connection probe failed, probe last succeeded at {when}"
         return false(of, Reason.PROBE_FAILED, message)
@@ -249,7 +248,7 @@ def until_silent(scope: ClusterScope) -> Result:
     health = scope.health
     if health.last_success is None or (health.connected and not health.failures):
         return DONE
-    left = health.last_success + GRACE_PERIOD - scope.now
+    left = health.last_success + scope.tools.grace - scope.now
     if left < timedelta(0):
         return DONE
     return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import partial
 
 from kapy.api.features import DEFAULT_GATES, FeatureGates
@@ -30,8 +31,13 @@ def add_to(
     *,
     gates: FeatureGates = DEFAULT_GATES,
     synced: Synced = USUAL,
+    grace: timedelta = timedelta(minutes=5),
 ) -> Controller:
-    """Run the Machine controller in `runtime`. synced: what Nodes get besides the usual."""
+    """Run the Machine controller in `runtime`.
+
+    synced: what Nodes get besides the usual. grace: silence of a workload cluster after which
+    nothing is known of its Nodes.
+    """
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
     mapping = _Mapping(fleet)
@@ -47,6 +53,7 @@ def add_to(
         vigils=Vigils(remote),
         gates=gates,
         synced=synced,
+        grace=grace,
     )
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller

@@ -48,7 +48,10 @@ async def await_detachment(scope: MachineScope, node_name: str, started: str) ->
 
 
 async def _attachments(scope: MachineScope) -> Sight | None:
-    """The VolumeAttachments; None of a server without storage, which attaches nothing."""
+    """The VolumeAttachments; None where nobody asks for them, or of a server without storage, which
+    attaches nothing."""
+    if not scope.tools.gates.machine_wait_for_volume_detach_consider_volume_attachments:
+        return None
     try:
         return await scope.look(VOLUME_ATTACHMENTS)
     except NotFound:

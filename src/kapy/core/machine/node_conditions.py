@@ -17,7 +17,6 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document
 from kapy.remote.connections import Health, NotConnected
 
-GRACE_PERIOD: Final = timedelta(minutes=5)
 """How long the last known state of a Node is shown after its cluster went silent."""
 
 FAILURES: Final = 5
@@ -37,10 +36,18 @@ class Told:
 
 
 def node_conditions(
-    cluster: Cluster, machine: Machine, node: Observed[Document], health: Health, now: datetime
+    cluster: Cluster,
+    machine: Machine,
+    node: Observed[Document],
+    health: Health,
+    now: datetime,
+    grace: timedelta,
 ) -> list[Condition]:
-    """NodeReady and NodeHealthy; empty when what they said before is still the best answer."""
-    told = _without_node(cluster, machine, node, health, now)
+    """NodeReady and NodeHealthy; empty when what they said before is still the best answer.
+
+    grace: silence of the workload cluster after which they are Unknown.
+    """
+    told = _without_node(cluster, machine, node, health, now, grace)
     if told is None and isinstance(node, Found):
         return [node_ready(node.view), node_healthy(node.view)]
     if told is None:
@@ -51,7 +58,7 @@ def node_conditions(
     ]
 
 
-def until_silent(cluster: Cluster, health: Health, now: datetime) -> Result:
+def until_silent(cluster: Cluster, health: Health, now: datetime, grace: timedelta) -> Result:
     """A timer, because nothing changes at the moment when a silence has lasted too long."""
     initialized = get(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
     if health.last_success is None or (health.connected and not health.failures):
@@ -59,14 +66,19 @@ def until_silent(cluster: Cluster, health: Health, now: datetime) -> Result:
     if initialized is None or initialized.status != TRUE:
         return DONE
     since = max(moment(initialized.last_transition_time), health.last_success)
-    left = since + GRACE_PERIOD - now
+    left = since + grace - now
     if left < timedelta(0):
         return DONE
     return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")
 
 
 def _without_node(
-    cluster: Cluster, machine: Machine, node: Observed[Document], health: Health, now: datetime
+    cluster: Cluster,
+    machine: Machine,
+    node: Observed[Document],
+    health: Health,
+    now: datetime,
+    grace: timedelta,
 ) -> Told | None:
     """What to say when the Node itself has nothing to say; None to ask it, or to keep."""
     if not cluster.status.initialization.infrastructure_provisioned:
@@ -81,7 +93,7 @@ def _without_node(
     since = moment(initialized.last_transition_time)
     if health.last_success is not None:
         since = max(since, health.last_success)
-    if now - since > GRACE_PERIOD:
+    if now - since > grace:
         return Told(UNKNOWN, Reason.CONNECTION_DOWN, _last_probe(health))
     if isinstance(node, Unreadable):
         if isinstance(node.error, NotConnected):

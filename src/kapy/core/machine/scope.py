@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -36,7 +36,8 @@ class Tools:
     """What every reconcile of a Machine uses.
 
     node_keys: the Machines of a changed Node. gates: the feature gates. synced: which labels and
-    annotations Nodes get besides the usual ones.
+    annotations Nodes get besides the usual ones. grace: silence of a workload cluster after which
+    nothing is known of its Nodes.
     """
 
     client: Client
@@ -49,6 +50,7 @@ class Tools:
     drain_rules: Informer[MachineDrainRule]
     vigils: Vigils
     gates: FeatureGates = DEFAULT_GATES
+    grace: timedelta = timedelta(minutes=5)
     synced: Synced = USUAL
     controller: Controller = field(init=False)
 

@@ -52,7 +52,7 @@ def update_status(scope: MachineScope) -> Result:
         paused_condition(machine, scope.cluster),
         bootstrap_ready(machine, scope.bootstrap),
         infrastructure_ready(machine, scope.infrastructure),
-        *node_conditions(scope.cluster, machine, scope.node, scope.health, now),
+        *node_conditions(scope.cluster, machine, scope.node, scope.health, now, scope.tools.grace),
         deleting(machine, *scope.deleting),
         updating(machine),
     ):
@@ -63,7 +63,7 @@ def update_status(scope: MachineScope) -> Result:
     _set_phase(scope)
     available, again = availability(scope)
     set_condition(machine, available, now)
-    return again.sooner(until_silent(scope.cluster, scope.health, now))
+    return again.sooner(until_silent(scope.cluster, scope.health, now, scope.tools.grace))
 
 
 class Words(NamedTuple):

@@ -1,0 +1,91 @@
+"""`--feature-gates`, as upstream's managers read it: `ClusterTopology=true,MachinePool=false`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Final
+
+from kapy.api.features import FeatureGates
+
+_WORDS: Final = {"RuntimeSDK": "runtime_sdk"}
+NAMES: Final = {
+    **{
+        "".join(word.capitalize() for word in one.name.split("_")): one.name
+        for one in fields(FeatureGates)
+        if one.name not in _WORDS.values()
+    },
+    **_WORDS,
+}
+"""Fields of FeatureGates by the names that upstream gives them."""
+ALPHA: Final = "AllAlpha"
+BETA: Final = "AllBeta"
+_STAGES: Final = {
+    ALPHA: (
+        "cluster_topology",
+        "in_place_updates",
+        "kubeadm_bootstrap_format_ignition",
+        "machine_taint_propagation",
+        "runtime_sdk",
+    ),
+    BETA: (
+        "machine_pool",
+        "machine_set_preflight_checks",
+        "priority_queue",
+        "reconciler_rate_limiting",
+    ),
+}
+WITHOUT_EFFECT: Final = ("PriorityQueue", "ReconcilerRateLimiting")
+"""Gates of the inner working of upstream's controllers: known, and nothing here depends on them."""
+_TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_FALSE: Final = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+
+
+class UnknownGate(ValueError):
+    """A feature gate that there is not, or a value that is not true or false."""
+
+
+def feature_gates(texts: Iterable[str]) -> FeatureGates:
+    """What texts like `A=true,B=false` make of the defaults; a stage's own word is the weaker.
+
+    Raises UnknownGate.
+    """
+    asked: dict[str, bool] = {}
+    for pair in (one.strip() for text in texts for one in text.split(",")):
+        if pair:
+            name, _, value = pair.partition("=")
+            asked[name.strip()] = _truth(name, value.strip())
+    chosen: dict[str, bool] = {}
+    for stage in (ALPHA, BETA):
+        if stage in asked:
+            chosen |= dict.fromkeys(_STAGES[stage], asked.pop(stage))
+    return FeatureGates(**chosen | {_field(name): value for name, value in asked.items()})
+
+
+def without_effect(gates: FeatureGates) -> list[str]:
+    """Gates that were changed and change nothing."""
+    usual = FeatureGates()
+    return [
+        name
+        for name in WITHOUT_EFFECT
+        if getattr(gates, NAMES[name]) != getattr(usual, NAMES[name])
+    ]
+
+
+def _truth(name: str, value: str) -> bool:
+    if value in _TRUE:
+        return True
+    if value in _FALSE:
+        return False
+    raise UnknownGate(f"feature gate {name} is {value!r}; say {name}=true or {name}=false")
+
+
+def _field(name: str) -> str:
+    found = NAMES.get(name)
+    if found is None:
+        near = get_close_matches(name, NAMES, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        known = ", ".join(sorted((*NAMES, ALPHA, BETA)))
+        raise UnknownGate(f"there is no feature gate {name}{hint} (there are {known})")
+    return found

@@ -1,0 +1,225 @@
+"""The flags of Cluster API's managers: one table, for `kapy up` and for managers of their own.
+
+Names, defaults and meanings are upstream's (`core/main.go`, `bootstrap/kubeadm/main.go`,
+`controlplane/kubeadm/main.go`, `test/infrastructure/docker/main.go`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, Literal, NamedTuple
+
+from kapy.apps.feature_gates import feature_gates
+from kapy.apps.settings import Controlling
+from kapy.engine.options import CONCURRENCY, ManagerOptions
+from kapy.kube import duration
+
+Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker"]
+
+PREFLIGHT_CHECKS: Final = (
+    "All",
+    "ControlPlaneIsStable",
+    "ControlPlaneVersionSkew",
+    "KubeadmVersionSkew",
+    "KubernetesVersionSkew",
+)
+SHORTEST_CONDITIONS_GRACE: Final = timedelta(minutes=2)
+
+
+class BadFlag(ValueError):
+    """A value that a flag cannot have; the message is a sentence about it."""
+
+
+class Flag(NamedTuple):
+    """One flag. read: the setting that its texts mean, raising ValueError. several: may be
+    repeated, and each text may hold several, with commas between. of: the managers that have it.
+    """
+
+    name: str
+    read: Callable[[Sequence[str]], Any]
+    default: str
+    help: str
+    of: frozenset[Manager]
+    several: bool = False
+
+
+def _text(texts: Sequence[str]) -> str:
+    return texts[-1]
+
+
+def _length(texts: Sequence[str]) -> timedelta:
+    found = duration.parse(texts[-1])
+    if found <= timedelta(0):
+        raise ValueError(f"{texts[-1]} is no length of time that can pass; say 10m, or 90s")
+    return found
+
+
+def _count(texts: Sequence[str]) -> int:
+    if not texts[-1].isdecimal() or not int(texts[-1]):
+        raise ValueError(f"{texts[-1]!r} is not a number of at least 1")
+    return int(texts[-1])
+
+
+def _each(texts: Sequence[str]) -> list[str]:
+    return [one.strip() for text in texts for one in text.split(",") if one.strip()]
+
+
+def _patterns(texts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    found = []
+    for one in _each(texts):
+        try:
+            found.append(re.compile(one))
+        except re.error as error:
+            raise ValueError(f"{one!r} is no regular expression: {error}") from None
+    return tuple(found)
+
+
+def _checks(texts: Sequence[str]) -> tuple[str, ...]:
+    for one in _each(texts):
+        if one not in PREFLIGHT_CHECKS:
+            known = ", ".join(PREFLIGHT_CHECKS)
+            raise ValueError(f"there is no preflight check {one!r} (there are {known})")
+    return tuple(_each(texts))
+
+
+_EVERY: Final[frozenset[Manager]] = frozenset(
+    ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
+)
+_CORE: Final[frozenset[Manager]] = frozenset(("core",))
+_BOOTSTRAP: Final[frozenset[Manager]] = frozenset(("kubeadm-bootstrap",))
+_CONTROL_PLANE: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
+_DOCKER: Final[frozenset[Manager]] = frozenset(("docker",))
+_OWNERS: Final[Mapping[str, frozenset[Manager]]] = {
+    "clustercache": _EVERY,
+    "kubeadmconfig": _BOOTSTRAP,
+    "kubeadmcontrolplane": _CONTROL_PLANE,
+    "devcluster": _DOCKER,
+    "devmachine": _DOCKER,
+    "devmachinepool": _DOCKER,
+}
+
+FLAGS: Final = (
+    Flag("namespace", _text, "", "Namespace to work in; all where none is named.", _EVERY),
+    Flag(
+        "watch-filter",
+        _text,
+        "",
+        "Value of the label cluster.x-k8s.io/watch-filter of the objects to work on; all where "
+        "none is named.",
+        _EVERY,
+    ),
+    Flag(
+        "feature-gates",
+        feature_gates,
+        "",
+        "Features to turn on or off: NAME=true,NAME=false; may be repeated.",
+        _EVERY,
+        several=True,
+    ),
+    Flag("sync-period", _length, "10m0s", "How often everything is looked at again.", _EVERY),
+    Flag(
+        "remote-connection-grace-period",
+        _length,
+        "50s",
+        "Silence of a workload cluster after which RemoteConnectionProbe of a Cluster is False.",
+        _CORE,
+    ),
+    Flag(
+        "remote-conditions-grace-period",
+        _length,
+        "5m0s",
+        "Silence of a workload cluster after which conditions like NodeHealthy are Unknown.",
+        _CORE | _CONTROL_PLANE,
+    ),
+    Flag(
+        "machineset-preflight-checks",
+        _checks,
+        "All",
+        "Checks before a MachineSet makes Machines; may be repeated.",
+        _CORE,
+        several=True,
+    ),
+    Flag(
+        "additional-sync-machine-labels",
+        _patterns,
+        "",
+        "Regular expressions of more labels that a Node gets from its Machine; may be repeated.",
+        _CORE,
+        several=True,
+    ),
+    Flag(
+        "additional-sync-machine-annotations",
+        _patterns,
+        "",
+        "The same for annotations.",
+        _CORE,
+        several=True,
+    ),
+    Flag("bootstrap-token-ttl", _length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),
+    *(
+        Flag(
+            f"{name}-concurrency",
+            _count,
+            str(most),
+            f"Keys that the {name} controller works on at a time.",
+            _OWNERS.get(name, _CORE),
+        )
+        for name, most in CONCURRENCY.items()
+    ),
+)
+
+
+def flags_of(*managers: Manager) -> list[Flag]:
+    """The flags of a program that is all of these managers."""
+    return [flag for flag in FLAGS if flag.of & frozenset(managers)]
+
+
+def controlling(given: Mapping[str, Sequence[str]]) -> Controlling:
+    """The settings that the texts of flags mean; what is not given has its default.
+
+    Raises BadFlag with the name of the flag.
+    """
+    found = {flag.name: _read(flag, given.get(flag.name) or (flag.default,)) for flag in FLAGS}
+    connection = found["remote-connection-grace-period"]
+    conditions = found["remote-conditions-grace-period"]
+    _check_graces(connection, conditions)
+    gates = found["feature-gates"]
+    manager = ManagerOptions(
+        namespace=found["namespace"],
+        watch_filter=found["watch-filter"],
+        sync_period=found["sync-period"],
+        concurrency={name: found[f"{name}-concurrency"] for name in CONCURRENCY},
+        gates=gates,
+    )
+    return Controlling(
+        manager=manager,
+        connection_grace=connection,
+        conditions_grace=conditions,
+        preflight_checks=found["machineset-preflight-checks"],
+        machine_labels=found["additional-sync-machine-labels"],
+        machine_annotations=found["additional-sync-machine-annotations"],
+        token_life=found["bootstrap-token-ttl"],
+    )
+
+
+def _read(flag: Flag, texts: Sequence[str]) -> Any:
+    try:
+        return flag.read(texts)
+    except ValueError as error:
+        raise BadFlag(f"--{flag.name}: {error}") from None
+
+
+def _check_graces(connection: timedelta, conditions: timedelta) -> None:
+    """A connection is given up before what was known through it is."""
+    if conditions <= connection:
+        raise BadFlag(
+            f"--remote-conditions-grace-period ({duration.text(conditions)}) must be greater than "
+            f"--remote-connection-grace-period ({duration.text(connection)})"
+        )
+    if conditions < SHORTEST_CONDITIONS_GRACE:
+        raise BadFlag(
+            f"--remote-conditions-grace-period ({duration.text(conditions)}) must be at least "
+            f"{duration.text(SHORTEST_CONDITIONS_GRACE)}"
+        )

@@ -1,0 +1,53 @@
+"""The options of `kapy up` about its controllers: the flags of upstream's managers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import click
+
+from kapy.apps.feature_gates import without_effect
+from kapy.apps.manager_flags import BadFlag, Flag, controlling, flags_of
+from kapy.apps.settings import Controlling
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FLAGS: Final = flags_of("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
+
+
+def controller_options(command: F) -> F:
+    """The options, in the order of `--help`."""
+    for flag in reversed(_FLAGS):
+        command = _option(flag)(command)
+    return command
+
+
+def controlling_of(given: Mapping[str, Any]) -> Controlling:
+    """What the controllers are told. Raises click.UsageError."""
+    texts = {flag.name: _texts(flag, given) for flag in _FLAGS}
+    try:
+        told = controlling(texts)
+    except BadFlag as error:
+        raise click.UsageError(str(error)) from None
+    for name in without_effect(told.manager.gates):
+        click.echo(f"feature gate {name} changes nothing here", err=True)
+    return told
+
+
+def _option(flag: Flag) -> Callable[[F], F]:
+    default = f" [default: {flag.default}]" if flag.default else ""
+    return click.option(
+        f"--{flag.name}",
+        multiple=flag.several,
+        default=None,
+        metavar="TEXT",
+        help=flag.help + default,
+    )
+
+
+def _texts(flag: Flag, given: Mapping[str, Any]) -> tuple[str, ...]:
+    value = given[flag.name.replace("-", "_")]
+    if flag.several:
+        return tuple(value)
+    return () if value is None else (value,)

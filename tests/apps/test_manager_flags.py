@@ -1,0 +1,288 @@
+"""The flags of Cluster API's managers, and what they mean for a whole plane."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.api.cluster import Cluster
+from kapy.api.features import FeatureGates
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.feature_gates import NAMES, feature_gates
+from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
+from kapy.apps.manifests import sample
+from kapy.apps.progress import is_complete
+from kapy.apps.settings import Controlling, Settings
+from kapy.client.kinds import Kinds
+from kapy.clusterctl.describe.source import CLUSTERS
+from kapy.engine.options import CONCURRENCY, ManagerOptions
+from kapy.kube import Document, Key
+from kapy.kube.errors import Forbidden
+from kapy.kube.names import NAMESPACES
+
+WITHOUT_OBJECTS = {"inmemory-housekeeping"}
+"""Controllers whose keys are no objects of the API."""
+
+
+def plane(**options: Any) -> AbstractAsyncContextManager[Plane]:
+    told = Controlling(manager=ManagerOptions(**options))
+    return management_plane(Settings(controlling=told), clock=loop_clock(), random=Random(0))
+
+
+async def post(there: Plane, namespace: str, labels: dict[str, str] | None = None) -> None:
+    """The sample cluster in a namespace of its own, every object of it labelled."""
+    of = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    await there.client.create(NAMESPACES, of)
+    kinds = Kinds(there.client)
+    for document in sample():
+        document["metadata"]["namespace"] = namespace
+        for place in (document, *templates(document)):
+            place.setdefault("metadata", {}).setdefault("labels", {}).update(labels or {})
+        await there.client.create(await kinds.of(document), document)
+
+
+def templates(document: Document) -> list[Document]:
+    """Where the labels of Machines come from."""
+    spec = document["spec"]
+    match document["kind"]:
+        case "KubeadmControlPlane":
+            return [spec["machineTemplate"]]
+        case "MachineDeployment":
+            return [spec["template"]]
+    return []
+
+
+async def complete(there: Plane, namespace: str) -> bool:
+    return is_complete(await there.client.get(CLUSTERS, Key(namespace, "capybara")))
+
+
+async def untouched(there: Plane, namespace: str) -> bool:
+    """Whether no controller has written anything into a namespace."""
+    cluster = await there.client.get(Cluster, Key(namespace, "capybara"))
+    machines = await there.client.list(Machine, namespace)
+    own = not cluster.metadata.finalizers and not cluster.status.conditions
+    return own and not machines.items
+
+
+async def test_one_namespace_only() -> None:
+    async with plane(namespace="a") as there:
+        await post(there, "a")
+        await post(there, "b")
+        await asyncio.sleep(60)
+        assert await complete(there, "a")
+        assert await untouched(there, "b")
+
+
+async def test_a_watch_filter_leaves_alone_what_has_not_the_label() -> None:
+    mine = {"cluster.x-k8s.io/watch-filter": "mine"}
+    async with plane(watch_filter="mine") as there:
+        await post(there, "a", mine)
+        await post(there, "b")
+        await post(there, "c", {"cluster.x-k8s.io/watch-filter": "theirs"})
+        await asyncio.sleep(60)
+        assert await complete(there, "a")
+        assert await untouched(there, "b")
+        assert await untouched(there, "c")
+
+
+async def test_an_object_that_gets_the_label_is_taken_up() -> None:
+    patch = {"metadata": {"labels": {"cluster.x-k8s.io/watch-filter": "mine"}}}
+    async with plane(watch_filter="mine") as there:
+        await post(there, "a")
+        await asyncio.sleep(10)
+        await there.client.patch(CLUSTERS, Key("a", "capybara"), patch)
+        await asyncio.sleep(10)
+        assert (await there.client.get(Cluster, Key("a", "capybara"))).metadata.finalizers
+
+
+async def test_every_controller_can_be_held_to_a_filter() -> None:
+    async with plane() as there:
+        held = {controller.name for controller, _ in there.runtime._reconciled}
+        every = {controller.name for controller in there.runtime.controllers}
+    assert every - held == WITHOUT_OBJECTS
+
+
+async def test_every_concurrency_is_that_of_a_controller() -> None:
+    wanted = {name: number for number, name in enumerate(CONCURRENCY, start=1)}
+    async with plane(concurrency=wanted) as there:
+        given = {one.name: one.concurrency for one in there.runtime.controllers}
+        given["clustercache"] = there.connections.controller.concurrency
+    assert {name: given.get(name) for name in wanted} == wanted
+
+
+async def test_in_a_sync_period_everything_is_looked_at_and_nothing_written() -> None:
+    async with plane(sync_period=timedelta(minutes=10)) as there:
+        await post(there, "a")
+        await asyncio.sleep(300)
+        before, version = outcomes(there), await latest(there)
+        await asyncio.sleep(600)
+        after = outcomes(there)
+        assert await latest(there) == version
+    looked = {name for name in after if after[name] > before[name]}
+    assert {"cluster", "machine", "kubeadmcontrolplane", "devmachine"} <= looked
+
+
+def outcomes(there: Plane) -> dict[str, int]:
+    every = there.runtime.controllers
+    return {one.name: sum(one.measures.outcomes.values()) for one in every}
+
+
+async def latest(there: Plane) -> str:
+    """The resourceVersion that anything was last written with."""
+    return (await there.client.list(CLUSTERS)).resource_version
+
+
+POOL = {
+    "apiVersion": "cluster.x-k8s.io/v1beta2",
+    "kind": "MachinePool",
+    "metadata": {"name": "pool", "namespace": "default"},
+    "spec": {
+        "clusterName": "c",
+        "template": {
+            "spec": {
+                "clusterName": "c",
+                "bootstrap": {"dataSecretName": "s"},
+                "infrastructureRef": {
+                    "apiGroup": "infrastructure.cluster.x-k8s.io",
+                    "kind": "DevMachinePool",
+                    "name": "pool",
+                },
+            }
+        },
+    },
+}
+
+
+async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None:
+    async with plane(gates=FeatureGates(machine_pool=False)) as there:
+        with pytest.raises(Forbidden, match="MachinePool feature flag"):
+            await there.client.create(MachinePool.RESOURCE, POOL)
+        assert "machinepool" not in {one.name for one in there.runtime.controllers}
+    async with plane() as there:
+        await there.client.create(MachinePool.RESOURCE, POOL)
+        assert "machinepool" in {one.name for one in there.runtime.controllers}
+
+
+@pytest.mark.parametrize(
+    ("texts", "changed"),
+    [
+        ([], {}),
+        (["ClusterTopology=true"], {"cluster_topology": True}),
+        (["RuntimeSDK=1, MachinePool=F"], {"runtime_sdk": True, "machine_pool": False}),
+        (["MachinePool=false", "MachinePool=true"], {}),
+        (
+            ["AllAlpha=true,RuntimeSDK=false"],
+            {
+                "cluster_topology": True,
+                "in_place_updates": True,
+                "kubeadm_bootstrap_format_ignition": True,
+                "machine_taint_propagation": True,
+            },
+        ),
+        (
+            ["AllBeta=false"],
+            {
+                "machine_pool": False,
+                "machine_set_preflight_checks": False,
+                "priority_queue": False,
+                "reconciler_rate_limiting": False,
+            },
+        ),
+    ],
+)
+def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) -> None:
+    assert feature_gates(texts) == FeatureGates(**changed)
+
+
+def test_gates_have_upstreams_names() -> None:
+    assert sorted(NAMES) == [
+        "ClusterTopology",
+        "InPlaceUpdates",
+        "KubeadmBootstrapFormatIgnition",
+        "MachinePool",
+        "MachineSetPreflightChecks",
+        "MachineTaintPropagation",
+        "MachineWaitForVolumeDetachConsiderVolumeAttachments",
+        "PriorityQueue",
+        "ReconcilerRateLimiting",
+        "RuntimeSDK",
+    ]
+
+
+def test_flags_have_their_defaults() -> None:
+    told = controlling({})
+    assert told == Controlling(manager=ManagerOptions(sync_period=timedelta(minutes=10)))
+
+
+def test_flags_say_what_controllers_are_told() -> None:
+    told = controlling(
+        {
+            "namespace": ["a"],
+            "watch-filter": ["mine"],
+            "machine-concurrency": ["7"],
+            "sync-period": ["1h"],
+            "remote-connection-grace-period": ["2m"],
+            "remote-conditions-grace-period": ["10m"],
+            "bootstrap-token-ttl": ["30m"],
+            "machineset-preflight-checks": ["KubeadmVersionSkew,ControlPlaneIsStable"],
+            "additional-sync-machine-labels": ["^a/.*", "b,c"],
+        }
+    )
+    assert (told.manager.namespace, told.manager.watch_filter) == ("a", "mine")
+    assert told.manager.concurrency == {**CONCURRENCY, "machine": 7}
+    assert told.manager.sync_period == timedelta(hours=1)
+    assert told.connection_grace == timedelta(minutes=2)
+    assert told.conditions_grace == timedelta(minutes=10)
+    assert told.token_life == timedelta(minutes=30)
+    assert told.preflight_checks == ("KubeadmVersionSkew", "ControlPlaneIsStable")
+    assert [one.pattern for one in told.machine_labels] == ["^a/.*", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "sentence"),
+    [
+        (
+            "feature-gates",
+            "ClusterTopologie=true",
+            "there is no feature gate ClusterTopologie; did you mean ClusterTopology?",
+        ),
+        ("feature-gates", "MachinePool", "say MachinePool=true or MachinePool=false"),
+        ("machine-concurrency", "0", "'0' is not a number of at least 1"),
+        ("sync-period", "10", "invalid duration"),
+        ("sync-period", "-1s", "-1s is no length of time that can pass"),
+        ("machineset-preflight-checks", "Al", "there is no preflight check 'Al' (there are All"),
+        ("additional-sync-machine-labels", "(", "'(' is no regular expression"),
+        ("remote-conditions-grace-period", "40s", "must be greater than --remote-connection-grace"),
+        ("remote-conditions-grace-period", "1m", "must be at least 2m0s"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentence: str) -> None:
+    with pytest.raises(BadFlag) as refused:
+        controlling({flag: [text]})
+    assert str(refused.value).startswith(f"--{flag}")
+    assert sentence in str(refused.value)
+
+
+def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
+    every = {
+        "namespace",
+        "watch-filter",
+        "feature-gates",
+        "sync-period",
+        "clustercache-concurrency",
+    }
+    bootstrap = {flag.name for flag in flags_of("kubeadm-bootstrap")}
+    assert bootstrap == every | {"bootstrap-token-ttl", "kubeadmconfig-concurrency"}
+    control_plane = {flag.name for flag in flags_of("kubeadm-control-plane")}
+    own = {"kubeadmcontrolplane-concurrency", "remote-conditions-grace-period"}
+    assert control_plane == every | own
+    assert len({flag.name for flag in FLAGS}) == len(FLAGS)
