@@ -120,15 +120,17 @@ def crd_of(resource: Resource) -> Document:
 
 
 class Wire:
-    """What leads to a workload cluster, and may fall silent."""
+    """What leads to a workload cluster, and may fall silent. requests: what was asked so far."""
 
     over_network = False
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.silent = False
+        self.requests: list[Request] = []
 
     async def __call__(self, request: Request) -> Reply:
+        self.requests.append(request)
         if self.silent:
             raise Unreachable("no route to host")
         return await self._transport(request)
