@@ -1,0 +1,368 @@
+"""What becomes of Machines that a MachineHealthCheck watches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation, Label
+from kapy.conditions import v1beta1
+from kapy.kube import Document, Key
+from kapy.kube.errors import Forbidden
+from kapy.kube.http import Request
+from kapy.kube.names import CRDS, EVENTS, NODES, Resource
+from tests.core.stage import (
+    Stage,
+    crd_of,
+    deployment,
+    node_of,
+    of,
+    running_cluster,
+    templates,
+)
+
+REQUESTS = Resource("remedy.example.com", "v1", "fixits", "Fixit")
+TEMPLATES = Resource("remedy.example.com", "v1", "fixittemplates", "FixitTemplate")
+REFERENCE = {"apiVersion": "remedy.example.com/v1", "kind": "FixitTemplate", "name": "fix"}
+
+
+def check(name: str = "mhc", **spec: Any) -> Document:
+    """A check of all workers: a Node must not be NotReady for 60 seconds."""
+    conditions = [{"type": "Ready", "status": "False", "timeoutSeconds": 60}]
+    checks = {"nodeStartupTimeoutSeconds": 600, "unhealthyNodeConditions": conditions}
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineHealthCheck",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "clusterName": "c",
+            "selector": {"matchLabels": {Label.DEPLOYMENT_NAME: "md"}},
+            "checks": checks,
+            **spec,
+        },
+    }
+
+
+async def watched(plane: Stage, replicas: int = 3, **spec: Any) -> list[str]:
+    """A Cluster with running workers, all of them watched; returns their names."""
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(replicas), check(**spec))
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+    return await names(plane)
+
+
+async def names(plane: Stage) -> list[str]:
+    return [one.metadata.name for one in await plane.story.all(Machine)]
+
+
+async def report(plane: Stage, name: str, status: str) -> None:
+    """The Node's kubelet says whether it is ready."""
+    since = plane.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = node_of(name)["status"]["conditions"]
+    ready = {"type": "Ready", "status": status, "reason": "Kubelet", "lastTransitionTime": since}
+    patch = {"status": {"conditions": [ready, *conditions[1:]]}}
+    await plane.workload.patch(NODES, Key("", name), patch, subresource="status")
+
+
+async def fall_ill(plane: Stage, *machines: str, seconds: float = 66.0) -> None:
+    for name in machines:
+        await report(plane, name, "False")
+    await plane.settle(seconds)
+
+
+async def seen(plane: Stage) -> MachineHealthCheck:
+    found = await plane.story.get(MachineHealthCheck, "mhc")
+    assert found is not None
+    return found
+
+
+async def machine(plane: Stage, name: str) -> Machine:
+    found = await plane.story.get(Machine, name)
+    assert found is not None
+    return found
+
+
+def condition(obj: Any, of_type: str) -> Condition:
+    (found,) = [one for one in obj.status.conditions if one.type == of_type]
+    assert isinstance(found, Condition)
+    return found
+
+
+def legacy(obj: Any, of_type: str) -> V1Beta1Condition | None:
+    return v1beta1.get(v1beta1.conditions_of(obj), of_type)
+
+
+async def counts(plane: Stage) -> tuple[int | None, int | None, int | None]:
+    status = (await seen(plane)).status
+    return status.expected_machines, status.current_healthy, status.remediations_allowed
+
+
+async def events(plane: Stage) -> list[str]:
+    listed = (await plane.client.list(EVENTS, "default")).items
+    return [one["reason"] for one in listed]
+
+
+async def keep_bound(plane: Stage) -> None:
+    """Nobody replaces Machines, so that it can be seen what is asked of their owner."""
+    patch = {"metadata": {"annotations": {Annotation.PAUSED: ""}}}
+    for one in await plane.story.all(MachineSet):
+        await plane.story.merge(MachineSet, one.metadata.name, patch)
+
+
+async def test_healthy_machines_are_counted_and_told(plane: Stage) -> None:
+    workers = await watched(plane)
+
+    found = await seen(plane)
+    assert found.status.targets == workers
+    assert await counts(plane) == (3, 3, 3)
+    assert condition(found, "RemediationAllowed").status == "True"
+    assert condition(found, "Paused").status == "False"
+    assert found.status.observed_generation == 1
+    assert found.metadata.labels[Label.CLUSTER_NAME] == "c"
+    assert [one.kind for one in found.metadata.owner_references] == ["Cluster"]
+    for name in workers:
+        told = condition(await machine(plane, name), "HealthCheckSucceeded")
+        assert (told.status, told.reason) == ("True", "HealthCheckSucceeded")
+
+
+async def test_a_settled_check_writes_nothing(plane: Stage) -> None:
+    await watched(plane)
+    before = len(plane.controllers.writes)
+    for _ in range(3):
+        await report(plane, (await names(plane))[0], "True")
+        await plane.settle(700)
+    assert not [
+        path for _, path in plane.controllers.writes[before:] if "machinehealthchecks" in path
+    ]
+
+
+async def test_a_sick_machine_is_replaced_after_its_time(plane: Stage) -> None:
+    sick, *others = await watched(plane)
+    await fall_ill(plane, sick, seconds=50)
+    assert await names(plane) == sorted([sick, *others])
+    assert condition(await machine(plane, sick), "HealthCheckSucceeded").status == "True"
+
+    await plane.settle(20)
+    await plane.finish_deletions()
+    await plane.settle()
+    await plane.boot_all()
+    await plane.settle()
+    left = await names(plane)
+    assert sick not in left
+    assert len(left) == 3
+    assert await counts(plane) == (3, 3, 3)
+    assert "MachineMarkedUnhealthy" in await events(plane)
+
+
+async def test_what_is_asked_of_the_owner_is_asked_once(plane: Stage) -> None:
+    sick, *_ = await watched(plane)
+    await keep_bound(plane)
+    await fall_ill(plane, sick)
+
+    found = await machine(plane, sick)
+    told = condition(found, "HealthCheckSucceeded")
+    assert (told.status, told.reason) == ("False", "UnhealthyNode")
+    asked = condition(found, "OwnerRemediated")
+    assert (asked.reason, asked.message) == ("WaitingForRemediation", "Waiting for remediation")
+    assert legacy(found, "OwnerRemediated") is not None
+
+    answer = {**asked_by_owner(found), "reason": "RemediationDeferred", "message": "later"}
+    rest = [one for one in conditions_of(found) if one["type"] != "OwnerRemediated"]
+    patch = {"status": {"conditions": [*rest, answer]}}
+    key = Key("default", sick)
+    await plane.client.patch(Machine, key, patch, subresource="status")
+    await plane.settle()
+    assert condition(await machine(plane, sick), "OwnerRemediated").reason == "RemediationDeferred"
+
+
+def conditions_of(found: Machine) -> list[Document]:
+    return [
+        {
+            "type": one.type,
+            "status": one.status,
+            "reason": one.reason,
+            "message": one.message,
+            "lastTransitionTime": one.last_transition_time,
+        }
+        for one in found.status.conditions
+    ]
+
+
+def asked_by_owner(found: Machine) -> Document:
+    return next(one for one in conditions_of(found) if one["type"] == "OwnerRemediated")
+
+
+async def test_a_machine_that_recovers_in_time_is_left_alone(plane: Stage) -> None:
+    sick, *_ = workers = await watched(plane)
+    await fall_ill(plane, sick, seconds=50)
+    assert await counts(plane) == (3, 2, 2)
+    await report(plane, sick, "True")
+    await plane.settle(600)
+    assert await counts(plane) == (3, 3, 3)
+    assert await names(plane) == workers
+
+
+async def test_too_many_sick_machines_are_nobodys_to_replace(plane: Stage) -> None:
+    workers = await watched(plane, remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 1}})
+    await fall_ill(plane, *workers[:2])
+
+    found = await seen(plane)
+    told = condition(found, "RemediationAllowed")
+    assert (told.status, told.reason) == ("False", "TooManyUnhealthy")
+    assert told.message.endswith("exceeds maxUnhealthy (total: 3, unhealthy: 2, maxUnhealthy: 1)")
+    old = legacy(found, "RemediationAllowed")
+    assert old is not None
+    assert (old.severity, old.reason) == ("Warning", "TooManyUnhealthy")
+    assert await counts(plane) == (3, 1, 0)
+    sick = await machine(plane, workers[0])
+    assert condition(sick, "HealthCheckSucceeded").reason == "UnhealthyNode"
+    assert not [one for one in sick.status.conditions if one.type == "OwnerRemediated"]
+    assert await names(plane) == workers
+    assert (await events(plane)).count("RemediationRestricted") >= 1
+
+    await report(plane, workers[1], "True")
+    await plane.settle()
+    assert condition(await seen(plane), "RemediationAllowed").status == "True"
+
+
+async def test_a_range_that_is_none_is_told(plane: Stage) -> None:
+    await watched(plane, 1, remediation={"triggerIf": {"unhealthyInRange": "[5-2]"}})
+    told = condition(await seen(plane), "RemediationAllowed")
+    assert (told.status, told.reason) == ("False", "InternalError")
+    assert told.message == "max value 2 cannot be less than min value 5 for unhealthyRange"
+
+
+async def test_a_node_that_is_gone_and_one_that_never_came(plane: Stage) -> None:
+    gone, *_ = await watched(plane)
+    await keep_bound(plane)
+    await plane.workload.delete(NODES, Key("", gone))
+    await plane.settle()
+    told = condition(await machine(plane, gone), "HealthCheckSucceeded")
+    assert told.message == f"Health check failed:\n  * Node {gone} has been deleted"
+
+    await plane.create(deployment(1, "late"), *templates("late"))
+    selector = {"matchLabels": {Label.DEPLOYMENT_NAME: "late"}}
+    await plane.create(check("late", selector=selector))
+    await plane.settle()
+    await keep_bound(plane)
+    await plane.settle(585)
+    (late,) = set(await names(plane)) - set((await seen(plane)).status.targets)
+    present = [one.type for one in (await machine(plane, late)).status.conditions]
+    assert "HealthCheckSucceeded" not in present
+    await plane.settle(20)
+    told = condition(await machine(plane, late), "HealthCheckSucceeded")
+    assert told.reason == "NodeStartupTimeout"
+
+
+async def test_annotations_except_a_machine_or_condemn_it(plane: Stage) -> None:
+    one, two, three = await watched(plane)
+    await keep_bound(plane)
+    for name, annotation in ((one, Annotation.SKIP_REMEDIATION), (two, Annotation.PAUSED)):
+        patch = {"metadata": {"annotations": {annotation: ""}}}
+        await plane.story.merge(Machine, name, patch)
+    await plane.settle()
+    assert (await seen(plane)).status.targets == [three]
+    await fall_ill(plane, one, two)
+    assert condition(await machine(plane, one), "HealthCheckSucceeded").status == "True"
+
+    patch = {"metadata": {"annotations": {Annotation.REMEDIATE_MACHINE: ""}}}
+    await plane.story.merge(Machine, three, patch)
+    await plane.settle()
+    told = condition(await machine(plane, three), "HealthCheckSucceeded")
+    assert told.reason == "HasRemediateAnnotation"
+    assert condition(await machine(plane, three), "OwnerRemediated").status == "False"
+
+
+async def test_while_it_is_paused_nothing_is_said(plane: Stage) -> None:
+    sick, *_ = await watched(plane)
+    await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
+    await fall_ill(plane, sick)
+    told = condition(await seen(plane), "Paused")
+    assert (told.status, told.message) == ("True", "Cluster spec.paused is set to true")
+    assert condition(await machine(plane, sick), "HealthCheckSucceeded").status == "True"
+
+    await plane.story.merge(Cluster, "c", {"spec": {"paused": None}})
+    await plane.settle()
+    assert condition(await seen(plane), "Paused").status == "False"
+    assert sick not in await names(plane)
+
+
+async def test_a_cluster_that_cannot_be_reached_condemns_nobody(plane: Stage) -> None:
+    workers = await watched(plane)
+    plane.wire.silent = True
+    await plane.stop()
+    plane.start()
+    await plane.settle(1200)
+    assert await names(plane) == workers
+    assert condition(await machine(plane, workers[0]), "HealthCheckSucceeded").status == "True"
+
+    await plane.workload.delete(NODES, Key("", workers[0]))
+    plane.wire.silent = False
+    await plane.settle(60)
+    assert workers[0] not in await names(plane)
+
+
+async def test_somebody_else_is_asked_to_remedy_a_machine(plane: Stage) -> None:
+    workers = await watched(plane, remediation={"templateRef": REFERENCE})
+    sick = workers[0]
+    await fall_ill(plane, sick)
+    told = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert told.reason == "RemediationTemplateNotFound"
+    assert told.message == "Error retrieving remediation template FixitTemplate default/fix"
+    old = legacy(await seen(plane), "ExternalRemediationTemplateAvailable")
+    assert old is not None
+    assert (old.status, old.severity) == ("False", "Error")
+
+    for resource in (REQUESTS, TEMPLATES):
+        await plane.client.create(CRDS, crd_of(resource))
+    await plane.settle()
+    template = of(TEMPLATES, "fix", spec={"template": {"spec": {"how": "reboot"}}})
+    await plane.client.create(TEMPLATES, template)
+    await plane.settle()
+    request = await plane.client.get(REQUESTS, Key("default", sick))
+    assert request["spec"] == {"how": "reboot"}
+    assert [one["name"] for one in request["metadata"]["ownerReferences"]] == [sick]
+    told = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert (told.status, told.reason) == ("False", "WaitingForRemediation")
+    assert not [
+        one
+        for one in (await machine(plane, sick)).status.conditions
+        if one.type == "OwnerRemediated"
+    ]
+    assert await names(plane) == workers
+
+    await report(plane, sick, "True")
+    await plane.settle()
+    assert not (await plane.client.list(REQUESTS, "default")).items
+    assert condition(await machine(plane, sick), "HealthCheckSucceeded").status == "True"
+
+
+async def test_a_request_that_is_refused_is_told_and_tried_again(plane: Stage) -> None:
+    for resource in (REQUESTS, TEMPLATES):
+        await plane.client.create(CRDS, crd_of(resource))
+    await plane.client.create(TEMPLATES, of(TEMPLATES, "fix", spec={"template": {"spec": {}}}))
+    sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
+
+    def refused(request: Request) -> Exception | None:
+        creates = request.method == "POST" and request.path.endswith("/fixits")
+        return Forbidden("not today") if creates else None
+
+    plane.controllers.fault = refused
+    await fall_ill(plane, sick)
+    told = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert told.reason == "RemediationRequestCreationFailed"
+    old = legacy(await seen(plane), "ExternalRemediationRequestAvailable")
+    assert old is not None
+    assert old.message == "not today"
+
+    plane.controllers.fault = lambda _: None
+    await plane.settle(300)
+    told = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert told.reason == "WaitingForRemediation"
+    assert legacy(await seen(plane), "ExternalRemediationRequestAvailable") is None
