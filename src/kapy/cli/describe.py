@@ -35,6 +35,11 @@ class NoCluster(KapyError):
     "--grouping/--no-grouping", default=True, help="Show machines in the same state as one row."
 )
 @click.option("-c", "--color/--no-color", default=None, help="Colour, also where piped.")
+@click.option(
+    "--waiting/--no-waiting",
+    default=None,
+    help="Below the tree, what each object waits for and since when; usual on a terminal.",
+)
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
 def cluster(
     name: str,
@@ -48,6 +53,7 @@ def cluster(
     echo: bool,
     grouping: bool,
     color: bool | None,
+    waiting: bool | None,
     output: str | None,
 ) -> None:
     """Show the objects of the workload cluster NAME as a tree, with conditions and counters."""
@@ -66,21 +72,38 @@ def cluster(
         grouping=grouping,
     )
     place = (kubeconfig, kubeconfig_context, namespace)
-    text = run(_described(name, place, options, wants_color(color), output))
+    wanted = sys.stdout.isatty() if waiting is None else waiting
+    text = run(_described(name, place, options, wants_color(color), wanted, output))
     click.echo(text, nl=False, color=True)
 
 
 async def _described(
-    name: str, place: tuple[str, str, str], options: object, color: bool, output: str | None
+    name: str,
+    place: tuple[str, str, str],
+    options: object,
+    color: bool,
+    waiting: bool,
+    output: str | None,
 ) -> str:
     from kapy._aio.clock import system_clock
-    from kapy.clusterctl.describe import ClientSource, Options, as_document, discover, table
+    from kapy.clusterctl.describe import (
+        EVERYTHING,
+        ClientSource,
+        Options,
+        as_document,
+        discover,
+        table,
+        waits,
+        waits_table,
+    )
 
     assert isinstance(options, Options)
     with reached(*place) as there:
         key = Key(there.namespace, name)
         try:
-            tree = await discover(ClientSource(there.client), key, options)
+            source = ClientSource(there.client)
+            tree = await discover(source, key, options)
+            whole = await discover(source, key, EVERYTHING) if waiting else tree
         except NotFound as error:
             raise NoCluster(
                 f"{error} in namespace {there.namespace}; `kubectl get clusters -A` lists the "
@@ -88,7 +111,9 @@ async def _described(
             ) from None
     if output == "json":
         return json.dumps(as_document(tree), indent=2) + "\n"
-    return table(tree, now=system_clock(), color=color)
+    now = system_clock()
+    below = f"\n{waits_table(waits(whole), now)}" if waiting else ""
+    return table(tree, now=now, color=color) + below
 
 
 def wants_color(asked: bool | None) -> bool:

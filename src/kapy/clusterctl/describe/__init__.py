@@ -4,13 +4,26 @@
     print(table(tree, now=clock()))
 
 What `clusterctl describe cluster` shows (upstream `cmd/clusterctl/client/tree` and
-`internal/util/tree`), to the character.
+`internal/util/tree`), to the character; beside it, `waits` tells of each object what it waits for.
 """
 
-from kapy.clusterctl.describe.discovery import Options, discover
+from kapy.clusterctl.describe.discovery import EVERYTHING, Options, discover
 from kapy.clusterctl.describe.shape import as_document
 from kapy.clusterctl.describe.source import ClientSource, Source
 from kapy.clusterctl.describe.table import table
 from kapy.clusterctl.describe.tree import Node
+from kapy.clusterctl.describe.waiting import Wait, waits, waits_table
 
-__all__ = ["ClientSource", "Node", "Options", "Source", "as_document", "discover", "table"]
+__all__ = [
+    "EVERYTHING",
+    "ClientSource",
+    "Node",
+    "Options",
+    "Source",
+    "Wait",
+    "as_document",
+    "discover",
+    "table",
+    "waits",
+    "waits_table",
+]

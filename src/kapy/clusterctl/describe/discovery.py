@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kapy.clusterctl.describe.source import (
     CLUSTERS,
@@ -37,6 +38,10 @@ class Options:
     show_templates: bool = False
     echo: bool = False
     grouping: bool = True
+
+
+EVERYTHING: Final = Options(show_machine_sets=True, echo=True, grouping=False)
+"""Every object with a state of its own, each in a row of its own."""
 
 
 async def discover(source: Source, key: Key, options: Options) -> Node:

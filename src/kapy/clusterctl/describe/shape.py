@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from kapy.clusterctl.describe.tree import Node, conditions
+from kapy.clusterctl.describe.waiting import wait_of
 from kapy.kube import Document
 
 
 def as_document(node: Node) -> Document:
     """`{"kind", "name", "namespace", "role", "conditions", "replicas", "children"}` of each node.
 
-    A group has `items` in place of a name, a heading has a `title`. What is empty is left out.
+    A group has `items` in place of a name, a heading has a `title`. What is empty is left out. An
+    object that is not settled `waitsFor` something: {"since", "why"}.
     """
     found: Document = {"kind": node.kind}
     if node.group is not None:
@@ -41,6 +43,8 @@ def _own(document: Document) -> Document:
         found["replicas"] = counters
     if conditions(document):
         found["conditions"] = conditions(document)
+    if (wait := wait_of(document)) is not None:
+        found["waitsFor"] = {"since": wait[0], "why": wait[1]}
     return found
 
 

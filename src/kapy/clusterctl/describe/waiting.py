@@ -1,0 +1,111 @@
+"""What the objects of a cluster wait for, and since when: one line for each that is not settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from kapy.clusterctl.describe.tree import Node, condition
+from kapy.kube import Document
+from kapy.kube.age import age
+
+MAIN: Final = ("Available", "Ready", "MachinesReady")
+BUSY: Final = ("Remediating", "RollingOut", "ScalingUp", "ScalingDown", "Updating")
+HEADER: Final = ("OBJECT", "SINCE", "WAITS FOR")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why one object is not as it should be. since: RFC 3339, "" where nobody noted it."""
+
+    kind: str
+    name: str
+    since: str
+    why: str
+
+
+def waits(root: Node) -> list[Wait]:
+    """The waits of a tree, from top to bottom; a tree with groups hides those of their machines."""
+    found = ((node, wait_of(node.document)) for node in root.walk() if node.document is not None)
+    return [Wait(node.kind, node.name, *wait) for node, wait in found if wait is not None]
+
+
+def waits_table(found: Sequence[Wait], now: datetime) -> str:
+    """The waits as text, in columns; messages keep their lines."""
+    if not found:
+        return "Nothing is waited for.\n"
+    rows = [HEADER, *(row for one in found for row in _rows(one, now))]
+    widths = [max(len(row[column]) for row in rows) + 2 for column in range(2)]
+    lines = (f"{row[0]:<{widths[0]}}{row[1]:<{widths[1]}}{row[2]}".rstrip() for row in rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _rows(wait: Wait, now: datetime) -> Iterator[tuple[str, str, str]]:
+    first, *rest = wait.why.split("\n")
+    since = ""
+    if wait.since:
+        since = age(max(now - datetime.fromisoformat(wait.since), timedelta(0)))
+    yield f"{wait.kind} {wait.name}", since, first
+    for line in rest:
+        yield "", "", line
+
+
+def wait_of(document: Document) -> tuple[str, str] | None:
+    """Since when and what for: the end of the object first, then a pause, then its own state."""
+    if document["metadata"].get("deletionTimestamp"):
+        return _end(document)
+    paused = condition(document, "Paused")
+    if paused is not None and paused.get("status") == "True":
+        return _told(paused)
+    for of in MAIN:
+        main = condition(document, of)
+        if main is not None and main.get("status") != "True":
+            return _told(main)
+    for of in BUSY:
+        busy = condition(document, of)
+        if busy is not None and busy.get("status") == "True":
+            return _told(busy)
+    return _unready(document)
+
+
+def _end(document: Document) -> tuple[str, str]:
+    metadata = document["metadata"]
+    deleting = condition(document, "Deleting")
+    if deleting is not None and deleting.get("status") == "True" and deleting.get("message"):
+        return _told(deleting)
+    held = ", ".join(metadata.get("finalizers") or ()) or "its dependents"
+    return metadata["deletionTimestamp"], f"Deleting: held by {held}"
+
+
+def _told(found: Document) -> tuple[str, str]:
+    """A condition in words: the reason, and the message."""
+    reason = found.get("reason") or f"{found['type']} is {found.get('status', 'not reported')}"
+    message = found.get("message") or ""
+    separator = ":\n" if message.startswith("* ") else ": " if message else ""
+    return found.get("lastTransitionTime") or "", f"{reason}{separator}{message}"
+
+
+def _unready(document: Document) -> tuple[str, str] | None:
+    """The state of objects without conditions of today: those of v1beta1, or a plain field."""
+    status = document.get("status") or {}
+    for one in _legacy(status):
+        if one.get("type") == "Ready" and one.get("status") != "True":
+            return _told(one)
+    if any(condition(document, of) is not None for of in MAIN):
+        return None
+    done = status.get("initialization") or {}
+    waited = [name for name, value in done.items() if value is False]
+    if status.get("ready") is False:
+        waited.append("ready")
+    if not waited:
+        return None
+    names = ", ".join(waited)
+    return document["metadata"].get("creationTimestamp") or "", f"{names}: not yet reported as true"
+
+
+def _legacy(status: Document) -> Iterator[Any]:
+    for one in status.get("conditions") or ():
+        if isinstance(one, dict) and "severity" in one:
+            yield one
