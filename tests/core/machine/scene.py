@@ -7,14 +7,16 @@ from typing import Any
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
+from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Label
 from kapy.kube import Document, Key
-from kapy.kube.names import EVENTS, Resource
+from kapy.kube.names import EVENTS, PODS, Resource
 from tests.core.stage import (
     CONFIGS,
     INFRA_MACHINES,
     VERSION,
     Stage,
+    default_namespace,
     of,
     reference,
     running_cluster,
@@ -87,3 +89,43 @@ def pod(name: str, **metadata: Any) -> Document:
         "metadata": {"name": name, "namespace": "default", **metadata},
         "spec": {"nodeName": "m", "containers": [container]},
     }
+
+
+async def pods(plane: Stage, *given: Document) -> None:
+    """Pods on the Machine's Node that stay until `free` lets them go."""
+    await default_namespace(plane.workload)
+    for one in given:
+        hold = {**one["metadata"], "finalizers": ["test.example.com/slow"]}
+        await plane.workload.create(PODS, {**one, "metadata": hold})
+
+
+async def free(plane: Stage, name: str, resource: Resource = PODS) -> None:
+    """Let an object of the workload cluster go that a finalizer holds."""
+    namespace = "default" if resource.namespaced else ""
+    patch = {"metadata": {"finalizers": None}}
+    await plane.workload.patch(resource, Key(namespace, name), patch)
+
+
+async def rule(plane: Stage, name: str, behavior: str, **spec: Any) -> None:
+    """A MachineDrainRule; `order` and selectors as given."""
+    order = {"order": spec.pop("order")} if "order" in spec else {}
+    await plane.client.create(
+        MachineDrainRule.RESOURCE,
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachineDrainRule",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"drain": {"behavior": behavior, **order}, **spec},
+        },
+    )
+
+
+def of_pods(**labels: str) -> list[Document]:
+    """What a MachineDrainRule selects Pods by."""
+    return [{"selector": {"matchLabels": labels}}]
+
+
+async def waits(plane: Stage) -> str:
+    """What the Machine's deletion waits for, without since when."""
+    message = condition(await found(plane), "Deleting").message
+    return message.partition(":\n")[2] or message

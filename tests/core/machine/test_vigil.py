@@ -1,0 +1,85 @@
+"""What is watched in a workload cluster only for as long as a Machine waits for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.client.client import Listed
+from kapy.core.machine.vigil import Held, Vigils, Waiting
+from kapy.engine.cache import Informer
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.store import Store
+from kapy.kube import Document, Key
+from kapy.kube.names import PODS, Resource
+
+CLUSTER = Key("default", "c")
+ONE, TWO = Key("default", "one"), Key("default", "two")
+
+
+class Remote:
+    """One workload cluster; `open` is what is watched there."""
+
+    def __init__(self) -> None:
+        self.pods: list[Document] = []
+        self.open: dict[Held, Informer[Document]] = {}
+        self.lists = 0
+
+    def client(self, _: Key) -> Remote:
+        return self
+
+    async def list(self, _: Resource, *, fields: str) -> Listed[Document]:
+        self.lists += 1
+        return Listed(self.pods, "7")
+
+    def selected(self, *held: Any) -> Informer[Document] | None:
+        return self.open.get(Held(*held))
+
+    def select(self, *given: Any) -> Informer[Document]:
+        *held, listed = given
+        if Held(*held) not in self.open:
+            store = Store()
+            store.replace(listed.items, listed.resource_version)
+            self.open[Held(*held)] = Informer(PODS, store)
+        return self.open[Held(*held)]
+
+    def release(self, *held: Any) -> None:
+        del self.open[Held(*held)]
+
+
+def waiting(machine: Key) -> Waiting:
+    return Waiting(machine, CLUSTER, f"node-of-{machine.name}", set())
+
+
+async def idle(_: Key) -> Result:
+    return DONE
+
+
+async def test_objects_are_watched_from_the_first_wait_until_nobody_waits() -> None:
+    remote, controller = Remote(), Controller("machine", idle)
+    vigils = Vigils(remote)  # type: ignore[arg-type]
+    first, second = waiting(ONE), waiting(TWO)
+
+    sight = await vigils.look(controller, first, PODS)
+    assert (remote.lists, remote.open) == (1, {})
+    sight.hold()
+    (await vigils.look(controller, second, PODS)).hold()
+    assert remote.lists == 1
+    (held,) = remote.open
+    assert list(vigils.waiting(held, "node-of-one")) == [ONE]
+    assert list(vigils.waiting(held, None)) == [ONE, TWO]
+
+    vigils.keep(ONE, first.held)
+    assert list(vigils.waiting(held, None)) == [ONE, TWO]
+    vigils.keep(ONE)
+    assert list(vigils.waiting(held, None)) == [TWO]
+    vigils.keep(TWO)
+    assert remote.open == {}
+
+
+async def test_what_was_known_while_somebody_waited_is_forgotten() -> None:
+    vigils = Vigils(Remote())  # type: ignore[arg-type]
+    vigils.daemon_sets(ONE).add(Key("kube-system", "proxy"))
+    assert vigils.daemon_sets(ONE)
+    vigils.keep(ONE)
+    assert not vigils.daemon_sets(ONE)
