@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from kapy.engine.correlation import Lru
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError, load_all
+from kapy.remote.secrets import BadSecret, secret_value
 
 Values = Mapping[str, bytes]
 
@@ -50,9 +50,9 @@ def values_of(source: Document) -> Values:
     if source["kind"] != "Secret":
         return {field: data[field].encode() for field in sorted(data)}
     try:
-        return {field: b64decode(data[field] or "") for field in sorted(data)}
-    except ValueError:
-        raise BadManifest(f"{name}: a value is not base64") from None
+        return {field: secret_value(source, field) or b"" for field in sorted(data)}
+    except BadSecret as error:
+        raise BadManifest(str(error)) from None
 
 
 def hash_of(values: Values) -> str:

@@ -1,0 +1,377 @@
+"""What ClusterResourceSets put into workload clusters, and what is said about it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+import yaml
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
+from kapy.api.names import Annotation
+from kapy.conditions import v1beta1
+from kapy.kube import Document, Key
+from kapy.kube.errors import Conflict, NotFound
+from kapy.kube.http import Request
+from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
+from tests.core.stage import INFRA_MACHINES as GADGETS
+from tests.core.stage import Stage, crd_of, of, running_cluster
+
+TYPE = "addons.cluster.x-k8s.io/resource-set"
+
+
+def manifest(name: str, namespace: str = "default", **data: str) -> str:
+    values = ", ".join(f'{key}: "{value}"' for key, value in data.items())
+    metadata = f"{{name: {name}, namespace: {namespace}}}"
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\ndata: {{{values}}}\n"
+
+
+def config_map(name: str = "cni", **data: str) -> Document:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def secret(name: str = "creds", type_: str = TYPE, **data: str) -> Document:
+    encoded = {key: b64encode(value.encode()).decode() for key, value in data.items()}
+    return {**config_map(name, **encoded), "kind": "Secret", "type": type_}
+
+
+def resource_set(
+    name: str = "set", *sources: tuple[str, str], strategy: str = "ApplyOnce", **spec: Any
+) -> Document:
+    chosen = sources or (("ConfigMap", "cni"),)
+    return {
+        "apiVersion": "addons.cluster.x-k8s.io/v1beta2",
+        "kind": "ClusterResourceSet",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "clusterSelector": {"matchLabels": {"cni": "yes"}},
+            "strategy": strategy,
+            "resources": [{"kind": kind, "name": one} for kind, one in chosen],
+            **spec,
+        },
+    }
+
+
+async def select(plane: Stage, value: str | None = "yes") -> None:
+    """Give the Cluster its label, or take it away."""
+    await plane.story.merge(Cluster, "c", {"metadata": {"labels": {"cni": value}}})
+
+
+async def delivered(plane: Stage, *documents: Document) -> None:
+    """Sources and sets, and a Cluster that they select."""
+    await running_cluster(plane)
+    await select(plane)
+    await plane.create(*documents)
+    await plane.settle()
+
+
+async def told(plane: Stage, name: str = "set") -> tuple[str, str]:
+    """Status and reason of ResourcesApplied."""
+    found = await plane.story.get(ClusterResourceSet, name)
+    assert found is not None
+    for one in found.status.conditions:
+        if one.type == "ResourcesApplied":
+            return one.status, one.reason
+    return "", ""
+
+
+async def legacy(plane: Stage, name: str = "set") -> tuple[str, str, str]:
+    """Severity, reason and message of ResourcesApplied as v1beta1 has it."""
+    found = await plane.story.get(ClusterResourceSet, name)
+    assert found is not None
+    one = v1beta1.get(v1beta1.conditions_of(found), "ResourcesApplied")
+    assert one is not None
+    return one.severity, one.reason, one.message
+
+
+async def binding(plane: Stage) -> dict[str, list[ResourceBinding]]:
+    """What the Cluster's binding says of each set."""
+    found = await plane.story.get(ClusterResourceSetBinding, "c")
+    bindings = found.spec.bindings if found is not None else []
+    return {one.cluster_resource_set_name: one.resources for one in bindings}
+
+
+async def inside(plane: Stage, name: str) -> Document | None:
+    """The values of a ConfigMap in the workload cluster."""
+    try:
+        found = await plane.workload.get(CONFIG_MAPS, Key("default", name))
+    except NotFound:
+        return None
+    return found.get("data") or {}
+
+
+async def change(plane: Stage, **data: str) -> None:
+    await plane.client.patch(CONFIG_MAPS, Key("default", "cni"), {"data": data})
+    await plane.settle()
+
+
+APPLIED = ("True", "Applied")
+
+
+async def test_objects_of_config_maps_and_secrets_come_into_the_cluster(plane: Stage) -> None:
+    await delivered(
+        plane,
+        config_map(k=manifest("a", x="1")),
+        secret(k=manifest("b", z="2")),
+        resource_set("set", ("ConfigMap", "cni"), ("Secret", "creds")),
+    )
+
+    assert (await inside(plane, "a"), await inside(plane, "b")) == ({"x": "1"}, {"z": "2"})
+    assert await told(plane) == APPLIED
+    resources = (await binding(plane))["set"]
+    assert [(one.kind, one.name, one.applied) for one in resources] == [
+        ("ConfigMap", "cni", True),
+        ("Secret", "creds", True),
+    ]
+    assert all(one.hash.startswith("sha256:") for one in resources)
+    for resource, name in ((CONFIG_MAPS, "cni"), (SECRETS, "creds")):
+        source = await plane.client.get(resource, Key("default", name))
+        assert [one["name"] for one in source["metadata"]["ownerReferences"]] == ["set"]
+    found = await plane.story.get(ClusterResourceSet, "set")
+    assert found is not None
+    assert found.metadata.finalizers == ["addons.cluster.x-k8s.io"]
+    assert found.status.observed_generation == 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "after", "again"),
+    [
+        ("ApplyOnce", {"by": "hand"}, {"by": "hand"}),
+        ("Reconcile", {"by": "hand"}, {"x": "2"}),
+    ],
+)
+async def test_a_strategy_says_whether_a_change_of_the_source_is_one_of_the_object(
+    plane: Stage, strategy: str, after: Document, again: Document
+) -> None:
+    await delivered(plane, config_map(k=manifest("a", x="1")), resource_set(strategy=strategy))
+    key = Key("default", "a")
+    by_hand = {"metadata": {"labels": {"l": "v"}}, "data": {"x": None, "by": "hand"}}
+    await plane.workload.patch(CONFIG_MAPS, key, by_hand)
+    await plane.settle(60)
+    assert await inside(plane, "a") == after
+
+    await change(plane, k=manifest("a", x="2") + "---\n" + manifest("b"))
+    assert await inside(plane, "a") == again
+    assert (await inside(plane, "b") is not None) == (strategy == "Reconcile")
+    labels = (await plane.workload.get(CONFIG_MAPS, key))["metadata"].get("labels")
+    assert (labels is None) == (strategy == "Reconcile")
+
+
+async def test_what_is_there_already_is_taken_as_it_is(plane: Stage) -> None:
+    await plane.workload.create(CONFIG_MAPS, config_map("a", x="theirs"))
+    await delivered(plane, config_map(k=manifest("a", x="ours")), resource_set())
+    assert await inside(plane, "a") == {"x": "theirs"}
+    assert await told(plane) == APPLIED
+
+
+async def test_a_settled_set_writes_nothing(plane: Stage) -> None:
+    await delivered(plane, config_map(k=manifest("a")), resource_set(strategy="Reconcile"))
+    before = len(plane.controllers.writes)
+    await plane.story.merge(Cluster, "c", {"metadata": {"labels": {"more": "1"}}})
+    await plane.settle(3600)
+    writes = plane.controllers.writes[before:]
+    assert not [path for _, path in writes if "clusterresourceset" in path]
+
+
+async def test_a_source_that_is_missing_is_waited_for(plane: Stage) -> None:
+    sources = ("ConfigMap", "late"), ("ConfigMap", "cni")
+    await delivered(plane, config_map(k=manifest("a")), resource_set("set", *sources))
+    assert await inside(plane, "a") is not None
+    assert [one.name for one in (await binding(plane))["set"]] == ["cni"]
+
+    await plane.create(config_map("late", k=manifest("b")))
+    await plane.settle()
+    assert await inside(plane, "b") is not None
+    assert [one.name for one in (await binding(plane))["set"]] == ["cni", "late"]
+
+
+async def test_a_secret_of_another_type_stops_the_set(plane: Stage) -> None:
+    sources = ("ConfigMap", "cni"), ("Secret", "creds")
+    documents = secret(type_="Opaque", k=manifest("b")), resource_set("set", *sources)
+    await delivered(plane, config_map(k=manifest("a")), *documents)
+    assert await told(plane) == ("False", "WrongSecretType")
+    assert await legacy(plane) == ("Warning", "WrongSecretType", "unsupported secret type")
+    assert await binding(plane) == {}
+    assert await inside(plane, "a") is None
+
+    await plane.client.delete(SECRETS, Key("default", "creds"))
+    await plane.create(secret(k=manifest("b")))
+    await plane.settle()
+    assert await told(plane) == APPLIED
+    assert await inside(plane, "b") is not None
+
+
+async def test_a_cluster_that_cannot_be_reached_is_waited_for(plane: Stage) -> None:
+    plane.wire.silent = True
+    await delivered(plane, config_map(k=manifest("a")), resource_set())
+    assert await told(plane) == ("False", "InternalError")
+    severity, reason, _ = await legacy(plane)
+    assert (severity, reason) == ("Error", "RemoteClusterClientFailed")
+    assert await binding(plane) == {"set": []}
+
+    plane.wire.silent = False
+    await plane.settle(60)
+    assert await told(plane) == APPLIED
+    assert await inside(plane, "a") is not None
+
+
+async def test_a_value_that_is_no_object_is_told_until_it_is_one(plane: Stage) -> None:
+    await delivered(plane, config_map(k="apiVersion: v1\nkind: ConfigMap"), resource_set())
+    assert await told(plane) == ("False", "NotApplied")
+    problem = "ConfigMap default/cni: k: document 1 has no metadata.name"
+    assert await legacy(plane) == ("Warning", "ApplyFailed", problem)
+    (resource,) = (await binding(plane))["set"]
+    assert (resource.applied, resource.hash) == (False, "")
+
+    before = len(plane.controllers.writes)
+    await plane.settle(600)
+    assert len(plane.controllers.writes) == before
+    await change(plane, k=manifest("a"))
+    assert await told(plane) == APPLIED
+
+
+async def test_what_the_cluster_refuses_is_tried_again_and_the_rest_goes_on(plane: Stage) -> None:
+    both = manifest("a", namespace="later") + "---\n" + manifest("b")
+    await delivered(plane, config_map(k=both), resource_set())
+    assert await told(plane) == ("False", "NotApplied")
+    assert await inside(plane, "b") is not None
+    _, _, message = await legacy(plane)
+    name = "/v1, Kind=ConfigMap later/a"
+    assert message == f'putting {name} into the cluster: namespaces "later" not found'
+
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}}
+    await plane.workload.create(NAMESPACES, namespace)
+    await plane.settle(120)
+    assert await told(plane) == APPLIED
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            manifest("a").replace("ConfigMap", "Nonsense"),
+            '/v1, Kind=Nonsense default/a into the cluster: no matches for kind "Nonsense" in'
+            ' version "v1"',
+        ),
+        (
+            manifest("a").replace(", namespace: default", ""),
+            "/v1, Kind=ConfigMap a into the cluster: metadata.namespace is not set",
+        ),
+    ],
+)
+async def test_an_object_that_has_no_place_is_told(plane: Stage, text: str, problem: str) -> None:
+    await delivered(plane, config_map(k=text), resource_set())
+    assert await legacy(plane) == ("Warning", "ApplyFailed", f"putting {problem}")
+
+
+async def test_what_a_secret_holds_is_told_nowhere(plane: Stage) -> None:
+    bad = manifest("a").replace("data: {}", "data: {k: [hunter2]}")
+    await delivered(plane, secret(k=bad), resource_set("set", ("Secret", "creds")))
+    assert await told(plane) == ("False", "NotApplied")
+    severity, reason, message = await legacy(plane)
+    assert (severity, reason) == ("Warning", "ApplyFailed")
+    assert "hunter2" not in message
+
+
+async def test_a_definition_and_an_object_of_it_come_together(plane: Stage) -> None:
+    gadget = of(GADGETS, "g", spec={})
+    await delivered(
+        plane,
+        config_map(a=yaml.safe_dump_all([gadget, crd_of(GADGETS)])),
+        resource_set(strategy="Reconcile"),
+    )
+    await plane.settle(60)
+    assert await told(plane) == APPLIED
+    assert await plane.workload.get(CRDS, Key("", GADGETS.group_resource))
+    assert await plane.workload.get(GADGETS, Key("default", "g"))
+
+
+async def test_labels_say_which_clusters_get_it(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(config_map(k=manifest("a")), resource_set())
+    await plane.settle()
+    assert await inside(plane, "a") is None
+    assert await told(plane) == ("", "")
+
+    await select(plane)
+    await plane.settle()
+    assert await inside(plane, "a") is not None
+
+    await select(plane, None)
+    await plane.settle()
+    assert await inside(plane, "a") is not None
+    assert list(await binding(plane)) == ["set"]
+
+
+async def test_several_sets_share_a_binding_whatever_gets_in_between(plane: Stage) -> None:
+    refusals = iter([True, False] * 4)
+
+    def now_and_then(request: Request) -> Exception | None:
+        changes = request.method == "PATCH" and "clusterresourcesetbindings" in request.path
+        return Conflict("somebody was faster") if changes and next(refusals, False) else None
+
+    plane.controllers.fault = now_and_then
+    names = [f"set-{number}" for number in range(5)]
+    sets = [resource_set(name) for name in reversed(names)]
+    await delivered(plane, config_map(k=manifest("a")), *sets)
+    assert list(await binding(plane)) == names
+    assert {(await told(plane, name))[0] for name in names} == {"True"}
+
+    for name in names[1:]:
+        await plane.client.delete(ClusterResourceSet, Key("default", name))
+        await plane.story.until_gone(ClusterResourceSet, name)
+    found = await plane.story.get(ClusterResourceSetBinding, "c")
+    assert found is not None
+    assert list(await binding(plane)) == names[:1]
+    assert [one.name for one in found.metadata.owner_references] == names[:1]
+
+    await plane.client.delete(ClusterResourceSet, Key("default", names[0]))
+    await plane.story.until_gone(ClusterResourceSetBinding, "c")
+    assert await inside(plane, "a") is not None
+
+
+async def test_a_paused_set_does_nothing(plane: Stage) -> None:
+    paused = resource_set()
+    paused["metadata"]["annotations"] = {Annotation.PAUSED: ""}
+    await delivered(plane, config_map(k=manifest("a")), paused)
+    assert await inside(plane, "a") is None
+    await plane.story.merge(
+        ClusterResourceSet, "set", {"metadata": {"annotations": {Annotation.PAUSED: None}}}
+    )
+    await plane.settle()
+    assert await inside(plane, "a") is not None
+
+
+async def test_a_binding_goes_with_its_cluster(plane: Stage) -> None:
+    await delivered(plane, config_map(k=manifest("a")), resource_set())
+    hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
+    await plane.story.merge(Cluster, "c", hold)
+    await plane.client.delete(Cluster, Key("default", "c"))
+    await plane.story.until_gone(ClusterResourceSetBinding, "c")
+    await plane.settle()
+    assert await binding(plane) == {}
+    assert await told(plane) == APPLIED
+
+
+async def test_a_binding_of_old_says_whose_it_is_by_its_owner(plane: Stage) -> None:
+    await delivered(plane, config_map(k=manifest("a")), resource_set())
+    cluster = await plane.story.get(Cluster, "c")
+    assert cluster is not None
+    owner = {
+        "apiVersion": "cluster.x-k8s.io/v1beta1",
+        "kind": "Cluster",
+        "name": "c",
+        "uid": cluster.metadata.uid,
+    }
+    found = await plane.client.get(ClusterResourceSetBinding.RESOURCE, Key("default", "c"))
+    owners = [*found["metadata"]["ownerReferences"], owner]
+    patch = {"metadata": {"ownerReferences": owners}}
+    await plane.client.patch(ClusterResourceSetBinding, Key("default", "c"), patch)
+    await plane.settle()
+    after = await plane.story.get(ClusterResourceSetBinding, "c")
+    assert after is not None
+    assert [one.kind for one in after.metadata.owner_references] == ["ClusterResourceSet"]
