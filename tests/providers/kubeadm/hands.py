@@ -39,6 +39,7 @@ class Hands:
     plane: Plane
     etcd: FakeEtcd = field(default_factory=FakeEtcd)
     hold_new: bool = False
+    pace: float = 0.1
 
     async def start(
         self,
@@ -87,7 +88,7 @@ class Hands:
             for machine in (await self.plane.client.list(Machine)).items:
                 await self._move(machine)
             await self._mirror_initialized()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(self.pace)
 
     async def machines(self) -> list[Machine]:
         """The Machines by age."""

@@ -420,6 +420,23 @@ async def test_an_etcd_that_recovers_is_noticed_though_nobody_tells(hands: Hands
     await until(hands, lambda kcp: status_of(kcp, "EtcdClusterHealthy") == "True")
 
 
+async def test_an_etcd_that_falls_ill_in_silence_is_noticed_within_ten_minutes(
+    hands: Hands,
+) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    hands.pace = 300
+    await asyncio.sleep(5)
+    (number,) = [one["ID"] for one in hands.etcd.members.values()]
+    requests, calls = len(hands.plane.counted.requests), len(hands.etcd.calls)
+    await asyncio.sleep(500)
+    assert hands.etcd.calls[calls:] == []
+    assert not [one for one in hands.plane.counted.requests[requests:] if "GET" not in one]
+    hands.etcd.alarms = [{"memberID": number, "alarm": "CORRUPT"}]
+    await asyncio.sleep(120)
+    assert status_of(await hands.control_plane(), "EtcdClusterHealthy") == "False"
+
+
 async def test_a_learning_member_of_etcd_keeps_a_machine_from_going(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))

@@ -78,15 +78,16 @@ def add_to(
     tools.controller = controller
     wake = _Wake(runtime)
     control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
-    controller.watch(control_planes, awaited(own_key), gather=REPORTED)
-    controller.watch(control_planes, own_key, gather=SUMMED_UP)
-    controller.watch(machines, awaited(wake.of_machine), gather=REPORTED)
-    controller.watch(machines, wake.of_machine, gather=SUMMED_UP)
-    controller.watch(cache.informer(MachinePool), wake.of_pool)
-    controller.watch(cache.informer(Cluster), wake.of_cluster)
-    controller.watch(remote.secrets, wake.of_secret)
-    external.wake(controller, wake.of_template)
-    remote.subscribe(lambda cluster: _enqueue(controller, wake.of_key(cluster)))
+    noting, told = tools.settled.noting, tools.settled.told
+    controller.watch(control_planes, noting(awaited(own_key)), gather=REPORTED)
+    controller.watch(control_planes, noting(own_key), gather=SUMMED_UP)
+    controller.watch(machines, noting(awaited(wake.of_machine)), gather=REPORTED)
+    controller.watch(machines, noting(wake.of_machine), gather=SUMMED_UP)
+    controller.watch(cache.informer(MachinePool), noting(wake.of_pool))
+    controller.watch(cache.informer(Cluster), noting(wake.of_cluster))
+    controller.watch(remote.secrets, noting(wake.of_secret))
+    external.wake(controller, noting(wake.of_template))
+    remote.subscribe(lambda cluster: _enqueue(controller, told(wake.of_key(cluster))))
     return runtime.add(controller, control_planes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from kapy.api.machine import Machine
 from kapy.api.machines import is_updating_in_place
@@ -32,6 +32,9 @@ from kapy.providers.kubeadm.controlplane.scope import (
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.connections import Health, NotConnected
 from kapy.sdk import Change, Result, conditions, requeue, v1beta1
+
+Told: TypeAlias = Callable[[Iterable[Key]], Iterable[Key]]
+"""Notes that something happened to control planes, and names them again."""
 
 KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
 STATIC_PODS: Final = "tier=control-plane"
@@ -133,8 +136,9 @@ def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict
     controller, cluster = tools.controller, plane.cluster.key
     assert controller is not None
     remote, kcp = tools.remote, plane.kcp.key
-    nodes = remote.watch(controller, cluster, NODES, WakenByNode(kcp))
-    pods = remote.watch(controller, cluster, PODS, WakenByPod(kcp), labels=STATIC_PODS)
+    told = tools.settled.told
+    nodes = remote.watch(controller, cluster, NODES, WakenByNode(kcp, told))
+    pods = remote.watch(controller, cluster, PODS, WakenByPod(kcp, told), labels=STATIC_PODS)
     ours = {node_name(machine) for machine in plane.machines}
     return (
         {
@@ -154,11 +158,12 @@ class WakenByNode:
     """
 
     kcp: Key
+    told: Told
 
     def __call__(self, _: Key, change: Change) -> Iterable[Key]:
         documents = [one for one in (change.old, change.new) if one is not None]
         matters = any(map(_has_role, documents)) and _is_news(change, _of_node)
-        return (self.kcp,) if matters else ()
+        return self.told((self.kcp,)) if matters else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +171,10 @@ class WakenByPod:
     """Static pods wake their control plane when they fare differently."""
 
     kcp: Key
+    told: Told
 
     def __call__(self, _: Key, change: Change) -> Iterable[Key]:
-        return (self.kcp,) if _is_news(change, _of_pod) else ()
+        return self.told((self.kcp,)) if _is_news(change, _of_pod) else ()
 
 
 def _is_news(change: Change, facts: Callable[[Document], object]) -> bool:

@@ -29,6 +29,7 @@ from kapy.providers.kubeadm.controlplane.members import release_deleting, remove
 from kapy.providers.kubeadm.controlplane.remediation import remediate
 from kapy.providers.kubeadm.controlplane.scaling import scale
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, listed
+from kapy.providers.kubeadm.controlplane.settled import LOOK_ANYWAY
 from kapy.providers.kubeadm.controlplane.status import set_status
 from kapy.providers.kubeadm.controlplane.template import own_template
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
@@ -116,21 +117,35 @@ class Reconciler:
 
     async def reconcile(self, key: Key) -> Result:
         """Bring one KubeadmControlPlane forward."""
+        settled, clock = self.tools.settled, self.tools.runtime.clock
+        rest = settled.rest(key, clock())
+        if rest is not None:
+            return rest
+        news = settled.news(key)
         document = self._control_planes.raw(key)
-        cluster = self._cluster_of(document) if document is not None else None
-        if document is None or cluster is None:
+        if document is None:
+            settled.forget(key)
+            return DONE
+        cluster = self._cluster_of(document)
+        if cluster is None:
             return DONE
         draft = Draft(self.tools.runtime.client, KubeadmControlPlane, document)
         kcp = draft.object
         if not kcp.deleting and Finalizer.KUBEADM_CONTROL_PLANE not in kcp.metadata.finalizers:
             kcp.metadata.finalizers.append(Finalizer.KUBEADM_CONTROL_PLANE)
             await draft.save()  # before anything is made that it has to outlive
-        plane = ControlPlane(draft, cluster, self.tools.runtime.clock())
+        plane = ControlPlane(draft, cluster, clock())
         plane.set(paused_condition(kcp, cluster))
         if is_paused(kcp, cluster):
             await draft.save()
             return DONE
-        return await self._advance(plane)
+        result = await self._advance(plane)
+        if plane.is_settled:
+            # A timer, because etcd is asked and not watched, and a safety net is no luxury.
+            again = requeue(after=LOOK_ANYWAY, because="etcd cannot be watched")
+            result = result.sooner(again)
+            settled.settle(key, news, result, plane.now)
+        return result
 
     async def _advance(self, plane: ControlPlane) -> Result:
         strangers = self._take_machines(plane)
@@ -158,6 +173,7 @@ class Reconciler:
             result = await step(self.tools, plane)
             if result is not None:
                 return result
+        plane.is_settled = True
         return DONE
 
     async def _face(self, plane: ControlPlane, strangers: list[Document]) -> Result:
@@ -213,7 +229,12 @@ class Reconciler:
         if isinstance(found, Found):
             plane.infrastructure[name] = found.view.document
         plane.outdated[name] = outdated(
-            plane.kcp, machine, config, plane.infrastructure.get(name), plane.now
+            plane.kcp,
+            machine,
+            config,
+            plane.infrastructure.get(name),
+            plane.now,
+            self.tools.matches,
         )
 
     def _cluster_of(self, document: Document) -> Cluster | None:

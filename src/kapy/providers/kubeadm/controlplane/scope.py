@@ -57,6 +57,7 @@ class ControlPlane:
 
     configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
     Machines, by name; None while they could not be read. wake: when time alone changes something.
+    is_settled: every step was taken.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -71,6 +72,7 @@ class ControlPlane:
     etcd: EtcdState = field(default_factory=EtcdState)
     preflight: Preflight = field(default_factory=Preflight)
     wake: Result = DONE
+    is_settled: bool = False
     deleting_reason: str = ""
     deleting_message: str = ""
 

@@ -10,6 +10,8 @@ from typing import Final, TypeAlias
 from kapy.kube import Key
 from kapy.providers.kubeadm.controlplane.applied import Applied
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
+from kapy.providers.kubeadm.controlplane.settled import Settled
+from kapy.providers.kubeadm.controlplane.uptodate import Matches
 from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections, Kubeconfig
 from kapy.sdk import Controller, External, Recorder, Runtime
@@ -53,5 +55,7 @@ class Tools:
     certificate_expiry: CertificateExpiry | None
     applied: Applied
     grace: timedelta = CONDITIONS_GRACE
+    settled: Settled = field(default_factory=Settled)
+    matches: Matches = field(default_factory=Matches)
     memory: Memory = field(default_factory=Memory)
     controller: Controller | None = None

@@ -6,7 +6,7 @@ part of the KubeadmConfig that a machine cannot take over while it runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -40,15 +40,17 @@ def outdated(
     config: KubeadmConfig | None,
     infrastructure: Document | None,
     now: datetime,
+    matches: Callable[[KubeadmControlPlane, KubeadmConfig], bool] | None = None,
 ) -> Outdated:
     """What keeps the Machine from being up to date.
 
     config, infrastructure: None when they are not there, which is nobody's reason to replace it.
+    matches: `config_matches`, or what remembers its answers.
     """
     messages = _due(kcp, machine, now)
     if machine.spec.version != kcp.spec.version:
         messages.append(f"Version {machine.spec.version}, {kcp.spec.version} required")
-    if config is not None and not _config_matches(kcp, config):
+    if config is not None and not (matches or config_matches)(kcp, config):
         messages.append("KubeadmConfig is not up-to-date")
     if infrastructure is not None and not _infrastructure_matches(kcp, infrastructure):
         messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
@@ -97,8 +99,28 @@ def _infrastructure_matches(kcp: KubeadmControlPlane, infrastructure: Document) 
     return bool(name == wanted.name and group_kind == f"{wanted.kind}.{wanted.api_group}")
 
 
-def _config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
-    """Compare as a join first (init is read as the join that it amounts to), then as an init.
+class Matches:
+    """Remembers `config_matches`, which follows from the generations of both objects."""
+
+    _MOST: Final = 100_000
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[str, int, int], bool]] = {}
+
+    def __call__(self, kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
+        state = kcp.metadata.uid, kcp.metadata.generation, config.metadata.generation
+        known = self._known.get(config.metadata.uid)
+        if known is None or known[0] != state:
+            if len(self._known) >= self._MOST:
+                self._known.clear()  # most are of machines that are gone
+            known = self._known[config.metadata.uid] = state, config_matches(kcp, config)
+        return known[1]
+
+
+def config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
+    """Whether a machine made now would have this KubeadmConfig.
+
+    Compare as a join first (init is read as the join that it amounts to), then as an init.
 
     A control plane whose init and join configuration differ must not replace the machine that
     ran init for that alone.

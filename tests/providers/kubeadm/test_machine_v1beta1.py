@@ -1,0 +1,188 @@
+"""What readers of v1beta1 are told of control plane Machines, and what it comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.components import observe_components
+from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
+from kapy.providers.kubeadm.controlplane.etcd_health import observe_etcd
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState, legacy_of
+from tests.providers.kubeadm.building import machine, plane
+from tests.providers.kubeadm.test_components import node, pods
+
+Said = tuple[str, str, str, str] | None
+
+GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["f"]}
+UNREACHABLE = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]}
+A = Member(1, "a")
+
+
+def said(found: ControlPlane, type_: str, *, of_machine: bool = True) -> Said:
+    """Status, reason, severity and message; None when it is not reported."""
+    reported = legacy_of(found.machines[0] if of_machine else found.kcp)
+    return next(
+        (
+            (one.status, one.reason, one.severity, one.message)
+            for one in reported
+            if one.type == type_
+        ),
+        None,
+    )
+
+
+def bad(reason: str, severity: str, message: str) -> Said:
+    return "False", reason, severity, message
+
+
+def waiting(reason: str, **last: Any) -> Document:
+    state = {"state": {"waiting": {"reason": reason}}, **last}
+    return {"phase": "Running", "containerStatuses": [state]}
+
+
+CRASHED = {"lastState": {"terminated": {"exitCode": 1}}}
+FAILED = bad("PodFailed", "Error", "All the containers have been terminated")
+
+
+@pytest.mark.parametrize(
+    ("of_machine", "nodes", "scheduler", "expected", "summed_up"),
+    [
+        ({}, {"a": node("a")}, None, ("True", "", "", ""), True),
+        (GOING, {"a": node("a")}, None, bad("Deleting", "Info", ""), "info"),
+        ({"node": False, "healthy": False}, {}, None, None, None),
+        ({}, {}, None, bad("PodFailed", "Error", "Missing Node"), "errors"),
+        (
+            {},
+            {"a": node("a", **UNREACHABLE)},
+            None,
+            ("Unknown", "PodInspectionFailed", "", "Node is unreachable"),
+            "unknown",
+        ),
+        (
+            {},
+            {"a": node("a", ready="Unknown")},
+            None,
+            (
+                "Unknown",
+                "PodInspectionFailed",
+                "",
+                "Node Ready condition is Unknown, Pod data might be stale",
+            ),
+            "unknown",
+        ),
+        (
+            {},
+            {"a": node("a")},
+            {},
+            ("Unknown", "PodInspectionFailed", "", "Pod is reporting Unknown status"),
+            True,
+        ),
+        (
+            {},
+            {"a": node("a")},
+            {"phase": "Pending"},
+            bad("PodProvisioning", "Info", "Waiting to be scheduled"),
+            "info",
+        ),
+        (
+            {},
+            {"a": node("a")},
+            waiting("CrashLoopBackOff", **CRASHED),
+            bad("PodFailed", "Error", "CrashLoopBackOff"),
+            "errors",
+        ),
+        (
+            {},
+            {"a": node("a")},
+            waiting("ContainerCreating"),
+            bad("PodProvisioning", "Info", "ContainerCreating"),
+            "info",
+        ),
+        ({}, {"a": node("a")}, {"phase": "Failed"}, FAILED, "errors"),
+    ],
+)
+def test_components(
+    of_machine: dict[str, Any],
+    nodes: dict[str, Document],
+    scheduler: Document | None,
+    expected: Said,
+    summed_up: str | bool | None,
+) -> None:
+    found = plane(machine("a", **of_machine))
+    statuses = {} if scheduler is None else {"kube_scheduler": scheduler}
+    observe_components(found, nodes, pods("a", **statuses))
+    assert said(found, "SchedulerPodHealthy") == expected
+    all_in_all = said(found, "ControlPlaneComponentsHealthy", of_machine=False)
+    if summed_up is None:
+        assert all_in_all is None
+    elif summed_up is True:
+        assert all_in_all == ("True", "", "", "")
+    else:
+        assert all_in_all is not None
+        words = "unknown control plane status" if summed_up == "unknown" else summed_up
+        assert all_in_all[3].startswith("Following Machines are reporting ")
+        assert words in all_in_all[3]
+        assert all_in_all[3].endswith(": a")
+
+
+def test_a_missing_pod_is_named() -> None:
+    found = plane(machine("a"))
+    observe_components(found, {"a": node("a")}, {})
+    missing = bad("PodMissing", "Error", "Pod kube-scheduler-a is missing")
+    assert said(found, "SchedulerPodHealthy") == missing
+
+
+def unhealthy(message: str) -> Said:
+    return bad("EtcdMemberUnhealthy", "Error", message)
+
+
+@pytest.mark.parametrize(
+    ("one", "state", "expected"),
+    [
+        (machine("a"), EtcdState(members=[A]), ("True", "", "", "")),
+        (machine("a"), EtcdState(members=[]), unhealthy("Missing etcd member")),
+        (machine("a", **GOING), EtcdState(members=[A]), bad("Deleting", "Info", "")),
+        (machine("a", **GOING), EtcdState(members=[]), unhealthy("Missing etcd member")),
+        (machine("a", node=False, healthy=False), EtcdState(members=[A]), None),
+        (
+            machine("a"),
+            EtcdState(members=[Member(1, "a", is_learner=True)]),
+            unhealthy("Waiting for learner etcd member to be promoted"),
+        ),
+        (
+            machine("a"),
+            EtcdState(members=[A], alarms=[Alarm(1, "NOSPACE")]),
+            unhealthy("Etcd member reports alarms: NOSPACE"),
+        ),
+        (
+            machine("a"),
+            EtcdState(failure="Failed to connect to etcd: why"),
+            ("Unknown", "MemberInspectionFailed", "", "Failed to connect to etcd: why"),
+        ),
+        (
+            machine("a"),
+            EtcdState(failure="Failed to get etcd alarms: why", reached=True),
+            unhealthy("Failed to get etcd alarms"),
+        ),
+        (machine("a"), EtcdState(), None),
+    ],
+)
+def test_members(one: Document, state: EtcdState, expected: Said) -> None:
+    found = plane(one)
+    observe_etcd(found, state)
+    assert said(found, "EtcdMemberHealthy") == expected
+
+
+def test_what_etcd_as_a_whole_lacks_comes_first() -> None:
+    found = plane(machine("a"))
+    observe_etcd(found, EtcdState(members=[Member(2, "b")]))
+    assert said(found, "EtcdClusterHealthy", of_machine=False) == (
+        "False",
+        "EtcdClusterUnhealthy",
+        "Error",
+        "Etcd member b does not have a corresponding Machine;"
+        " Following Machines are reporting etcd member errors: a",
+    )
