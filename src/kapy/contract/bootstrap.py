@@ -17,6 +17,6 @@ class BootstrapConfig(View):
     data_secret_created = boolean(
         "status.initialization.dataSecretCreated", v1beta1="status.ready", mandatory=True
     )
-    data_secret_name = text("status.dataSecretName", mandatory=True)
+    data_secret_name = text("status.dataSecretName", longest=253, mandatory=True)
     failure_reason = text("status.failureReason")
     failure_message = text("status.failureMessage")

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Final, Generic, TypeVar, overload
 
 from kapy.contract.errors import MissingField, WrongType
+from kapy.contract.limits import too_long
 from kapy.kube import Document
 
 T = TypeVar("T")
@@ -137,9 +138,16 @@ def boolean(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -
     return Field(path, _boolean, v1beta1=v1beta1, mandatory=mandatory)
 
 
-def text(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[str]:
-    """A field that holds a string."""
-    return Field(path, _text, v1beta1=v1beta1, mandatory=mandatory)
+def text(path: str, *, longest: int | None = None, mandatory: bool = False) -> Field[str]:
+    """A field that holds a string. longest: in characters, where its owner takes it over."""
+
+    def limited(value: Any) -> str:
+        found = _text(value)
+        if longest is not None and (problem := too_long(found, longest)) is not None:
+            raise TypeError(problem)
+        return found
+
+    return Field(path, limited, mandatory=mandatory)
 
 
 def integer(path: str, *, v1beta1: str | None = None) -> Field[int]:
@@ -181,4 +189,9 @@ def _text(value: Any) -> str:
 def _integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"expected an integer, got {kind_of(value)}")
+    if abs(value) > _INT32:
+        raise TypeError(f"{value} is no int32")
     return value
+
+
+_INT32: Final = 2**31 - 1

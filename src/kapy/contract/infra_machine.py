@@ -15,12 +15,12 @@ class InfraMachine(View):
 
     READY_CONDITION: Final = "Ready"
 
-    provider_id = text("spec.providerID", mandatory=True)
+    provider_id = text("spec.providerID", longest=512, mandatory=True)
     provisioned = boolean(
         "status.initialization.provisioned", v1beta1="status.ready", mandatory=True
     )
-    failure_domain = text("status.failureDomain")
-    spec_failure_domain = text("spec.failureDomain")
+    failure_domain = text("status.failureDomain", longest=256)
+    spec_failure_domain = text("spec.failureDomain", longest=256)
     addresses = Field("status.addresses", items(address))
     interruptible = boolean("status.interruptible")
     failure_reason = text("status.failureReason")

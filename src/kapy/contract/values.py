@@ -20,6 +20,7 @@ from kapy.api.embedded import (
 )
 from kapy.api.times import moment
 from kapy.contract.fields import kind_of
+from kapy.contract.limits import out_of_limits
 from kapy.kube.model import Model, decode
 
 M = TypeVar("M", bound=Model)
@@ -85,8 +86,12 @@ def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
 
 
 def _by_name(domains: list[FailureDomain]) -> Sequence[FailureDomain]:
+    seen = set[str]()
     for one in domains:
         one.control_plane = bool(one.control_plane)
+        if one.name in seen:
+            raise TypeError(f'the name "{one.name}" is there twice')
+        seen.add(one.name)
     return sorted(domains, key=lambda one: one.name)
 
 
@@ -94,6 +99,9 @@ def _decoded(value: Any, kind: type[M]) -> M:
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {kind_of(value)}")
     try:
-        return decode(value, kind)
+        decoded = decode(value, kind)
     except ValidationError as error:
         raise TypeError(str(error)) from None
+    if (problem := out_of_limits(decoded)) is not None:
+        raise TypeError(problem)
+    return decoded

@@ -1,0 +1,70 @@
+"""What our own schemas say of a value, asked before it is taken over from a provider's object.
+
+The server would refuse the owner's whole status for one address of a type that nobody knows, and
+then nobody could read there what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, get_type_hints
+
+from msgspec import NODEFAULT, Meta
+from msgspec.structs import fields
+
+from kapy.kube.model import Model
+
+_RULES = ("minLength", "maxLength", "minimum", "maximum", "enum")
+
+
+def out_of_limits(value: Model) -> str | None:
+    """The first field that our schema would refuse, and why; None when all is well.
+
+    What is optional and empty is not written, so that nothing is asked of it.
+    """
+    for attribute, name, optional, rules in _limits(type(value)):
+        found = getattr(value, attribute)
+        if optional and not found:
+            continue
+        problem = _problem(found, rules)
+        if problem:
+            return f"{name}: {problem}"
+    return None
+
+
+def too_long(value: str, longest: int) -> str | None:
+    """Why a text cannot be taken over, None when it can."""
+    return _problem(value, {"maxLength": longest})
+
+
+def _problem(value: Any, rules: dict[str, Any]) -> str | None:
+    if "enum" in rules and value not in rules["enum"]:
+        return f'"{value}" is none of {", ".join(rules["enum"])}'
+    if len(str(value)) < rules.get("minLength", 0):
+        return "must not be empty"
+    if "maxLength" in rules and len(value) > rules["maxLength"]:
+        return f"must not be longer than {rules['maxLength']} characters, has {len(value)}"
+    if value is not None and "minimum" in rules and value < rules["minimum"]:
+        return f"must be at least {rules['minimum']}, is {value}"
+    if value is not None and "maximum" in rules and value > rules["maximum"]:
+        return f"must be at most {rules['maximum']}, is {value}"
+    return None
+
+
+@cache
+def _limits(kind: type[Model]) -> tuple[tuple[str, str, bool, dict[str, Any]], ...]:
+    """Per field with a limit: attribute, JSON name, whether it may be left out, its rules."""
+    return tuple(_limited(kind))
+
+
+def _limited(kind: type[Model]) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
+    hints = get_type_hints(kind, include_extras=True)
+    for one in fields(kind):
+        told = getattr(hints[one.name], "__metadata__", ())
+        metas = [two.extra_json_schema or {} for two in told if isinstance(two, Meta)]
+        schema = {key: value for meta in metas for key, value in meta.items()}
+        rules = {key: schema[key] for key in _RULES if key in schema}
+        if rules:
+            optional = one.default is not NODEFAULT or one.default_factory is not NODEFAULT
+            yield one.name, one.encode_name, optional, rules

@@ -1,0 +1,471 @@
+"""Providers that break their contract: the owner says which rule, object and field, goes on when
+it is put right, and nobody else is held up."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final, NamedTuple
+
+import pytest
+import pytest_asyncio
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.kube import Document, Key
+from kapy.kube.errors import ServerError
+from kapy.kube.http import Request
+from kapy.kube.names import CRDS, Resource
+from tests.core.stage import (
+    CONFIGS,
+    CONTROL_PLANES,
+    INFRA_CLUSTERS,
+    INFRA_MACHINES,
+    INFRA_TEMPLATES,
+    VERSION,
+    Stage,
+    cluster,
+    deployment,
+    of,
+    reference,
+    running_cluster,
+    stage,
+    templates,
+)
+
+
+class Break(NamedTuple):
+    """What a provider writes, and what the owner's condition then says after `<kind> <name> breaks
+    the <contract> contract v1beta2: `."""
+
+    resource: Resource
+    spec: Document
+    status: Document
+    said: str
+
+
+DONE: Final = {"provisioned": True}
+GOOD: Final = {"initialization": DONE}
+
+OF_CLUSTERS: Final = [
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {"initialization": "yes"},
+        ".status.initialization: expected an object, got string",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {"initialization": {"provisioned": "yes"}},
+        ".status.initialization.provisioned: expected a boolean, got string",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {"controlPlaneEndpoint": "1.2.3.4:6443"},
+        GOOD,
+        ".spec.controlPlaneEndpoint: expected an object, got string",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {"controlPlaneEndpoint": {"host": "h", "port": "6443"}},
+        GOOD,
+        ".spec.controlPlaneEndpoint: Expected `int`, got `str` - at `$.port`",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {"controlPlaneEndpoint": {"host": "h", "port": 70000}},
+        GOOD,
+        ".spec.controlPlaneEndpoint: port: must be at most 65535, is 70000",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {**GOOD, "failureDomains": {"a": {}}},
+        ".status.failureDomains: expected a list, got object",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {**GOOD, "failureDomains": [{"controlPlane": True}]},
+        ".status.failureDomains: Object missing required field `name`",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {**GOOD, "failureDomains": [{"name": "a"}, {"name": "a"}]},
+        '.status.failureDomains: the name "a" is there twice',
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {**GOOD, "failureDomains": [{"name": "a" * 257}]},
+        ".status.failureDomains: name: must not be longer than 256 characters, has 257",
+    ),
+    Break(
+        INFRA_CLUSTERS,
+        {},
+        {**GOOD, "failureReason": 7},
+        ".status.failureReason: expected a string, got integer",
+    ),
+    Break(
+        CONTROL_PLANES,
+        {},
+        {"initialization": {"controlPlaneInitialized": "soon"}},
+        ".status.initialization.controlPlaneInitialized: expected a boolean, got string",
+    ),
+    Break(
+        CONTROL_PLANES,
+        {"controlPlaneEndpoint": []},
+        {"initialization": {"controlPlaneInitialized": True}},
+        ".spec.controlPlaneEndpoint: expected an object, got list",
+    ),
+]
+OF_MACHINES: Final = [
+    Break(
+        INFRA_MACHINES,
+        {},
+        {"initialization": []},
+        ".status.initialization: expected an object, got list",
+    ),
+    Break(
+        INFRA_MACHINES, {"providerID": 7}, GOOD, ".spec.providerID: expected a string, got integer"
+    ),
+    Break(
+        INFRA_MACHINES,
+        {"providerID": "x" * 513},
+        GOOD,
+        ".spec.providerID: must not be longer than 512 characters, has 513",
+    ),
+    Break(
+        INFRA_MACHINES,
+        {"providerID": "a://1"},
+        {**GOOD, "addresses": "10.0.0.1"},
+        ".status.addresses: expected a list, got string",
+    ),
+    Break(
+        INFRA_MACHINES,
+        {"providerID": "a://2"},
+        {**GOOD, "addresses": [{"type": "Phone", "address": "1"}]},
+        '.status.addresses: type: "Phone" is none of Hostname, ExternalIP, InternalIP, '
+        "ExternalDNS, InternalDNS",
+    ),
+    Break(
+        INFRA_MACHINES,
+        {"providerID": "a://3"},
+        {**GOOD, "addresses": [{"type": "Hostname", "address": ""}]},
+        ".status.addresses: address: must not be empty",
+    ),
+    Break(
+        INFRA_MACHINES,
+        {"providerID": "a://4"},
+        {**GOOD, "failureDomain": {"name": "a"}},
+        ".status.failureDomain: expected a string, got object",
+    ),
+    Break(
+        INFRA_MACHINES,
+        {"providerID": "a://5", "failureDomain": 3},
+        GOOD,
+        ".spec.failureDomain: expected a string, got integer",
+    ),
+    Break(
+        CONFIGS,
+        {},
+        {"initialization": {"dataSecretCreated": 1}},
+        ".status.initialization.dataSecretCreated: expected a boolean, got integer",
+    ),
+    Break(
+        CONFIGS,
+        {},
+        {"initialization": {"dataSecretCreated": True}},
+        ".status.dataSecretName: mandatory field is not set",
+    ),
+    Break(
+        CONFIGS,
+        {},
+        {"initialization": {"dataSecretCreated": True}, "dataSecretName": ""},
+        ".status.dataSecretName: is empty",
+    ),
+    Break(
+        CONFIGS,
+        {},
+        {"initialization": {"dataSecretCreated": True}, "dataSecretName": ["s"]},
+        ".status.dataSecretName: expected a string, got list",
+    ),
+]
+CONTRACTS: Final = {
+    INFRA_CLUSTERS: ("InfraCluster", "InfrastructureReady"),
+    CONTROL_PLANES: ("ControlPlane", "ControlPlaneAvailable"),
+    INFRA_MACHINES: ("InfraMachine", "InfrastructureReady"),
+    CONFIGS: ("BootstrapConfig", "BootstrapConfigReady"),
+}
+
+
+@pytest_asyncio.fixture
+async def plane() -> AsyncIterator[Stage]:
+    """Core's controllers, running."""
+    async with stage() as running:
+        yield running
+
+
+def condition(obj: Cluster | Machine | MachineSet | None, of_type: str) -> Condition:
+    assert obj is not None
+    (one,) = [one for one in obj.status.conditions or () if one.type == of_type]
+    return one
+
+
+async def write(plane: Stage, resource: Resource, name: str, spec: Any, status: Any) -> None:
+    key = Key("default", name)
+    await plane.client.patch(resource, key, {"spec": spec})
+    await plane.client.patch(resource, key, {"status": status}, subresource="status")
+
+
+async def test_a_cluster_says_how_its_parts_break_the_contract(plane: Stage) -> None:
+    names = [f"broken-{number}" for number in range(len(OF_CLUSTERS))]
+    for name in [*names, "fine"]:
+        parts = [of(INFRA_CLUSTERS, name, spec={}), of(CONTROL_PLANES, name, spec={})]
+        await plane.create(*parts, cluster(name))
+    await plane.settle(1)
+    for name, broken in zip(names, OF_CLUSTERS, strict=True):
+        await write(plane, broken.resource, name, broken.spec, broken.status)
+    await write(plane, INFRA_CLUSTERS, "fine", {}, GOOD)
+    await plane.settle(1)
+    for name, broken in zip(names, OF_CLUSTERS, strict=True):
+        contract, of_type = CONTRACTS[broken.resource]
+        told = condition(await plane.story.get(Cluster, name), of_type)
+        who = f"{broken.resource.kind} default/{name}"
+        assert (told.status, told.reason) == ("Unknown", "InternalError")
+        assert told.message == f"{who} breaks the {contract} contract v1beta2: {broken.said}"
+    fine = await plane.story.get(Cluster, "fine")
+    assert condition(fine, "InfrastructureReady").status == "True"
+    await they_go_all_the_same(plane, Cluster, names)
+
+
+async def test_a_machine_says_how_its_parts_break_the_contract(plane: Stage) -> None:
+    await running_cluster(plane)
+    names = [f"broken-{number}" for number in range(len(OF_MACHINES))]
+    for name in [*names, "fine"]:
+        await plane.create(*a_machine(name))
+    await plane.settle(1)
+    for name, broken in zip(names, OF_MACHINES, strict=True):
+        await write(plane, broken.resource, name, broken.spec, broken.status)
+    await plane.boot("fine")
+    await plane.settle(1)
+    for name, broken in zip(names, OF_MACHINES, strict=True):
+        contract, of_type = CONTRACTS[broken.resource]
+        told = condition(await plane.story.get(Machine, name), of_type)
+        who = f"{broken.resource.kind} default/{name}"
+        assert told.message == f"{who} breaks the {contract} contract v1beta2: {broken.said}"
+        assert (told.status, told.reason) == ("Unknown", "InternalError")
+    fine = await plane.story.get(Machine, "fine")
+    assert condition(fine, "InfrastructureReady").status == "True"
+    assert fine is not None
+    assert fine.status.phase == "Running"
+    await they_go_all_the_same(plane, Machine, names)
+
+
+async def they_go_all_the_same(plane: Stage, kind: type[Any], names: list[str]) -> None:
+    """What is broken can still be deleted."""
+    for name in names:
+        await plane.client.delete(kind, Key("default", name))
+    await plane.settle(30)
+    assert not {one.metadata.name for one in await plane.story.all(kind)} & set(names)
+
+
+async def test_what_is_put_right_goes_on(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(*a_machine("one"))
+    await plane.settle(1)
+    await write(plane, INFRA_MACHINES, "one", {"providerID": 7, "foreign": {"a": [1]}}, GOOD)
+    await plane.settle(1)
+    assert (
+        condition(await plane.story.get(Machine, "one"), "InfrastructureReady").status == "Unknown"
+    )
+    await plane.boot("one")
+    await plane.settle(1)
+    one = await plane.story.get(Machine, "one")
+    assert condition(one, "InfrastructureReady").status == "True"
+    infra = await plane.provider(INFRA_MACHINES, "one")
+    assert infra["spec"] == {"providerID": "fake://one", "foreign": {"a": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        (
+            [{"type": "Ready", "status": "Maybe"}],
+            "status for the Ready condition must be one of True, False, Unknown",
+        ),
+        ([{"type": "Ready"}], "status must be set for the Ready condition"),
+        ([{"type": "Ready", "status": True}], "status must be a string"),
+        ([{"status": "True"}], "type must be set for all conditions"),
+    ],
+)
+async def test_conditions_that_cannot_be_read_are_told(
+    plane: Stage, conditions: list[Document], message: str
+) -> None:
+    await running_cluster(plane)
+    await plane.report(INFRA_CLUSTERS, "c", conditions=conditions)
+    await plane.settle(1)
+    told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+    assert (told.status, told.reason) == ("Unknown", "InvalidConditionReported")
+    assert told.message == (
+        "failed to convert status.conditions from FakeCluster to []metav1.Condition: " + message
+    )
+
+
+async def test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine(plane: Stage) -> None:
+    await running_cluster(plane)
+    for name in ("one", "two"):
+        await plane.create(*a_machine(name))
+    await plane.settle(1)
+    await plane.boot("one")
+    await plane.settle(1)
+    await write(plane, INFRA_MACHINES, "two", {"providerID": "fake://one"}, GOOD)
+    await write(plane, INFRA_MACHINES, "one", {"providerID": "fake://other"}, GOOD)
+    await plane.settle(1)
+    one, two = [await plane.story.get(Machine, name) for name in ("one", "two")]
+    assert one is not None
+    assert two is not None
+    assert condition(one, "InfrastructureReady").message == (
+        "FakeMachine default/one breaks the InfraMachine contract v1beta2: .spec.providerID: has "
+        'changed from "fake://one" to "fake://other", but Node one was matched by it and it must '
+        "stay"
+    )
+    assert condition(two, "InfrastructureReady").message == (
+        "FakeMachine default/two breaks the InfraMachine contract v1beta2: .spec.providerID: "
+        '"fake://one" is the one of Machine default/one too'
+    )
+    assert (one.spec.provider_id, two.spec.provider_id) == ("fake://one", "")
+    assert one.status.node_ref is not None
+    assert two.status.node_ref is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            {"cluster.x-k8s.io/v1beta2": None},
+            'cannot find any versions matching contract versions "[v1beta2 v1beta1]" for CRD '
+            "fakemachines.infrastructure.cluster.x-k8s.io as contract version label(s) are either "
+            "missing or empty (see https://cluster-api.sigs.k8s.io/developer/providers/contracts/"
+            "overview.html#api-version-labels)",
+        ),
+        (
+            {"cluster.x-k8s.io/v1beta2": "v1_v1alpha1"},
+            "CRD fakemachines.infrastructure.cluster.x-k8s.io has the label "
+            "cluster.x-k8s.io/v1beta2: v1_v1alpha1, but this names versions v1, v1alpha1, which it "
+            "does not have (versions that it serves: v1beta2)",
+        ),
+    ],
+)
+async def test_a_crd_without_a_contract_is_told_until_it_has_one(
+    plane: Stage, labels: Document, message: str
+) -> None:
+    await running_cluster(plane)
+    name = Key("", INFRA_MACHINES.group_resource)
+    await plane.client.patch(CRDS, name, {"metadata": {"labels": labels}})
+    await plane.create(*a_machine("one"))
+    await plane.settle(1)
+    told = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
+    assert (told.status, told.reason, told.message) == ("Unknown", "InternalError", message)
+    await plane.settle(600)
+    put_right = {"metadata": {"labels": {"cluster.x-k8s.io/v1beta2": "v1beta2"}}}
+    await plane.client.patch(CRDS, name, put_right)
+    await plane.settle(1)
+    told = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
+    assert told.message == "FakeMachine status.initialization.provisioned is false"
+
+
+async def test_a_kind_that_nobody_installed_is_waited_for(plane: Stage) -> None:
+    definition = await plane.client.get(CRDS, Key("", INFRA_CLUSTERS.group_resource))
+    await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))
+    await plane.create(cluster())
+    await plane.settle(600)
+    told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+    assert told.message == (
+        "failed to get object from ref: failed to get CustomResourceDefinition metadata: "
+        "customresourcedefinitions.apiextensions.k8s.io "
+        '"fakeclusters.infrastructure.cluster.x-k8s.io" not found'
+    )
+    parts = {key: value for key, value in definition.items() if key not in ("metadata", "status")}
+    metadata = {key: definition["metadata"][key] for key in ("name", "labels")}
+    await plane.client.create(CRDS, {**parts, "metadata": metadata})
+    await plane.settle(1)
+    told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+    assert told.message == "FakeCluster does not exist"
+
+
+async def test_what_vanishes_is_missed(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(*a_machine("one"))
+    await plane.settle(1)
+    await plane.boot("one")
+    await plane.settle(1)
+    for resource, name in ((INFRA_CLUSTERS, "c"), (CONTROL_PLANES, "c"), (INFRA_MACHINES, "one")):
+        await plane.client.delete(resource, Key("default", name))
+    await plane.settle(1)
+    found, machine = await plane.story.get(Cluster, "c"), await plane.story.get(Machine, "one")
+    for of_type, kind in (
+        ("InfrastructureReady", "FakeCluster"),
+        ("ControlPlaneAvailable", "FakeControlPlane"),
+    ):
+        told = condition(found, of_type)
+        gone = f"{kind} has been deleted while the cluster still exists"
+        assert (told.reason, told.message) == ("ObjectDeleted", gone)
+    told = condition(machine, "InfrastructureReady")
+    assert told.message == "FakeMachine has been deleted while the Machine still exists"
+
+
+DOWN: Final = 'failed calling webhook "validation.fake": connection refused'
+
+
+async def test_a_webhook_that_is_down_is_told_and_outlived(plane: Stage) -> None:
+    await running_cluster(plane)
+
+    def down(request: Request) -> Exception | None:
+        created = request.method in ("POST", "PATCH") and "/fakemachines" in request.path
+        return ServerError(DOWN) if created else None
+
+    plane.controllers.fault = down
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(5)
+    (machine_set,) = await plane.story.all(MachineSet)
+    told = condition(machine_set, "ScalingUp")
+    assert told.message == (
+        "Scaling up from 0 to 1 replicas is blocked because:\n"
+        f"* FakeMachine cannot be created: {DOWN}"
+    )
+    plane.controllers.fault = lambda _: None
+    await plane.settle(60)
+    assert len(await plane.story.all(Machine)) == 1
+
+
+async def test_a_template_without_a_template_is_told(plane: Stage) -> None:
+    await running_cluster(plane)
+    _, config = templates()
+    await plane.create(of(INFRA_TEMPLATES, "md", spec={}), config, deployment(1))
+    await plane.settle(5)
+    (machine_set,) = await plane.story.all(MachineSet)
+    assert condition(machine_set, "ScalingUp").message == (
+        "Scaling up from 0 to 1 replicas is blocked because:\n* FakeMachine cannot be created: "
+        ".spec.template: is not set in FakeMachineTemplate default/md"
+    )
+
+
+def a_machine(name: str) -> list[Document]:
+    """A Machine that stands alone, and what it refers to."""
+    spec = {
+        "clusterName": "c",
+        "version": VERSION,
+        "bootstrap": {"configRef": reference(CONFIGS, name)},
+        "infrastructureRef": reference(INFRA_MACHINES, name),
+    }
+    machine = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Machine",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    }
+    return [of(INFRA_MACHINES, name, spec={}), of(CONFIGS, name, spec={}), machine]
