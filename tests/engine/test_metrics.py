@@ -13,6 +13,7 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.engine.controller import Controller
+from kapy.engine.options import ManagerOptions
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
@@ -26,13 +27,14 @@ RECORDED = [
     TESTS / "data/metrics/metrics.json",  # a sample, for a clone that stands alone
 ]
 OURS = re.compile(
-    "controller_runtime_(reconcile_(total|time_seconds|errors_total|panics_total)|active_workers|"
-    "max_concurrent_reconciles)|workqueue_.*|rest_client_.*|capi_reconcile_.*"
+    "controller_runtime_(reconcile_(total|time_seconds|(errors|panics|timeouts)_total)|"
+    "terminal_reconcile_errors_total|active_workers|max_concurrent_reconciles)|workqueue_.*|rest_client_.*|capi_reconcile_.*"
 )
 
 
 async def scraped() -> str:
-    runtime = Runtime.on(FakeServer(), clock=loop_clock())
+    options = ManagerOptions(concurrency={"machine": 1})
+    runtime = Runtime.on(FakeServer(), clock=loop_clock(), options=options)
     answers: list[Result | Exception] = [
         NotFound("gone"),
         ValueError("a bug"),
@@ -46,7 +48,7 @@ async def scraped() -> str:
             raise answer
         return answer
 
-    controller = runtime.add(Controller("machine", reconcile, concurrency=1))
+    controller = runtime.add(Controller("machine", reconcile))
     controller.watch(runtime.cache.informer(WIDGETS))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(runtime.run())

@@ -112,6 +112,17 @@ class Metrics:
             _BY_CONTROLLER,
             rows(lambda one: one.measures.bugs),
         )
+        # No reconcile ends by a deadline of its own, and every error is tried again.
+        for name, what in (
+            ("terminal_reconcile_errors", "with no hope"),
+            ("reconcile_timeouts", "for time"),
+        ):
+            yield counter(
+                f"controller_runtime_{name}_total",
+                f"Reconciliations that were given up {what}.",
+                _BY_CONTROLLER,
+                rows(lambda _: 0),
+            )
         yield gauge(
             "controller_runtime_active_workers",
             "Workers that are reconciling.",

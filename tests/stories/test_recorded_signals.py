@@ -1,0 +1,181 @@
+"""What upstream's managers told of the recorded stories besides objects: events and metrics.
+
+Some stories are played at once on one plane; what it can be scraped for, and which events there
+are, is compared with `../shared/oracle/metrics`. What is not there yet is named, with the issue
+that brings it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pytest
+
+from kapy.apps.all_in_one import Plane
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, EVENTS, NAMESPACES, SECRETS
+from kapy.testing.story import Story
+from tests.stories.plane import own_kinds, running
+from tests.stories.recorded import SHARED, Player, Recorded
+
+RECORDED: Final = SHARED / "oracle" / "metrics"
+STORIES: Final = ("d-md-rollout", "e-kcp-scale", "h-mhc")
+
+Signal = tuple[str, str, str, str]
+"""Of an event: component, type, reason, kind of the object."""
+
+OTHER_EVENTS: Final[dict[Signal, str]] = {
+    **{
+        ("topology/cluster-controller", "Normal", reason, "Cluster"): "issue 7: managed topologies"
+        for reason in ("TopologyCreate", "TopologyUpdate", "TopologyDelete")
+    },
+    **{
+        ("topology/cluster-controller", "Normal", reason, "MachineHealthCheck"): "issue 7"
+        for reason in ("TopologyCreate", "TopologyDelete")
+    },
+    (
+        "kubeadmcontrolplane-controller",
+        "Normal",
+        "SuccessfulStartInPlaceUpdate",
+        "Machine",
+    ): "issue 10: updates in place are asked of an extension",
+    (
+        "machinedeployment-controller",
+        "Warning",
+        "FailedUpdate",
+        "MachineDeployment",
+    ): "upstream's own conflicts; here a MachineSet is applied without a resourceVersion",
+    (
+        "cluster-controller",
+        "Normal",
+        "Pending",
+        "Cluster",
+    ): "issue 7: a Cluster that waits for its topology",
+}
+"""Recorded, and not made by the stories that are played here."""
+
+OTHER_FAMILIES: Final = {
+    r"go_.*|process_.*": "of the language",
+    r"informer_.*": "client-go's own",
+    r"certwatcher_.*|controller_runtime_(conversion_)?webhook_.*": "issue 11: webhooks over HTTPS",
+    r"inmemory_.*": "the backend's servers are counted as the API server is",
+    r"capi_ssa_cache_.*": "no cache is kept: managedFields tell that an apply would change nothing",
+    r"capi_cluster_cache_healthchecks?(_total)?": "probed over the network only: tests/remote",
+}
+"""Families that a manager of upstream has and this plane has not, and why."""
+
+OTHER_CONTROLLERS: Final = {
+    "crdmigrator": "issue 11: storage versions of CRDs on a real Kubernetes",
+    "clusterclass": "issue 7",
+    "topology/cluster": "issue 7",
+    "topology/machinedeployment": "issue 7",
+    "topology/machineset": "issue 7",
+    "extensionconfig": "issue 10",
+    "devmachinetemplate": "upstream's fills in status.capacity, which the autoscaler reads",
+    "dockercluster": "no containers here: kapy.providers.unserved says so",
+    "dockermachine": "the same",
+    "dockermachinepool": "the same",
+    "dockermachinetemplate": "the same",
+}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Any]:
+    if not RECORDED.exists():
+        pytest.skip("the recorded metrics are not here")
+    return {one.stem: json.loads(one.read_text()) for one in RECORDED.glob("*.json")}
+
+
+async def play(plane: Plane, name: str) -> None:
+    """Do what was done in a recorded story."""
+    kinds = own_kinds()
+    story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
+    await story.create([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}])
+    found = Recorded.read(name)
+    clock, connections = plane.runtime.clock, plane.connections
+    await Player(story, kinds, name, clock, connections, found.stages).play(found.steps)
+
+
+async def test_a_fleet_tells_what_upstream_tells(recorded: dict[str, Any]) -> None:
+    async with running() as plane:
+        text, *_ = await asyncio.gather(_later(plane), *(play(plane, name) for name in STORIES))
+        events = (await plane.client.list(EVENTS)).items
+        text += plane.runtime.metrics.text().decode()
+    assert _differing_events(recorded["events"], events) == []
+    assert _differing_families(recorded["metrics"], text) == []
+
+
+async def _later(plane: Plane) -> str:
+    """What is told while there are clusters."""
+    await asyncio.sleep(60)
+    return plane.runtime.metrics.text().decode()
+
+
+def _differing_events(recorded: Iterable[Document], events: Iterable[Document]) -> list[str]:
+    wanted = {(one["component"], one["type"], one["reason"], one["kind"]) for one in recorded}
+    given = {
+        (one["source"]["component"], one["type"], one["reason"], one["involvedObject"]["kind"])
+        for one in events
+        if one["source"]["component"].endswith("-controller")
+    }
+    missing = [f"{one} is missing" for one in sorted(wanted - given - set(OTHER_EVENTS))]
+    unknown = [f"{one} was not recorded" for one in sorted(given - wanted)]
+    there = [f"{one} is no longer missing" for one in sorted(given & set(OTHER_EVENTS))]
+    return missing + unknown + there
+
+
+def _differing_families(recorded: Document, text: str) -> list[str]:
+    ours, lines = _families(text), []
+    for families in recorded.values():
+        for name, one in families.items():
+            if name == "(other families)" or _is_other(name):
+                continue
+            if name not in ours:
+                lines.append(f"{name} is missing")
+                continue
+            kind, labels, buckets = ours[name]
+            if kind != one["type"]:
+                lines.append(f"{name} is a {kind}, recorded was a {one['type']}")
+            lines += _differing_labels(name, one, labels)
+            bounds = [float(bound) for bound in one.get("buckets", ())]
+            if [float(bound) for bound in buckets] != pytest.approx(bounds):
+                lines.append(f"{name} has other buckets")
+    return sorted(set(lines))
+
+
+def _is_other(name: str) -> bool:
+    return any(re.fullmatch(pattern, name) for pattern in OTHER_FAMILIES)
+
+
+def _differing_labels(name: str, one: Document, labels: dict[str, set[str]]) -> list[str]:
+    if set(labels) != set(one["labels"]):
+        return [f"{name} has the labels {sorted(labels)}, recorded were {sorted(one['labels'])}"]
+    lines = []
+    for label in ("controller", "result", "name"):
+        values = one["labels"].get(label)
+        if isinstance(values, list):
+            missing = set(values) - labels[label] - set(OTHER_CONTROLLERS)
+            lines += [f"{name}: {label}={value} is missing" for value in sorted(missing)]
+    return lines
+
+
+def _families(text: str) -> dict[str, tuple[str, dict[str, set[str]], list[str]]]:
+    """Type, values by label, and buckets, by the name of the family."""
+    found: dict[str, tuple[str, dict[str, set[str]], list[str]]] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith("# TYPE"):
+            _, _, name, kind = line.split()
+            found.setdefault(name, (kind, {}, []))
+        elif line and not line.startswith("#"):
+            _, labels, buckets = found[name]
+            for label, value in re.findall(r'(\w+)="([^"]*)"', line):
+                if label != "le":
+                    labels.setdefault(label, set()).add(value)
+                elif value not in buckets:
+                    buckets.append(value)
+    return found
