@@ -115,6 +115,13 @@ class Field(Generic[T]):
         except TypeError as error:
             raise WrongType(self._paths[contract], str(error)) from None
 
+    def if_readable(self, view: View) -> T | None:
+        """The value, None also when something else stands there: for what must go on without."""
+        try:
+            return self.read(view)
+        except WrongType:
+            return None
+
     @overload
     def __get__(self, view: None, owner: type[View]) -> Field[T]: ...
     @overload

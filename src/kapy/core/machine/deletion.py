@@ -18,6 +18,7 @@ from kapy.api.times import stamp
 from kapy.conditions.v1beta1 import INFO, WARNING, false
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import View
+from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.emptying import at_timeout, drained, is_over, volumes_detached
 from kapy.core.machine.hooks import pre_drain_hooks, pre_terminate_hooks
@@ -85,7 +86,7 @@ def _look_for_node(scope: MachineScope) -> None:
     machine = scope.machine
     provider_id = machine.spec.provider_id
     if not provider_id and isinstance(scope.infrastructure, Found):
-        provider_id = scope.infrastructure.view.provider_id or ""
+        provider_id = InfraMachine.provider_id.if_readable(scope.infrastructure.view) or ""
     if not provider_id:
         return
     found = find_node(scope, provider_id)

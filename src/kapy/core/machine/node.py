@@ -8,6 +8,7 @@ from kapy.api.core_v1 import NodeSystemInfo
 from kapy.api.machine import MachineNodeReference
 from kapy.api.names import Label
 from kapy.api.template_changes import revision_of
+from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.node_metadata import Wanted, node_patch
 from kapy.core.machine.scope import MachineScope
@@ -113,7 +114,9 @@ def node_info(node: Document) -> NodeSystemInfo:
 
 def is_interruptible(scope: MachineScope) -> bool:
     """Whether the infrastructure may take the machine away at any time."""
-    return isinstance(scope.infrastructure, Found) and bool(scope.infrastructure.view.interruptible)
+    if not isinstance(scope.infrastructure, Found):
+        return False
+    return bool(InfraMachine.interruptible.if_readable(scope.infrastructure.view))
 
 
 def _is_outdated(scope: MachineScope) -> bool:
