@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
@@ -18,7 +18,6 @@ from kapy.api.times import moment
 from kapy.conditions.lookup import TRUE, get
 from kapy.contract.observed import Absent, Found
 from kapy.core.machinehealthcheck.targets import Target
-from kapy.kube import Document
 from kapy.kube.duration import text
 
 STARTUP: Final = timedelta(minutes=10)
@@ -135,14 +134,12 @@ def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:
 
 
 def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _Finding:
-    if not checks.unhealthy_machine_conditions:
-        return _NOTHING
-    present = {
-        one.type: _Seen(one.status, one.reason, one.last_transition_time)
-        for one in machine.status.conditions
-    }
-    findings = _lasting(checks.unhealthy_machine_conditions, present, "Machine", now)
-    return _together(Reason.UNHEALTHY_MACHINE, findings)
+    def seen(of: str) -> _Seen | None:
+        one = get(machine.status.conditions, of)
+        return None if one is None else _Seen(one.status, one.reason, one.last_transition_time)
+
+    wanted, reason = checks.unhealthy_machine_conditions, Reason.UNHEALTHY_MACHINE
+    return _lasting(wanted, seen, "Machine", reason, now)
 
 
 def _node_finding(
@@ -155,16 +152,17 @@ def _node_finding(
         case None:
             return _startup_finding(target.machine, checks, surroundings, now)
         case Found(node):
-            if not checks.unhealthy_node_conditions:
-                return _NOTHING
-            present = {
-                one["type"]: _Seen(
-                    one["status"], one.get("reason") or "", one.get("lastTransitionTime")
-                )
-                for one in _conditions_of(node)
-            }
-            findings = _lasting(checks.unhealthy_node_conditions, present, "Node", now)
-            return _together(Reason.UNHEALTHY_NODE, findings)
+            conditions = (node.get("status") or {}).get("conditions") or ()
+
+            def seen(of: str) -> _Seen | None:
+                for one in conditions:
+                    if one["type"] == of:
+                        since = one.get("lastTransitionTime")
+                        return _Seen(one["status"], one.get("reason") or "", since)
+                return None
+
+            wanted, reason = checks.unhealthy_node_conditions, Reason.UNHEALTHY_NODE
+            return _lasting(wanted, seen, "Node", reason, now)
 
 
 def _startup_finding(
@@ -194,43 +192,32 @@ class _Seen(NamedTuple):
 
 def _lasting(
     wanted: Iterable[UnhealthyMachineCondition | UnhealthyNodeCondition],
-    present: dict[str, _Seen],
+    find: Callable[[str], _Seen | None],
     on: str,
+    reason: str,
     now: datetime,
-) -> Iterator[str | timedelta]:
-    """For each bad condition that is there: what is wrong, or when it will be."""
+) -> _Finding:
+    """Which bad conditions last for too long, or when the first of them will have."""
+    problems, waits = list[str](), list[timedelta]()
     for one in wanted:
-        seen = present.get(one.type)
+        seen = find(one.type)
         if seen is None or seen.status != one.status:
             continue
         allowed = timedelta(seconds=one.timeout_seconds)
         lasts = now - _moment(seen.since)
         if lasts > allowed:
-            yield (
+            problems.append(
                 f"Condition {one.type} on {on} is reporting status {one.status} "
                 f"with reason {seen.reason} for more than {text(allowed)}"
             )
         else:
-            yield allowed - lasts + SLACK
-
-
-def _together(reason: str, findings: Iterable[str | timedelta]) -> _Finding:
-    problems, waits = list[str](), list[timedelta]()
-    for one in findings:
-        if isinstance(one, str):
-            problems.append(one)
-        else:
-            waits.append(one)
+            waits.append(allowed - lasts + SLACK)
     if problems:
         return _Finding(reason, tuple(problems))
-    return _Finding(again=min(waits, default=None))
+    return _Finding(again=min(waits)) if waits else _NOTHING
 
 
 _NOTHING: Final = _Finding()
-
-
-def _conditions_of(node: Document) -> Iterable[Document]:
-    return (node.get("status") or {}).get("conditions") or ()
 
 
 def _moment(text: str | None) -> datetime:
