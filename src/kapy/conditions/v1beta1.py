@@ -92,7 +92,7 @@ def _kept(entry: Document) -> V1Beta1Condition | None:
         found = decode(entry, V1Beta1Condition)
         if found.last_transition_time:
             moment(found.last_transition_time)
-    except ValueError:
+    except ValueError:  # msgspec's errors are of that class, too
         return None
     fits = len(found.reason) <= LONGEST_REASON and len(found.message) <= LONGEST_MESSAGE
     return found if fits and found.status in STATUSES else None

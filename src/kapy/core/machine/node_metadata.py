@@ -74,8 +74,8 @@ def node_patch(node: Document, machine: Machine, wanted: Wanted) -> Document:
     if wanted.interruptible:
         labels[Label.INTERRUPTIBLE] = ""
     annotations = managed_annotations(machine, wanted.synced.annotations)
-    was_labels = dict(before.get("labels") or {})
-    was_annotations = dict(before.get("annotations") or {})
+    was_labels = before.get("labels") or {}
+    was_annotations = before.get("annotations") or {}
     now_labels = _replaced(
         was_labels, _listed(was_annotations, Annotation.LABELS_FROM_MACHINE), labels
     )
@@ -91,10 +91,12 @@ def node_patch(node: Document, machine: Machine, wanted: Wanted) -> Document:
         now_annotations[Annotation.TAINTS_FROM_MACHINE] = owned
     now_taints = _marked(now_taints, outdated=wanted.outdated)
 
-    metadata = difference(
-        {"labels": was_labels, "annotations": was_annotations},
-        {"labels": now_labels, "annotations": now_annotations},
-    )
+    metadata: Document = {}
+    if now_labels != was_labels or now_annotations != was_annotations:
+        metadata = difference(
+            {"labels": was_labels, "annotations": was_annotations},
+            {"labels": now_labels, "annotations": now_annotations},
+        )
     patch: Document = {"metadata": metadata} if metadata else {}
     if now_taints != was_taints:
         patch["spec"] = {"taints": now_taints or None}

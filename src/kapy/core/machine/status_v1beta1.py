@@ -149,7 +149,7 @@ def _summed_up(node: Document) -> V1Beta1Condition:
 def _fail(machine: Machine, *parts: Observed[BootstrapConfig] | Observed[InfraMachine]) -> None:
     """Take over the terminal failures of what the Machine is made of; they stay."""
     for part in parts:
-        if not isinstance(part, Found):
+        if not isinstance(part, Found) or not _tells_failure(part.view.document):
             continue
         try:
             reason, message = part.view.failure_reason, part.view.failure_message
@@ -165,6 +165,12 @@ def _fail(machine: Machine, *parts: Observed[BootstrapConfig] | Observed[InfraMa
             )
     if isinstance(parts[1], Absent):
         _fail_vanished(machine)
+
+
+def _tells_failure(document: Document) -> bool:
+    """Whether there is something to read: hardly ever."""
+    status = document.get("status") or {}
+    return "failureReason" in status or "failureMessage" in status
 
 
 def _fail_vanished(machine: Machine) -> None:
