@@ -18,6 +18,7 @@ from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.crds import crds
+from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
@@ -391,10 +392,10 @@ async def default_namespace(client: Client) -> None:
 
 
 @asynccontextmanager
-async def stage(seed: int = 0) -> AsyncIterator[Stage]:
+async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncIterator[Stage]:
     """Core's controllers, running."""
     clock = loop_clock()
-    server = Server.open(None, clock=clock, admission=(Rules(),))
+    server = Server.open(None, clock=clock, admission=(Rules(gates),))
     workload = Server.open(None, clock=clock)
     workload.plane.kubelets = False  # nobody runs its pods: they end at once
     accompany(workload)
