@@ -1,0 +1,52 @@
+"""Every timer has its line in `docs/reference/timers.md`: how long, and why it is no watch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import kapy
+
+SOURCE = Path(kapy.__file__).parent
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "timers.md"
+TIMERS = {"requeue", "sleep", "call_later", "call_at", "timeout", "timeout_at", "wait_for"}
+NOT_RUN = ("testing",)
+"""Packages that no plane runs."""
+
+
+def _is_timer(call: ast.Call) -> bool:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name not in TIMERS:
+        return False
+    gives_way = call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0
+    return not gives_way
+
+
+def _timers(path: Path) -> Iterator[str]:
+    """The functions of a module that start a timer."""
+    module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+    for scope in ast.walk(ast.parse(path.read_text())):
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            calls = (one for one in ast.walk(scope) if isinstance(one, ast.Call))
+            if any(_is_timer(one) for one in calls):
+                yield f"{module}.{scope.name}"
+
+
+def test_every_timer_has_its_line_and_every_line_its_timer() -> None:
+    found = {
+        timer
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in NOT_RUN
+        for timer in _timers(path)
+    }
+    told = re.findall(r"^\| `(kapy\.[^`]*)` \|", PAGE.read_text(), re.MULTILINE)
+    assert sorted(found) == sorted(told)
+
+
+def test_no_line_is_empty() -> None:
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("| `"):
+            assert all(cell.strip() for cell in line.strip("|").split("|")), line
