@@ -16,6 +16,7 @@ from kapy.kube.names import Resource
 
 BY_CLUSTER = "cluster"
 BY_PROVIDER_ID = "providerID"
+BY_NODE = "node"
 BY_REFERENCE = "reference"
 Path = tuple[str, ...]
 
@@ -26,6 +27,7 @@ class Fleet:
     def __init__(self, cache: Cache) -> None:
         self.clusters = cache.informer(Cluster)
         self.machines = _indexed(cache, Machine.RESOURCE)
+        self.machines.add_index(BY_NODE, _by_node)
         self.machines.add_index(BY_PROVIDER_ID, _by_provider_id)
         self.machine_of = cache.informer(Machine).shared  # shared too: read only
         self.machine_sets = _indexed(cache, MachineSet.RESOURCE)
@@ -68,6 +70,15 @@ def by_cluster(document: Document) -> Iterable[str]:
 def _by_provider_id(machine: Document) -> Iterable[str]:
     provider_id = machine["spec"].get("providerID")
     return (f"{cluster_of(machine)} {provider_id}",) if provider_id else ()
+
+
+def _by_node(machine: Document) -> Iterable[str]:
+    """By the name of its Node, and by its provider ID as long as nothing else is known."""
+    cluster = cluster_of(machine)
+    if name := ((machine.get("status") or {}).get("nodeRef") or {}).get("name"):
+        yield f"{cluster}/{name}"
+    if provider_id := machine["spec"].get("providerID"):
+        yield f"{cluster}/{provider_id}"
 
 
 def _indexed(cache: Cache, resource: Resource) -> Informer[Document]:

@@ -10,7 +10,7 @@ from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Annotation, Label
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
+from kapy.contract.fleet import BY_NODE, Fleet, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
 from kapy.core.machine.node_metadata import USUAL, Synced
 from kapy.core.machine.reconcile import reconcile
@@ -21,8 +21,6 @@ from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
-
-BY_NODE = "node"
 
 
 def add_to(
@@ -84,7 +82,6 @@ class _Mapping:
     def __init__(self, fleet: Fleet) -> None:
         self._machines = fleet.machines
         self._fleet = fleet
-        fleet.machines.add_index(BY_NODE, _node_names)
 
     def of(self, cluster: Key) -> Iterable[Key]:
         """All Machines of a Cluster."""
@@ -134,14 +131,6 @@ class _Mapping:
             if len(found) == 1:
                 return (Key.of(found[0]),)
         return ()
-
-
-def _node_names(machine: Document) -> Iterable[str]:
-    cluster = cluster_of(machine)
-    if name := ((machine.get("status") or {}).get("nodeRef") or {}).get("name"):
-        yield f"{cluster}/{name}"
-    if provider_id := machine["spec"].get("providerID"):
-        yield f"{cluster}/{provider_id}"
 
 
 def _matters(change: Change) -> bool:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import ConditionType
-from kapy.contract.fleet import BY_CLUSTER, Fleet, by_cluster, cluster_of, own_change, own_life
+from kapy.contract.fleet import (
+    BY_CLUSTER,
+    BY_NODE,
+    Fleet,
+    by_cluster,
+    cluster_of,
+    own_change,
+    own_life,
+)
 from kapy.core.machinehealthcheck.reconcile import reconcile
 from kapy.core.machinehealthcheck.scope import Tools
 from kapy.engine.cache import Change, Informer
@@ -17,8 +25,6 @@ from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
 from kapy.kube.selectors import selector_of
 from kapy.remote.connections import Connections
-
-BY_NODE = "node of a health check"
 
 
 def add_to(runtime: Runtime, remote: Connections) -> Controller:
@@ -62,7 +68,6 @@ class _Mapping:
         self._machines = fleet.machines
         self._checks = checks
         checks.add_index(BY_CLUSTER, by_cluster)
-        fleet.machines.add_index(BY_NODE, _node_name)
 
     def of(self, cluster: Key) -> Iterable[Key]:
         """All checks of a Cluster."""
@@ -77,15 +82,14 @@ class _Mapping:
     def of_machine(self, change: Change) -> Iterable[Key]:
         """The checks that watch the Machine, or did so before it changed."""
         old, new = change.old, change.new
+        cluster = cluster_of(change.document)
+        checks = self._of(cluster) if cluster else ()
+        if not checks:
+            return ()
         if old is not None and new is not None and _looked_at(old) == _looked_at(new):
             return ()
         states = [one for one in (old, new) if one is not None]
-        cluster = cluster_of(change.document)
-        return [
-            Key.of(check)
-            for check in (self._of(cluster) if cluster else ())
-            if any(_watches(check, one) for one in states)
-        ]
+        return [Key.of(check) for check in checks if any(_watches(check, one) for one in states)]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
         """The checks that watch the Machine of a Node whose conditions changed."""
@@ -118,7 +122,7 @@ class _Mapping:
                 if _template_of(check).get("kind") in (kind, f"{kind}Template"):
                     yield Key.of(check)
 
-    def _of(self, cluster: Key) -> Iterable[Document]:
+    def _of(self, cluster: Key) -> Sequence[Document]:
         return self._checks.indexed(BY_CLUSTER, str(cluster))
 
 
@@ -130,12 +134,6 @@ def _watches(check: Document, machine: Document) -> bool:
 def _template_of(check: Document) -> Document:
     found: Document = (check["spec"].get("remediation") or {}).get("templateRef") or {}
     return found
-
-
-def _node_name(machine: Document) -> Iterable[str]:
-    name = ((machine.get("status") or {}).get("nodeRef") or {}).get("name")
-    cluster = cluster_of(machine)
-    return (f"{cluster}/{name}",) if name and cluster else ()
 
 
 def _looked_at(machine: Document) -> object:
