@@ -1,0 +1,172 @@
+"""When a Machine is Ready, what it says of itself, and what it does without some of its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation, Label
+from kapy.kube import Document, Key
+from kapy.kube.names import NODES, SECRETS
+from tests.core.machine.scene import (
+    condition,
+    control_plane_machine,
+    delete,
+    events,
+    found,
+    machine,
+    running,
+)
+from tests.core.stage import (
+    CONFIGS,
+    CONTROL_PLANES,
+    INFRA_MACHINES,
+    Stage,
+    node_of,
+    of,
+    running_cluster,
+)
+
+
+async def report(plane: Stage, of_type: str, status: str) -> None:
+    """Somebody's condition on the Machine."""
+    one = await plane.client.get(Machine.RESOURCE, Key("default", "m"))
+    told = {
+        "type": of_type,
+        "status": status,
+        "reason": "Said",
+        "message": "so it is",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    kept = [each for each in one["status"]["conditions"] if each["type"] != of_type]
+    status_patch = {"status": {"conditions": [*kept, told]}}
+    key = Key("default", "m")
+    await plane.client.patch(Machine.RESOURCE, key, status_patch, subresource="status")
+    await plane.settle()
+
+
+async def test_readiness_gates_hold_a_machine_back_in_both_directions(plane: Stage) -> None:
+    await running(plane)
+    gates = [
+        {"conditionType": "Scanned"},
+        {"conditionType": "Quarantined", "polarity": "Negative"},
+    ]
+    await plane.story.merge(Machine, "m", {"spec": {"readinessGates": gates}})
+    await plane.settle()
+    told = condition(await found(plane), "Ready")
+    assert (told.status, told.reason) == ("Unknown", "ReadyUnknown")
+    assert told.message == (
+        "* Scanned: Condition not yet reported\n* Quarantined: Condition not yet reported"
+    )
+    await report(plane, "Scanned", "True")
+    await report(plane, "Quarantined", "True")
+    told = condition(await found(plane), "Ready")
+    assert (told.status, told.message) == ("False", "* Quarantined: so it is")
+    await report(plane, "Quarantined", "False")
+    assert condition(await found(plane), "Ready").status == "True"
+    assert condition(await found(plane), "Available").status == "True"
+
+
+EXPIRY = "2030-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("on_machine", "on_config", "expected"),
+    [
+        (None, EXPIRY, EXPIRY),
+        (EXPIRY, "2031-01-01T00:00:00Z", EXPIRY),
+        (None, None, None),
+        ("soon", EXPIRY, None),
+    ],
+)
+async def test_a_control_plane_machine_says_when_its_certificates_expire(
+    plane: Stage, on_machine: str | None, on_config: str | None, expected: str | None
+) -> None:
+    def noted(text: str | None) -> Document:
+        return {Annotation.CERTIFICATES_EXPIRY: text} if text else {}
+
+    await running(plane, labels={Label.CONTROL_PLANE: ""}, annotations=noted(on_machine))
+    config = {"metadata": {"annotations": noted(on_config)}}
+    await plane.client.patch(CONFIGS, Key("default", "m"), config)
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.certificates_expiry_date == expected
+    assert condition(one, "Ready").status == "True"
+
+
+async def test_two_nodes_of_one_provider_id_are_told_and_neither_is_taken(plane: Stage) -> None:
+    await running_cluster(plane)
+    await control_plane_machine(plane)
+    await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())
+    twin = {**node_of("m"), "metadata": {"name": "twin"}}
+    await plane.workload.create(NODES, twin)
+    await plane.settle()
+    await plane.boot("m")
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.node_ref is None
+    assert condition(one, "NodeHealthy").reason == "InternalError"
+    assert "Failed to retrieve Node by ProviderID" in await events(plane)
+
+    await plane.workload.delete(NODES, Key("", "twin"))
+    await plane.settle(30)
+    one = await found(plane)
+    assert one.status.node_ref is not None
+    assert one.status.node_ref.name == "m"
+
+
+async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
+    await running_cluster(plane)
+    given = machine()
+    given["spec"]["bootstrap"] = {"dataSecretName": "mine"}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "mine", "namespace": "default"},
+        "stringData": {"value": "#!/bin/sh"},
+    }
+    await plane.client.create(SECRETS, secret)
+    await plane.create(of(INFRA_MACHINES, "m", spec={}), given)
+    await plane.settle()
+    one = await found(plane)
+    told = condition(one, "BootstrapConfigReady")
+    assert (told.status, told.reason) == ("True", "DataSecretProvided")
+    assert [owner.kind for owner in one.metadata.owner_references] == ["Cluster"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "control_plane", "expected"),
+    [
+        # The last member takes the control plane with it: nobody is left to ask.
+        ({Label.CONTROL_PLANE: ""}, {}, {"m"}),
+        # A control plane elsewhere has no Machines, and its Nodes are deleted all the same.
+        ({}, {"externalManagedControlPlane": True}, set()),
+        ({}, {}, {"m"}),
+    ],
+)
+async def test_whether_there_is_a_control_plane_left_decides_about_the_node(
+    plane: Stage, labels: dict[str, str], control_plane: dict[str, Any], expected: set[str]
+) -> None:
+    await running(plane, labels=labels)
+    await plane.report(CONTROL_PLANES, "c", **control_plane)
+    await delete(plane, "cp")
+    await delete(plane)
+    assert await plane.story.get(Machine, "m") is None
+    nodes = {one["metadata"]["name"] for one in (await plane.workload.list(NODES)).items}
+    assert nodes == expected
+
+
+async def test_a_control_plane_that_goes_takes_its_machines_without_draining_them(
+    plane: Stage,
+) -> None:
+    await running(plane)
+    hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
+    await plane.client.patch(CONTROL_PLANES, Key("default", "c"), hold)
+    await plane.client.delete(CONTROL_PLANES, Key("default", "c"))
+    await plane.settle()
+    await delete(plane)
+    assert await plane.story.get(Machine, "m") is None
+    node = await plane.workload.get(NODES, Key("", "m"))
+    assert not node["spec"].get("unschedulable")
