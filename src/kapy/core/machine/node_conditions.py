@@ -17,8 +17,6 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document
 from kapy.remote.connections import Health, NotConnected
 
-"""How long the last known state of a Node is shown after its cluster went silent."""
-
 FAILURES: Final = 5
 """Failed attempts after which a first connection counts as down rather than as yet to come."""
 
