@@ -55,11 +55,12 @@ async def names(hands: Hands) -> set[str]:
 
 async def replaced(hands: Hands, name: str, replicas: int) -> str:
     """Wait until another Machine stands in the place of that one; its name."""
-    before = await names(hands)
+    before = {one.metadata.uid: one.metadata.name for one in await hands.machines()}
     async with asyncio.timeout(300):
         while True:
-            now = await names(hands)
-            if name not in now and len(now) == replicas:
-                (new,) = now - before
+            now = {one.metadata.uid: one.metadata.name for one in await hands.machines()}
+            went = [before[uid] for uid in before if uid not in now]
+            if went == [name] and len(now) == replicas:
+                (new,) = [now[uid] for uid in now if uid not in before]
                 return new
             await asyncio.sleep(0.05)
