@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
+
+import msgspec
 
 from kapy.api.condition import Condition
 from kapy.api.times import moment, stamp
@@ -11,6 +13,8 @@ from kapy.conditions.lookup import get
 from kapy.conditions.order import place
 from kapy.kube.meta import ObjectMeta
 from kapy.kube.names import Resource
+
+LONGEST_MESSAGE: Final = 32768
 
 
 class HasConditions(Protocol):
@@ -36,8 +40,12 @@ def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool
     """Write a condition to an object's status; True if that changed anything.
 
     The transition time is the condition's own, or `now`, and moves only when the status changes.
-    observedGeneration is the object's generation. `condition` is not kept.
+    observedGeneration is the object's generation. `condition` is not kept. A message that is longer
+    than objects may hold (a provider's) is cut.
     """
+    if len(condition.message) > LONGEST_MESSAGE:
+        cut = condition.message[:LONGEST_MESSAGE]
+        condition = msgspec.structs.replace(condition, message=cut)
     generation = obj.metadata.generation or None
     conditions = obj.status.conditions
     present = get(conditions, condition.type)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kapy.api.condition import Condition
 from kapy.api.names import ConditionType, Reason
+from kapy.api.patterns import REASON
 from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
 from kapy.conditions.lookup import NOT_YET_REPORTED, TRUE, from_bool, get, unknown
 from kapy.kube import Document
+
+LONGEST_REASON: Final = 1024
+_REASON: Final = re.compile(REASON)
 
 
 class Fallback(NamedTuple):
@@ -54,8 +59,18 @@ def mirror(
 def mirror_foreign(
     document: Document, source: str, *, target: str = "", fallback: Fallback | None = None
 ) -> Condition:
-    """As `mirror`, of an object that a provider owns. Raises UnreadableConditions."""
-    return mirror(foreign_conditions(document), source, target=target, fallback=fallback)
+    """As `mirror`, of an object that a provider owns. Raises UnreadableConditions.
+
+    A reason that no condition of ours may have is unreadable: the server would refuse it, and all
+    that is written together with it.
+    """
+    found = mirror(foreign_conditions(document), source, target=target, fallback=fallback)
+    if len(found.reason) > LONGEST_REASON or not _REASON.fullmatch(found.reason):
+        raise UnreadableConditions(
+            f"the reason of the {source} condition of {document.get('kind')} must be one word of "
+            f'at most {LONGEST_REASON} characters ({REASON}), and is "{found.reason[:100]}"'
+        )
+    return found
 
 
 def provided(document: Document, target: str, *, done: bool, field: str) -> Condition:

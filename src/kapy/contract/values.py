@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import ValidationError
 
@@ -24,6 +24,8 @@ from kapy.contract.limits import out_of_limits
 from kapy.kube.model import Model, decode
 
 M = TypeVar("M", bound=Model)
+
+MOST_DOMAINS: Final = 100  # of a Cluster's status
 
 
 def endpoint(value: Any) -> APIEndpoint:
@@ -86,6 +88,8 @@ def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
 
 
 def _by_name(domains: list[FailureDomain]) -> Sequence[FailureDomain]:
+    if len(domains) > MOST_DOMAINS:
+        raise TypeError(f"there may be {MOST_DOMAINS} domains, not {len(domains)}")
     seen = set[str]()
     for one in domains:
         one.control_plane = bool(one.control_plane)

@@ -212,6 +212,28 @@ async def test_what_breaks_the_contract_is_told_and_can_be_put_right_and_deleted
     await plane.story.until_gone(Cluster, "c")
 
 
+@pytest.mark.parametrize(
+    ("reported", "reason", "length"),
+    [
+        ({"reason": "Not a word!", "message": "m"}, "InvalidConditionReported", 200),
+        ({"reason": "R" * 2000, "message": "m"}, "InvalidConditionReported", 300),
+        ({"reason": "TooMuch", "message": "m" * 100_000}, "TooMuch", 32768),
+    ],
+)
+async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(
+    plane: Stage, reported: Document, reason: str, length: int
+) -> None:
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": SINCE, **reported}
+    await running_cluster(plane)
+    await plane.report(INFRA_CLUSTERS, "c", conditions=[ready])
+    await plane.settle()
+    one = await found(plane)
+    told = condition(one, "InfrastructureReady")
+    assert told.reason == reason
+    assert len(told.message) <= length
+    assert one.status.phase == "Provisioned"
+
+
 async def test_a_provider_that_is_not_installed_is_named_and_waited_for(plane: Stage) -> None:
     one = cluster()
     one["spec"]["infrastructureRef"] = reference(OLD_CLUSTERS, "c")

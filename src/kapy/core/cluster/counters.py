@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kapy.api.cluster import ClusterControlPlaneStatus, WorkersStatus
 from kapy.api.embedded import StatusVersion
@@ -19,6 +19,8 @@ from kapy.contract.errors import ContractError
 from kapy.contract.fields import Version
 from kapy.contract.observed import Found
 from kapy.core.cluster.scope import ClusterScope, is_owned_by
+
+MOST_VERSIONS: Final = 32  # in the schema; a provider may report more
 
 Scaled: TypeAlias = MachineDeployment | MachinePool | MachineSet
 
@@ -57,7 +59,7 @@ def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> No
         available = lambda: _available(desired, view.unavailable_replicas)  # noqa: E731
     status.available_replicas = _or(available, status.available_replicas)
     try:
-        status.versions = list(view.status_versions or ())
+        status.versions = list(view.status_versions or ())[:MOST_VERSIONS]
     except ContractError:
         return
 
