@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from kapy.api.cluster import Cluster
@@ -19,10 +20,12 @@ from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_plane
+from kapy.remote.connections import Kubeconfig
 from tests.providers.kubeadm.fake_etcd import FakeEtcd
 from tests.providers.kubeadm.plane import Plane
 
 CLUSTER, CONTROL_PLANE = Key("default", "c1"), Key("default", "c1-control-plane")
+EXPIRY = datetime(2027, 3, 4, 5, 6, 7, tzinfo=UTC)
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _REF = {
     "apiGroup": "controlplane.cluster.x-k8s.io",
@@ -40,6 +43,7 @@ class Hands:
     etcd: FakeEtcd = field(default_factory=FakeEtcd)
     hold_new: bool = False
     pace: float = 0.1
+    asked: list[str] = field(default_factory=list)
 
     async def start(
         self,
@@ -107,6 +111,11 @@ class Hands:
         said |= {one["type"]: {**one, "lastTransitionTime": now} for one in conditions}
         patch = {"status": {"conditions": list(said.values()), **status}}
         await self.plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
+
+    async def certificate_expiry(self, _: Kubeconfig, node: str) -> datetime:
+        """When the certificate of the API server on a node ends; it is noted who asked."""
+        self.asked.append(node)
+        return EXPIRY
 
     async def find_unhealthy(self, name: str) -> None:
         """A health check finds a Machine unhealthy, and leaves it to its owner."""
@@ -236,10 +245,16 @@ def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
     """What `running` adds: both providers, with the etcd of these hands."""
 
     def add(plane: Plane) -> None:
-        hands.append(Hands(plane))
+        made = Hands(plane)
+        hands.append(made)
         plane.reachable = False
         add_bootstrap(plane.runtime, plane.remote)
-        add_control_plane(plane.runtime, plane.remote, etcd_dial=hands[-1].etcd.dial)
+        add_control_plane(
+            plane.runtime,
+            plane.remote,
+            etcd_dial=made.etcd.dial,
+            certificate_expiry=made.certificate_expiry,
+        )
 
     return add
 

@@ -203,6 +203,18 @@ async def test_the_lock_of_a_machine_that_is_gone_is_free(plane: Plane) -> None:
     assert lock["data"]["lock-information"] == '{"machineName":"cp2"}'
 
 
+async def test_a_machine_that_took_the_lock_before_a_crash_goes_on(plane: Plane) -> None:
+    await cluster(plane)
+    information = {"lock-information": '{"machineName":"cp1"}'}
+    metadata = {"name": "c1-lock", "namespace": "default", "labels": LABELS}
+    lock = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": information}
+    await plane.client.create(CONFIG_MAPS, lock)
+    await machine(plane, "cp1", control_plane=True, **EC)
+    await machine(plane, "cp0", control_plane=True, **EC)
+    assert (await config_of(plane, "cp1")).status.data_secret_name == "cp1"
+    assert told(await config_of(plane, "cp0")) == ("False", WAITING)
+
+
 async def test_certificates_that_a_person_brought_are_used(plane: Plane) -> None:
     await cluster(plane)
     ca = await certificates(plane, labelled=False, access=False)

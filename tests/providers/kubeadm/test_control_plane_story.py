@@ -11,13 +11,16 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, EVENTS, PODS, SECRETS
 from kapy.providers.kubeadm.configuration import read_cluster_configuration
 from tests.providers.kubeadm.awaiting import at, change, names, replaced, status_of, until
-from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands
+from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, EXPIRY, Hands
+
+ROLLOUT = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}
 
 
 async def test_the_first_machine_runs_init(hands: Hands) -> None:
@@ -344,7 +347,7 @@ async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
     config = await hands.plane.client.get(KubeadmConfig, machine.key)
     infrastructure = await hands.plane.client.get(DevMachine, machine.key)
     assert config.metadata.labels["team"] == infrastructure.metadata.labels["team"] == "blue"
-    assert config.metadata.annotations == {"note": "new"}
+    assert config.metadata.annotations["note"] == "new"
     await change(hands, {"machineTemplate": {"metadata": {"labels": {"team": None}}}})
     await asyncio.sleep(2)
     config = await hands.plane.client.get(KubeadmConfig, machine.key)
@@ -404,6 +407,41 @@ async def test_an_etcd_that_cannot_be_reached_is_unknown(hands: Hands) -> None:
     (message,) = [one.message for one in kcp.status.conditions if one.type == "EtcdClusterHealthy"]
     assert "Failed to connect to etcd: no etcd answers on" in message
     assert status_of(kcp, "ControlPlaneComponentsHealthy") == "True"
+
+
+async def test_the_end_of_each_api_servers_certificate_is_noted_once(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    await asyncio.sleep(5)
+    configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
+    noted = {one.metadata.annotations.get(Annotation.CERTIFICATES_EXPIRY) for one in configs}
+    assert noted == {stamp(EXPIRY)}
+    assert sorted(hands.asked) == sorted(await names(hands))
+
+
+async def test_machines_are_replaced_before_their_certificates_end(hands: Hands) -> None:
+    await hands.start(rollout={**ROLLOUT, "before": {"certificatesExpiryDays": 10}})
+    await until(hands, at(1))
+    (old,) = await hands.machines()
+    end = hands.plane.clock() + timedelta(days=10, seconds=30)
+    await hands.report(old.key, certificatesExpiryDate=stamp(end))
+    await replaced(hands, old.metadata.name, 1)
+
+
+async def test_an_update_in_place_keeps_everything_else_waiting(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    for value in ("", None):
+        mark = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: value}}}
+        await hands.plane.client.patch(Machine.RESOURCE, machine.key, mark)
+        if value is not None:
+            await change(hands, {"replicas": 3})
+            kcp = await until(hands, lambda kcp: status_of(kcp, "MachinesUpToDate") == "False")
+            told = {one.type: one.message for one in kcp.status.conditions}
+            assert told["RollingOut"].endswith("* In-place update in progress")
+            assert len(await hands.machines()) == 1
+    await until(hands, at(3))
 
 
 async def test_an_etcd_that_recovers_is_noticed_though_nobody_tells(hands: Hands) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode, b64encode
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from kapy.api.machine import Machine
@@ -13,7 +13,7 @@ from kapy.kube.meta import OwnerReference
 from kapy.kube.names import CONFIG_MAPS, SECRETS
 from kapy.kube.pki import KeyPair, new_ca
 from kapy.providers.kubeadm.configuration import read_cluster_configuration
-from kapy.remote.kubeconfig_secret import kubeconfig_secret
+from kapy.remote.kubeconfig_secret import access, kubeconfig_secret, next_renewal
 from kapy.remote.secrets import certificate_secret
 from tests.providers.kubeadm.awaiting import at, change, replaced, status_of, until
 from tests.providers.kubeadm.hands import CLUSTER, Hands
@@ -81,6 +81,24 @@ async def test_their_kubeconfig_is_left_alone(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     assert await hands.plane.client.get(SECRETS, Key("default", "c1-kubeconfig")) == before
+
+
+async def test_our_own_kubeconfig_is_renewed_at_half_of_its_life(hands: Hands) -> None:
+    ca = authority()
+    await bring(hands, "ca", ca)
+    owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
+    long_ago = hands.plane.clock() - timedelta(days=183)
+    secret = kubeconfig_secret(
+        CLUSTER, "https://10.0.0.1:6443", ca, owner, now=long_ago, algorithm="ECDSA-P256"
+    )
+    before = await hands.plane.client.create(SECRETS, secret)
+    await hands.start()
+    kcp = await until(hands, at(1))
+    after = await hands.plane.client.get(SECRETS, Key("default", "c1-kubeconfig"))
+    assert next_renewal(after) - hands.plane.clock() > timedelta(days=182)
+    assert access(after).server == access(before).server
+    owners = after["metadata"]["ownerReferences"]
+    assert [one["uid"] for one in owners if one.get("controller")] == [kcp.metadata.uid]
 
 
 async def test_an_etcd_of_their_own_is_used_and_not_looked_after(hands: Hands) -> None:
