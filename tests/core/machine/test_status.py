@@ -139,6 +139,10 @@ def node(**conditions: tuple[str, str]) -> Document:
             ("False", "NodeNotHealthy", "* Node.DiskPressure: Condition is True"),
         ),
         (
+            node(PIDPressure=("Perhaps", "who knows")),
+            ("Unknown", "NodeHealthyUnknown", "* Node.PIDPressure: Condition not yet reported"),
+        ),
+        (
             node(**dict.fromkeys(("Ready", "PIDPressure", "DiskPressure"), ("Unknown", "silent"))),
             ("Unknown", "NodeHealthyUnknown", "* Node.AllConditions: silent"),
         ),

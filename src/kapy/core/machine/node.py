@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kapy.api.core_v1 import NodeSystemInfo
+from kapy.api.core_v1 import NodeSwapStatus, NodeSystemInfo
 from kapy.api.machine import MachineNodeReference
 from kapy.api.names import Label
 from kapy.api.template_changes import revision_of
@@ -96,19 +96,28 @@ async def _keep_in_line(scope: MachineScope, node: Document) -> None:
 
 
 def node_info(node: Document) -> NodeSystemInfo:
-    """`status.nodeInfo` of a Node; what it does not tell is empty."""
+    """`status.nodeInfo` of a Node; what it does not tell, or tells as something else than text, is
+    empty."""
     info = (node.get("status") or {}).get("nodeInfo") or {}
+
+    def text(name: str) -> str:
+        value = info.get(name)
+        return value if isinstance(value, str) else ""
+
+    swap = info.get("swap")
+    capacity = swap.get("capacity") if isinstance(swap, dict) else None
     return NodeSystemInfo(
-        architecture=info.get("architecture", ""),
-        boot_id=info.get("bootID", ""),
-        container_runtime_version=info.get("containerRuntimeVersion", ""),
-        kernel_version=info.get("kernelVersion", ""),
-        kube_proxy_version=info.get("kubeProxyVersion", ""),
-        kubelet_version=info.get("kubeletVersion", ""),
-        machine_id=info.get("machineID", ""),
-        operating_system=info.get("operatingSystem", ""),
-        os_image=info.get("osImage", ""),
-        system_uuid=info.get("systemUUID", ""),
+        architecture=text("architecture"),
+        boot_id=text("bootID"),
+        container_runtime_version=text("containerRuntimeVersion"),
+        kernel_version=text("kernelVersion"),
+        kube_proxy_version=text("kubeProxyVersion"),
+        kubelet_version=text("kubeletVersion"),
+        machine_id=text("machineID"),
+        operating_system=text("operatingSystem"),
+        os_image=text("osImage"),
+        system_uuid=text("systemUUID"),
+        swap=NodeSwapStatus(capacity) if isinstance(capacity, int) else None,
     )
 
 

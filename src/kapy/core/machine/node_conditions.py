@@ -163,9 +163,10 @@ def node_healthy(node: Document) -> Condition:
 
 
 def _condition(node: Document, type_: str) -> Document | None:
+    """The condition of a type, if it says anything that a condition can say."""
     found = None
     for condition in (node.get("status") or {}).get("conditions") or []:
-        if condition.get("type") == type_:
+        if condition.get("type") == type_ and condition.get("status") in (TRUE, FALSE, UNKNOWN):
             found = condition
     return found
 
