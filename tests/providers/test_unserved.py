@@ -58,8 +58,8 @@ UNSERVED = [
     ("DevMachine", {}, "spec.backend.docker; use spec.backend.inMemory"),
     ("DockerCluster", {}, "DockerClusters; use a DevCluster with spec.backend.inMemory"),
     ("DockerMachine", {}, "DockerMachines; use DevMachines with spec.backend.inMemory"),
-    ("DockerMachinePool", POOL, "DockerMachinePools; use a MachineDeployment of DevMachines"),
-    ("DevMachinePool", DOCKER, "DevMachinePools yet; use a MachineDeployment of DevMachines"),
+    ("DockerMachinePool", POOL, "DockerMachinePools; use a DevMachinePool with"),
+    ("DevMachinePool", DOCKER, "spec.backend.docker; use spec.backend.inMemory"),
 ]
 
 

@@ -1,13 +1,20 @@
-"""DevMachinePool(Template): machines for development that one object stands for."""
+"""DevMachinePool(Template): machines for development that one object stands for.
+
+Upstream's knows containers only. Machines made of memory are kapy's addition, and so is
+`status.initialization`, by which the contract tells that the pool is there.
+"""
 
 from typing import Annotated, ClassVar
 
 from msgspec import field
 
+from kapy.api.dev_machine import InMemoryMachineBackendSpec
 from kapy.api.embedded import TemplateMeta
 from kapy.api.infrastructure import (
     Container,
     InfrastructureMachineKind,
+    Initialization,
+    Milestones,
     ObservedGeneration,
     PoolInstance,
     PoolProviderID,
@@ -22,9 +29,13 @@ from kapy.kube.names import Resource
 
 
 class DevMachinePoolBackendSpec(Model):
-    """What the machines are made with."""
+    """What the machines are made with; one of these."""
 
     docker: Annotated[Container | None, rules("Containers.")] = None
+    in_memory: Annotated[
+        InMemoryMachineBackendSpec | None,
+        rules("Nothing but memory, and how long its parts take to start."),
+    ] = None
 
 
 class DevMachinePoolSpec(Model):
@@ -41,6 +52,7 @@ class DevMachinePoolStatus(Model):
     """What was seen of the pool."""
 
     conditions: Conditions = field(default_factory=list)
+    initialization: Milestones = field(default_factory=Initialization)
     ready: PoolReady = False
     replicas: PoolReplicas = 0
     observed_generation: ObservedGeneration = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
 
@@ -20,3 +22,9 @@ def is_updating_in_place(machine: Machine) -> bool:
     if Annotation.UPDATE_IN_PROGRESS in annotations:
         return True
     return UPDATE_MACHINE_HOOK in annotations.get(PENDING_HOOKS, "").split(",")
+
+
+def is_scaled_by_others(annotations: Mapping[str, str]) -> bool:
+    """Whether something outside of Cluster API says how many machines a MachinePool has."""
+    value = annotations.get(Annotation.REPLICAS_MANAGED_BY)
+    return value is not None and value != "false"

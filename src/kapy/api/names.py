@@ -121,6 +121,7 @@ class Finalizer:
     CLUSTER_RESOURCE_SET: Final = "addons.cluster.x-k8s.io"
     DEV_CLUSTER: Final = "dockercluster.infrastructure.cluster.x-k8s.io"
     DEV_MACHINE: Final = "dockermachine.infrastructure.cluster.x-k8s.io"
+    DEV_MACHINE_POOL: Final = "dockermachinepool.infrastructure.cluster.x-k8s.io"
 
 
 class ConditionType:
@@ -165,6 +166,7 @@ class ConditionType:
     REMEDIATION_ALLOWED: Final = "RemediationAllowed"
     REMOTE_CONNECTION_PROBE: Final = "RemoteConnectionProbe"
     RESOURCES_APPLIED: Final = "ResourcesApplied"
+    REPLICAS_READY: Final = "ReplicasReady"
     ROLLING_OUT: Final = "RollingOut"
     SCALING_DOWN: Final = "ScalingDown"
     SCALING_UP: Final = "ScalingUp"

@@ -41,7 +41,6 @@ def _docker_backend(document: Document) -> bool:
 
 
 _NOBODY: Final = "No controller of this management plane serves"
-_DEPLOYMENT: Final = "use a MachineDeployment of DevMachines with spec.backend.inMemory"
 _KINDS: Final = (
     _Unserved(
         DevCluster,
@@ -59,8 +58,15 @@ _KINDS: Final = (
     _Unserved(
         DockerMachine, f"{_NOBODY} DockerMachines; use DevMachines with spec.backend.inMemory"
     ),
-    _Unserved(DockerMachinePool, f"{_NOBODY} DockerMachinePools; {_DEPLOYMENT}"),
-    _Unserved(DevMachinePool, f"{_NOBODY} DevMachinePools yet; {_DEPLOYMENT}"),
+    _Unserved(
+        DockerMachinePool,
+        f"{_NOBODY} DockerMachinePools; use a DevMachinePool with spec.backend.inMemory",
+    ),
+    _Unserved(
+        DevMachinePool,
+        f"{_NOBODY} spec.backend.docker; use spec.backend.inMemory",
+        _docker_backend,
+    ),
 )
 
 

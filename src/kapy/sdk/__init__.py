@@ -1,8 +1,8 @@
 """Provider SDK: what a provider author imports. Everything else of kapy is private.
 
 Two ways to use it: answer the questions of a contract (`InfraMachineProvider`,
-`InfraClusterProvider`), and the SDK runs the controller; or write a controller of one's own from
-the parts of the runtime below.
+`InfraMachinePoolProvider`, `InfraClusterProvider`), and the SDK runs the controller; or write a
+controller of one's own from the parts of the runtime below.
 """
 
 from kapy import conditions
@@ -29,6 +29,7 @@ from kapy.sdk.answers import (
     Address,
     ClusterProvisioned,
     Endpoint,
+    PoolProvisioned,
     Provisioned,
     Released,
     Waiting,
@@ -37,6 +38,9 @@ from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_controller import add_infra_machine
+from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
+from kapy.sdk.infra_machine_pool_controller import add_infra_machine_pool
+from kapy.sdk.pool_machines import PoolMachines
 
 __all__ = [
     "DONE",
@@ -59,12 +63,16 @@ __all__ = [
     "Informer",
     "InfraClusterProvider",
     "InfraMachine",
+    "InfraMachinePoolProvider",
     "InfraMachineProvider",
     "InfraMachineTemplate",
     "Listed",
     "MachineOrder",
+    "MachinePoolOrder",
     "NotYet",
     "Observed",
+    "PoolMachines",
+    "PoolProvisioned",
     "Provisioned",
     "Recorder",
     "Released",
@@ -74,6 +82,7 @@ __all__ = [
     "Waiting",
     "add_infra_cluster",
     "add_infra_machine",
+    "add_infra_machine_pool",
     "awaited",
     "cloned",
     "conditions",

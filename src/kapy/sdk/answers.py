@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from kapy.api.condition import Condition
 from kapy.api.embedded import FailureDomain
+from kapy.api.infrastructure import PoolInstance
 
 POLL: Final = timedelta(seconds=10)
 
@@ -53,6 +54,25 @@ class Provisioned:
     provider_id: str
     addresses: Sequence[Address] = ()
     failure_domain: str = ""
+    conditions: Sequence[Condition] = ()
+    look_again: timedelta | None = None
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolProvisioned:
+    """The pool's infrastructure is there (contract: initialization completed), as it is now.
+
+    provider_ids: one for each machine, equal to the `spec.providerID` of its Node; a machine whose
+    ID is not in it any more is gone. replicas: how many machines there are, where not all have an
+    ID yet. provider_id: of the pool itself. instances: what users may want to know of the
+    machines. conditions, look_again, because: as of `Provisioned`.
+    """
+
+    provider_ids: Sequence[str]
+    replicas: int | None = None
+    provider_id: str = ""
+    instances: Sequence[PoolInstance] = ()
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""

@@ -8,6 +8,9 @@ Upstream's document: `providers/contracts/infra-machine.md`. In the order in whi
 * the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
 * `spec.providerID` is stored before `status.initialization.provisioned`, which is never taken back;
 * deletion releases the machine, however far it got, and then removes the finalizer.
+
+A machine of a MachinePool has a Machine too, which knows neither version nor boot data: these are
+the pool's.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.lens import InfraMachineLens, lens_on
 from kapy.sdk.ownership import labelled_cluster, machine_key
+from kapy.sdk.pools import Pools
 from kapy.sdk.readiness import report
 
 T = TypeVar("T")
@@ -86,6 +90,7 @@ class InfraMachines(Generic[T]):
         self._machines = runtime.cache.informer(Machine)
         self._clusters = runtime.cache.informer(Cluster)
         self._bootstrap = bootstrap
+        self._pools = Pools(runtime)
 
     async def reconcile(self, key: Key) -> Result:
         """Move one machine on."""
@@ -116,12 +121,17 @@ class InfraMachines(Generic[T]):
         machine: Machine,
         cluster: Cluster,
     ) -> Result:
-        reason = _not_yet(machine, cluster)
+        worker, secret = Label.CONTROL_PLANE not in machine.metadata.labels, _secret(machine)
+        reason = not_yet(cluster, has_data=secret is not None, worker=worker)
         if reason:
             self._not_started(draft, order, reason)
             return DONE  # Machine, Cluster and Secret are watched
         try:
-            data = await self._bootstrap.read(_bootstrap_data(machine))
+            pool = self._pools.of(machine)
+            if pool is not None:
+                order = replace(order, version=order.version or pool.spec.template.spec.version)
+                secret = pool.spec.template.spec.bootstrap.data_secret_name
+            data = await self._bootstrap.read(Key(machine.metadata.namespace, secret or ""))
         except NotYet:
             self._not_started(draft, order, Reason.WAITING_FOR_BOOTSTRAP_DATA)
             await self._save(draft, cluster)
@@ -236,20 +246,17 @@ class InfraMachines(Generic[T]):
         return None if key is None else self._clusters.get(key)
 
 
-def _not_yet(machine: Machine, cluster: Cluster) -> str:
-    """Why the machine cannot be started yet, as a reason; "" when it can."""
+def not_yet(cluster: Cluster, *, has_data: bool, worker: bool) -> str:
+    """Why machines cannot be started yet, as a reason; "" when they can."""
     if not cluster.status.initialization.infrastructure_provisioned:
         return Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
-    if machine.spec.bootstrap.data_secret_name is not None:
+    if has_data:
         return ""
-    worker = Label.CONTROL_PLANE not in machine.metadata.labels
     conditions = cluster.status.conditions
     if worker and not is_true(conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         return Reason.WAITING_FOR_CONTROL_PLANE_INITIALIZED
     return Reason.WAITING_FOR_BOOTSTRAP_DATA
 
 
-def _bootstrap_data(machine: Machine) -> Key:
-    name = machine.spec.bootstrap.data_secret_name
-    assert name is not None
-    return Key(machine.metadata.namespace, name)
+def _secret(machine: Machine) -> str | None:
+    return machine.spec.bootstrap.data_secret_name

@@ -1,4 +1,7 @@
-"""What wakes up an infrastructure machine: its Machine, its Cluster, its bootstrap data."""
+"""What wakes up the infrastructure of machines: whose it is, their Cluster, their bootstrap data.
+
+A Machine owns the infrastructure of one machine, a MachinePool that of many.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,21 @@ BY_BOOTSTRAP_DATA: Final = "sdk/bootstrap-data"
 
 
 class InfraMachineWatches:
-    """Maps changes around a machine to its key, and only those that can matter to it."""
+    """Maps changes around machines to their infrastructure, and only those that can matter to it.
 
-    def __init__(self, runtime: Runtime, resource: Resource, secrets: Informer[Document]) -> None:
+    owners: MachinePools or Machines, which own objects of the resource.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        resource: Resource,
+        secrets: Informer[Document],
+        owners: Resource = Machine.RESOURCE,
+    ) -> None:
         self._resource = resource
         self._infra = runtime.cache.informer(resource)
-        self._machines = runtime.cache.informer(Machine.RESOURCE)
+        self._machines = runtime.cache.informer(owners)
         self._clusters = runtime.cache.informer(Cluster.RESOURCE)
         self._secrets = secrets
 
@@ -61,11 +73,18 @@ class InfraMachineWatches:
         return [key for machine in machines for key in self._infra_of(machine)]
 
     def _infra_of(self, machine: Document) -> Iterable[Key]:
-        reference = (machine.get("spec") or {}).get("infrastructureRef") or {}
+        reference = _template(machine).get("infrastructureRef") or {}
         wanted = (self._resource.group, self._resource.kind)
         if (reference.get("apiGroup"), reference.get("kind")) != wanted:
             return ()
         return (Key(machine["metadata"]["namespace"], reference["name"]),)
+
+
+def _template(owner: Document) -> Document:
+    """What machines look like: a Machine's own spec, or what a pool has for all of its machines."""
+    spec: Document = owner.get("spec") or {}
+    found: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
+    return found
 
 
 def _is_update(change: Change, seen: Any) -> bool:
@@ -100,6 +119,5 @@ def _cluster_of(infra: Document) -> Iterable[str]:
 
 
 def _bootstrap_data_of(machine: Document) -> Iterable[str]:
-    bootstrap = (machine.get("spec") or {}).get("bootstrap") or {}
-    name = bootstrap.get("dataSecretName")
+    name = (_template(machine).get("bootstrap") or {}).get("dataSecretName")
     return (str(Key(machine["metadata"]["namespace"], name)),) if name else ()

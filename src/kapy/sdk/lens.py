@@ -13,6 +13,7 @@ from msgspec import field
 
 from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress
+from kapy.api.infrastructure import PoolInstance
 from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
@@ -44,6 +45,31 @@ class InfraMachineLens(Object):
 
     spec: InfraMachineSpec = field(default_factory=InfraMachineSpec)
     status: InfraMachineStatus = field(default_factory=InfraMachineStatus)
+
+
+class InfraMachinePoolSpec(Model):
+    provider_id: str = field(default="", name="providerID")
+    provider_id_list: list[str] = field(default_factory=list, name="providerIDList")
+
+
+class InfraMachinePoolStatus(Model):
+    """ready: what upstream's core of today asks for in the place of the initialization."""
+
+    conditions: list[Condition] = field(default_factory=list)
+    initialization: Initialization = field(default_factory=Initialization)
+    ready: bool = False
+    replicas: int | None = None
+    infrastructure_machine_kind: str = ""
+    instances: list[PoolInstance] = field(default_factory=list)
+
+
+class InfraMachinePoolLens(Object):
+    """The infrastructure of a MachinePool as its contract sees it."""
+
+    RESOURCE: ClassVar[Resource]
+
+    spec: InfraMachinePoolSpec = field(default_factory=InfraMachinePoolSpec)
+    status: InfraMachinePoolStatus = field(default_factory=InfraMachinePoolStatus)
 
 
 class InfraClusterSpec(Model):

@@ -1,9 +1,10 @@
-"""Whose a provider's object is: its Machine, its Cluster. Core sets the references."""
+"""Whose a provider's object is: its Machine, MachinePool or Cluster. Core sets the references."""
 
 from __future__ import annotations
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import CLUSTER_GROUP, Annotation, Label
 from kapy.kube import Key
 from kapy.kube.meta import Object, ObjectMeta, OwnerReference
@@ -24,6 +25,12 @@ def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | 
 def machine_key(metadata: ObjectMeta) -> Key | None:
     """The Machine that owns the object, None when no reference is set (yet)."""
     reference = owner_of_kind(metadata, Machine)
+    return None if reference is None else Key(metadata.namespace, reference.name)
+
+
+def pool_key(metadata: ObjectMeta) -> Key | None:
+    """The MachinePool that owns the object, None when no reference is set (yet)."""
+    reference = owner_of_kind(metadata, MachinePool)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
@@ -205,7 +206,7 @@ class ProviderBench:
 async def provider_bench(
     resources: Iterable[Resource], *, clock: Clock | None = None
 ) -> AsyncIterator[ProviderBench]:
-    """A plane that serves Clusters, Machines and these resources; on the loop's time by default."""
+    """A plane that serves core's kinds and these resources; on the loop's time by default."""
     clock = clock or loop_clock()
     server = Server.open(None, clock=clock)
     bench = ProviderBench(server, clock)
@@ -215,7 +216,8 @@ async def provider_bench(
                 NAMESPACES,
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
             )
-        await bench.serve([Cluster.RESOURCE, Machine.RESOURCE, *resources])
+        own = (Cluster.RESOURCE, Machine.RESOURCE, MachinePool.RESOURCE)
+        await bench.serve([*own, *resources])
         yield bench
     finally:
         server.close()

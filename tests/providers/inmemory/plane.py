@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from kapy._aio.clock import system_clock
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.client.client import Client
 from kapy.client.kubeconfig import parse
 from kapy.kube import Document
@@ -22,6 +23,7 @@ from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 
 GROUP = "infrastructure.cluster.x-k8s.io/v1beta2"
 CLUSTERS, MACHINES = DevCluster.RESOURCE, DevMachine.RESOURCE
+POOLS = DevMachinePool.RESOURCE
 
 UPSTREAM: dict[str, str] = {"vm": "10s", "node": "2s", "etcd": "2s", "apiServer": "2s"}
 """Start-up durations of upstream's sample: 16 s for a control plane machine and a worker."""
@@ -168,7 +170,7 @@ async def _serving(in_memory: InMemory) -> AsyncIterator[None]:
 @asynccontextmanager
 async def in_memory_plane(*, sockets: bool = False) -> AsyncIterator[Plane]:
     clock = system_clock if sockets else None  # certificates are checked by those who have one
-    async with provider_bench([CLUSTERS, MACHINES], clock=clock) as bench:
+    async with provider_bench([CLUSTERS, MACHINES, POOLS], clock=clock) as bench:
         plane = Plane(bench, sockets=sockets)
         await plane.start()
         try:

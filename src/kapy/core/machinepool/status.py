@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from kapy.api.condition import Condition
 from kapy.api.embedded import StatusVersion
 from kapy.api.machine_pool import MachinePool, MachinePoolStatus
-from kapy.api.names import Annotation, ConditionType, Reason
+from kapy.api.machines import is_scaled_by_others
+from kapy.api.names import ConditionType, Reason
 from kapy.api.versions import together, versions_of
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, is_true, true, unknown
@@ -115,12 +116,6 @@ def _scaled(pool: MachinePool, wanted: int) -> str:
     ready = legacy.ready_replicas if legacy is not None else 0
     if ready == wanted:
         return "Running"
-    if is_scaled_by_others(pool):
+    if is_scaled_by_others(pool.metadata.annotations):
         return "Scaling"
     return "ScalingUp" if wanted > ready else "ScalingDown"
-
-
-def is_scaled_by_others(pool: MachinePool) -> bool:
-    """Whether something outside of Cluster API says how many machines there are."""
-    value = pool.metadata.annotations.get(Annotation.REPLICAS_MANAGED_BY)
-    return value is not None and value != "false"

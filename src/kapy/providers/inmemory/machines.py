@@ -19,7 +19,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.kube.pki import KeyPair
-from kapy.providers.inmemory.backend import is_in_memory
+from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.startup import (
     FAILED,
@@ -123,7 +123,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             await self._bootstrapped(order)
         return Provisioned(
             provider_id=host.provider_id,
-            failure_domain=order.failure_domain,
+            failure_domain=order.failure_domain or _noted(order, FAILURE_DOMAIN),
             conditions=told,
             look_again=None if found.due is None else found.due - now,
             because="the machine starts",
@@ -157,9 +157,14 @@ def _host(order: Order) -> Host:
         name=name,
         uid=order.uid,
         provider_id=f"in-memory://{name}",
-        version=order.version,
+        version=_noted(order, VERSION) or order.version,
         control_plane=order.control_plane,
     )
+
+
+def _noted(order: Order, name: str) -> str:
+    """What the machine's pool has made it for, "" when no pool has."""
+    return order.object.metadata.annotations.get(name, "")
 
 
 def _was_bootstrapped(order: Order) -> bool:

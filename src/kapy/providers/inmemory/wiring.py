@@ -6,21 +6,25 @@ from collections.abc import Iterable
 
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.names import Finalizer, Label
 from kapy.kube import Key
 from kapy.kube.names import SECRETS
 from kapy.providers.inmemory.clusters import DevClusters
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.machines import DevMachines
+from kapy.providers.inmemory.pools import DevMachinePools
 from kapy.remote.secrets import CLUSTER_CA, secret_name
 from kapy.sdk import (
     DONE,
     Change,
     Controller,
+    PoolMachines,
     Result,
     Runtime,
     add_infra_cluster,
     add_infra_machine,
+    add_infra_machine_pool,
 )
 from kapy.sdk.infra_machine_watches import BY_CLUSTER
 
@@ -30,7 +34,7 @@ CONCURRENCY = 10
 def add_to(
     runtime: Runtime, in_memory: InMemory, *, concurrency: int = CONCURRENCY
 ) -> list[Controller]:
-    """Serve DevClusters and DevMachines in this program."""
+    """Serve DevClusters, DevMachines and DevMachinePools in this program."""
     machines = runtime.cache.informer(DevMachine.RESOURCE)
     secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
     machine_controller = add_infra_machine(
@@ -66,7 +70,25 @@ def add_to(
         finalizer=Finalizer.DEV_CLUSTER,
         concurrency=concurrency,
     )
-    return [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
+    return [
+        cluster_controller,
+        machine_controller,
+        _pools(runtime, concurrency),
+        _housekeeper(runtime, in_memory),
+    ]
+
+
+def _pools(runtime: Runtime, concurrency: int) -> Controller:
+    machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
+    controller = add_infra_machine_pool(
+        runtime,
+        DevMachinePool,
+        DevMachinePools(machines),
+        finalizer=Finalizer.DEV_MACHINE_POOL,
+        concurrency=concurrency,
+    )
+    machines.wake(controller)
+    return controller
 
 
 def _housekeeper(runtime: Runtime, in_memory: InMemory) -> Controller:

@@ -1,0 +1,120 @@
+"""DevMachinePool with `backend.inMemory`: as many DevMachines as are wanted, all alike.
+
+Upstream's `backends/docker` is the model for conditions and for which machine goes. A DevMachine
+keeps the version and the failure domain that it was made for in annotations: its Machine learns
+the version from its Node only, and the pool's may have moved on by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kapy.api.condition import Condition
+from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.infrastructure import PoolInstance
+from kapy.api.names import ConditionType, Reason
+from kapy.kube import Document
+from kapy.kube.meta import read
+from kapy.kube.model import encode
+from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
+from kapy.sdk import (
+    InfraMachinePoolProvider,
+    MachinePoolOrder,
+    PoolMachines,
+    PoolProvisioned,
+    Released,
+    Waiting,
+    conditions,
+    pick_fewest,
+)
+
+Order = MachinePoolOrder[DevMachinePool]
+KIND: Final = DevMachine.RESOURCE.kind
+
+
+class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
+    """Pools of the in-memory backend. machines: their DevMachines."""
+
+    machine_kind = KIND
+
+    def __init__(self, machines: PoolMachines) -> None:
+        self._machines = machines
+
+    def serves(self, document: Document) -> bool:
+        return is_in_memory(document)
+
+    async def converge(self, order: Order) -> PoolProvisioned | Waiting:
+        documents = await self._machines.converge(
+            order, _Maker(order, self._machines.of(order)), lambda one: _is_current(one, order)
+        )
+        machines = [read(one, DevMachine) for one in documents]
+        ids = sorted(one.spec.provider_id for one in machines if one.spec.provider_id)
+        told = replicas_ready(len(ids), len(machines), order.replicas)
+        if told.status != conditions.TRUE and not order.provisioned:
+            because = "not all machines are there yet"
+            return Waiting(because=because, poll_after=None, conditions=[told])
+        return PoolProvisioned(
+            provider_ids=ids,
+            replicas=len(machines),
+            provider_id=f"dev:////{order.cluster.name}-dmp-{order.key.name}",
+            instances=[_instance(one) for one in machines],
+            conditions=[told],
+        )
+
+    async def release(self, order: Order) -> Released | Waiting:
+        left = await self._machines.release(order)
+        if not left:
+            return Released()
+        return Waiting(because=f"{left} machines are still there", poll_after=None)
+
+
+class _Maker:
+    """What is special of a new DevMachine; each is placed where there are fewest."""
+
+    def __init__(self, order: Order, others: Sequence[Document]) -> None:
+        self._order = order
+        self._domains = [_annotation(one, FAILURE_DOMAIN) for one in others]
+
+    def __call__(self) -> Document:
+        order, backend = self._order, self._order.object.spec.backend.in_memory
+        assert backend is not None  # `serves` said so
+        annotations = {VERSION: order.version}
+        if domain := pick_fewest(order.failure_domains, self._domains, self._domains):
+            annotations[FAILURE_DOMAIN] = domain
+            self._domains.append(domain)
+        spec = {"backend": {"inMemory": encode(backend)}}
+        return {"metadata": {"annotations": annotations}, "spec": spec}
+
+
+def _is_current(document: Document, order: Order) -> bool:
+    """Whether the machine was made for the version and the start-up times that are wanted now."""
+    if _annotation(document, VERSION) != order.version:
+        return False
+    return read(document, DevMachine).spec.backend.in_memory == order.object.spec.backend.in_memory
+
+
+def _annotation(document: Document, name: str) -> str:
+    return str((document["metadata"].get("annotations") or {}).get(name, ""))
+
+
+def replicas_ready(ready: int, there: int, wanted: int) -> Condition:
+    """ReplicasReady: exactly the machines that are wanted are there, and have their IDs."""
+    of = ConditionType.REPLICAS_READY
+    if ready == there == wanted:
+        return conditions.true(of, Reason.READY)
+    message = f"{ready} of {wanted} machines are ready"
+    if there > wanted:
+        message = f"{there - wanted} more machines than wanted are there"
+    return conditions.false(of, Reason.NOT_READY, message)
+
+
+def _instance(machine: DevMachine) -> PoolInstance:
+    return PoolInstance(
+        addresses=machine.status.addresses,
+        instance_name=machine.metadata.name,
+        provider_id=machine.spec.provider_id or None,
+        version=machine.metadata.annotations.get(VERSION) or None,
+        ready=conditions.is_true(machine.status.conditions, ConditionType.READY),
+    )

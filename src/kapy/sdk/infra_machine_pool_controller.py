@@ -1,0 +1,236 @@
+"""The InfraMachinePool contract (v1beta2), kept for any provider of machine pools.
+
+Upstream's document: `providers/contracts/infra-machinepool.md`. In the order in which it happens:
+
+* an object without a MachinePool is left alone (and let go, when it is to be deleted);
+* the finalizer, and the kind of the machines' objects, are stored before the provider is asked;
+* nothing happens while the Cluster or the object is paused, and Paused says so;
+* the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
+* `spec.providerIDList` and `status.replicas` are stored before
+  `status.initialization.provisioned` (and `status.ready`, which upstream's core asks for), which is
+  never taken back;
+* deletion releases the pool, however far it got, and then removes the finalizer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.machine_pool import MachinePool
+from kapy.api.machines import is_scaled_by_others
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions import false, set_condition, true
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.engine.controller import Controller
+from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.meta import read
+from kapy.kube.names import Resource
+from kapy.sdk.answers import PoolProvisioned, Released, Waiting
+from kapy.sdk.bootstrap_data import BootstrapData
+from kapy.sdk.failures import ProviderMistake, tell_failures
+from kapy.sdk.infra_machine_controller import not_yet
+from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
+from kapy.sdk.infra_machine_watches import InfraMachineWatches
+from kapy.sdk.lens import InfraMachinePoolLens, lens_on
+from kapy.sdk.ownership import labelled_cluster, pool_key
+from kapy.sdk.readiness import report
+
+T = TypeVar("T")
+
+
+def add_infra_machine_pool(
+    runtime: Runtime,
+    kind: type[Any] | Resource,
+    provider: InfraMachinePoolProvider[Any],
+    *,
+    finalizer: str,
+    concurrency: int = 10,
+) -> Controller:
+    """Serve a kind of machine pool; returns its controller, for further watches.
+
+    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
+    name of the provider's own.
+    """
+    resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    bootstrap = BootstrapData(runtime)
+    reconciler = InfraMachinePools(runtime, kind, provider, finalizer, bootstrap)
+    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    pools = MachinePool.RESOURCE
+    InfraMachineWatches(runtime, resource, bootstrap.secrets, pools).attach(controller)
+    return runtime.add(controller, runtime.cache.informer(resource))
+
+
+class InfraMachinePools(Generic[T]):
+    """Reconciles the machine pools of one kind."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        kind: type[Any] | Resource,
+        provider: InfraMachinePoolProvider[T],
+        finalizer: str,
+        bootstrap: BootstrapData,
+    ) -> None:
+        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+        self._kind = kind
+        self._lens = lens_on(resource, InfraMachinePoolLens)
+        self._provider = provider
+        self._finalizer = finalizer
+        self._runtime = runtime
+        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
+        self._infra = runtime.cache.informer(resource)
+        self._pools = runtime.cache.informer(MachinePool)
+        self._clusters = runtime.cache.informer(Cluster)
+        self._bootstrap = bootstrap
+
+    async def reconcile(self, key: Key) -> Result:
+        """Move one pool on."""
+        document = self._infra.raw(key)
+        if document is None:
+            return DONE
+        draft = Draft(self._runtime.client, self._lens, document)
+        owner = pool_key(draft.object.metadata)
+        pool = None if owner is None else self._pools.get(owner)
+        cluster = self._cluster(draft.object, pool)
+        if draft.object.deleting:
+            return await self._deleting(draft, pool, cluster)
+        if pool is None or cluster is None or not self._provider.serves(document):
+            return DONE  # core sets the owner reference, which changes the object
+        paused, result = is_paused(draft.object, cluster), DONE
+        if not paused:
+            draft.object.status.infrastructure_machine_kind = self._provider.machine_kind
+        if self._finalizer not in draft.object.metadata.finalizers:
+            draft.object.metadata.finalizers.append(self._finalizer)
+            await draft.save()
+        if not paused:
+            result = await self._running(draft, pool, cluster)
+        await self._save(draft, cluster)
+        return result
+
+    async def _running(
+        self, draft: Draft[InfraMachinePoolLens], pool: MachinePool, cluster: Cluster
+    ) -> Result:
+        secret = pool.spec.template.spec.bootstrap.data_secret_name
+        if reason := not_yet(cluster, has_data=secret is not None, worker=True):
+            self._report(draft, (), false(ConditionType.READY, reason))
+            return DONE  # MachinePool, Cluster and Secret are watched
+        try:
+            data = await self._bootstrap.read(Key(pool.metadata.namespace, secret or ""))
+        except NotYet:
+            reason = Reason.WAITING_FOR_BOOTSTRAP_DATA
+            self._report(draft, (), false(ConditionType.READY, reason))
+            await self._save(draft, cluster)
+            raise
+        order = self._order(draft.before, pool, cluster)
+        with tell_failures(self._events, draft.before, "FailedConverge"):
+            answer = await self._provider.converge(replace(order, bootstrap_data=data))
+            if isinstance(answer, Waiting):
+                return self._waiting(draft, answer, Reason.NOT_READY)
+            return await self._provisioned(draft, answer)
+
+    async def _provisioned(
+        self, draft: Draft[InfraMachinePoolLens], answer: PoolProvisioned
+    ) -> Result:
+        ids, spec = list(answer.provider_ids), draft.object.spec
+        _check(ids)
+        spec.provider_id, spec.provider_id_list = answer.provider_id or spec.provider_id, ids
+        # Which machines there are first, so that a pool that is provisioned always knows them.
+        await draft.save_spec()
+        status = draft.object.status
+        status.replicas = len(ids) if answer.replicas is None else answer.replicas
+        status.instances = list(answer.instances)
+        status.initialization.provisioned = status.ready = True
+        self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
+        if answer.look_again is None:
+            return DONE
+        return requeue(after=answer.look_again, because=answer.because)
+
+    async def _deleting(
+        self,
+        draft: Draft[InfraMachinePoolLens],
+        pool: MachinePool | None,
+        cluster: Cluster | None,
+    ) -> Result:
+        finalizers = draft.object.metadata.finalizers
+        if self._finalizer not in finalizers:
+            return DONE
+        if pool_key(draft.object.metadata) is None:
+            answer: Released | Waiting = Released()  # it was never anybody's: nothing was made
+        elif is_paused(draft.object, cluster):
+            await self._save(draft, cluster)
+            return DONE
+        else:
+            order = self._order(draft.before, pool, cluster)
+            with tell_failures(self._events, draft.before, "FailedRelease"):
+                answer = await self._provider.release(order)
+        if isinstance(answer, Released):
+            finalizers.remove(self._finalizer)
+            await draft.save()
+            return DONE
+        result = self._waiting(draft, answer, Reason.DELETING)
+        await self._save(draft, cluster)
+        return result
+
+    def _waiting(self, draft: Draft[InfraMachinePoolLens], answer: Waiting, reason: str) -> Result:
+        ready = false(ConditionType.READY, reason, answer.because)
+        self._report(draft, answer.conditions, ready)
+        if answer.poll_after is None:
+            return DONE
+        return requeue(after=answer.poll_after, because=answer.because)
+
+    def _report(
+        self, draft: Draft[InfraMachinePoolLens], conditions: Sequence[Condition], ready: Condition
+    ) -> None:
+        report(draft.object, conditions, ready, self._runtime.clock())
+
+    async def _save(self, draft: Draft[InfraMachinePoolLens], cluster: Cluster | None) -> None:
+        paused = paused_condition(draft.object, cluster)
+        set_condition(draft.object, paused, self._runtime.clock())
+        await draft.save()
+
+    def _order(
+        self, document: Document, pool: MachinePool | None, cluster: Cluster | None
+    ) -> MachinePoolOrder[T]:
+        key, kind, lens = Key.of(document), self._kind, read(document, self._lens)
+        obj: Any = document if isinstance(kind, Resource) else read(document, kind)
+        owner = labelled_cluster(lens.metadata) or Key(key.namespace, "")
+        order: MachinePoolOrder[T] = MachinePoolOrder(
+            key=key,
+            uid=document["metadata"]["uid"],
+            object=obj,
+            cluster=owner if cluster is None else cluster.key,
+            pool=pool,
+            provisioned=bool(lens.status.initialization.provisioned),
+            reported={one.type: one for one in lens.status.conditions},
+        )
+        if pool is None:
+            return replace(order, replicas=0)
+        return replace(
+            order,
+            replicas=1 if pool.spec.replicas is None else pool.spec.replicas,
+            scaled_by_others=is_scaled_by_others(pool.metadata.annotations),
+            version=pool.spec.template.spec.version,
+            failure_domains=tuple(pool.spec.failure_domains),
+        )
+
+    def _cluster(self, obj: InfraMachinePoolLens, pool: MachinePool | None) -> Cluster | None:
+        key = labelled_cluster(obj.metadata)
+        if pool is not None:
+            key = Key(obj.metadata.namespace, pool.spec.cluster_name)
+        return None if key is None else self._clusters.get(key)
+
+
+def _check(ids: Sequence[str]) -> None:
+    if "" in ids:
+        raise ProviderMistake("provider IDs must not be empty; leave out machines without one")
+    if twice := sorted(one for one, count in Counter(ids).items() if count > 1):
+        raise ProviderMistake(f"each machine has a provider ID of its own; twice: {twice}")

@@ -1,0 +1,178 @@
+"""The objects that stand for the machines of a pool (contract: MachinePoolMachines support).
+
+    machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
+    machines.wake(controller)
+    found = await machines.converge(order, make, is_current)   # in `converge`
+    left = await machines.release(order)                       # in `release`
+
+Core makes a Machine for each of them. A machine is deleted by way of its Machine, so that its Node
+is drained before; the object goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation, Label
+from kapy.contract.external import owner_keys
+from kapy.contract.infra_machine import InfraMachine
+from kapy.engine.controller import REPORTED, Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.generated_names import generated_name
+from kapy.kube.label_values import label_value
+from kapy.kube.meta import ObjectMeta, owner_reference
+from kapy.kube.model import decode, encode
+from kapy.kube.names import Resource
+from kapy.sdk.infra_machine_pool import MachinePoolOrder
+from kapy.sdk.ownership import machine_key
+from kapy.sdk.pool_plan import Member, plan
+
+BY_POOL: Final = "sdk/pool"
+
+Make = Callable[[], Document]
+"""What is special of a new object: its `spec`, and annotations in `metadata`."""
+
+
+class PoolMachines:
+    """Makes, finds and deletes the machines of pools. resource: of their objects. pools: of what
+    owns them."""
+
+    def __init__(self, runtime: Runtime, resource: Resource, pools: Resource) -> None:
+        self._client = runtime.client
+        self._resource = resource
+        self._pools = pools
+        self._objects = runtime.cache.informer(resource)
+        self._objects.add_index(BY_POOL, _pool_of)
+        self._machines = runtime.cache.informer(Machine.RESOURCE)
+
+    def wake(self, controller: Controller) -> None:
+        """Wake the pool of an object that changed."""
+        controller.watch(self._objects, owner_keys(self._pools.group_kind), gather=REPORTED)
+
+    def of(self, order: MachinePoolOrder[Any]) -> Sequence[Document]:
+        """The objects that there are, in the order of names."""
+        name = "" if order.pool is None else order.pool.metadata.name
+        return self._objects.indexed(BY_POOL, _index(order.cluster, label_value(name)))
+
+    async def converge(
+        self, order: MachinePoolOrder[Any], make: Make, is_current: Callable[[Document], bool]
+    ) -> Sequence[Document]:
+        """Make what is missing, let go what is too much or outdated; returns the objects."""
+        found = self.of(order)
+        members = [
+            self._member(one, current=is_current(one)) for one in found if not _is_going(one)
+        ]
+        planned = plan(members, order.replicas)
+        names = {one["metadata"]["name"] for one in found}
+        for name in _new_names(order, planned.missing, names):
+            await self._client.apply(
+                self._resource, self._new(order, name, make()), field_manager=self._manager
+            )
+        surplus = set(planned.surplus)
+        for one in found:
+            if one["metadata"]["name"] in surplus:
+                await self._delete(one)
+        return self.of(order)
+
+    async def release(self, order: MachinePoolOrder[Any]) -> int:
+        """Let all go; returns how many are left."""
+        for one in self.of(order):
+            if _is_going(one):
+                continue
+            if machine_key(_metadata(one)) is not None:
+                await self._delete(one)
+            else:  # nobody will make a Machine for it any more
+                await self._delete_this(self._resource, one)
+        return len(self.of(order))
+
+    @property
+    def _manager(self) -> str:
+        return f"{self._pools.kind.lower()}-controller"
+
+    def _member(self, document: Document, *, current: bool) -> Member:
+        machine, metadata = self._machine_of(document), document["metadata"]
+        annotations = {} if machine is None else machine["metadata"].get("annotations") or {}
+        return Member(
+            name=metadata["name"],
+            ready=bool(InfraMachine(document).provisioned),
+            current=current,
+            asked_for=Annotation.DELETE_MACHINE in annotations,
+            made=metadata.get("creationTimestamp") or "",
+        )
+
+    def _machine_of(self, document: Document) -> Document | None:
+        key = machine_key(_metadata(document))
+        return None if key is None else self._machines.raw(key)
+
+    def _new(self, order: MachinePoolOrder[Any], name: str, special: Document) -> Document:
+        assert order.pool is not None  # nothing is made for nobody
+        labels = {
+            Label.CLUSTER_NAME: order.cluster.name,
+            Label.POOL_NAME: label_value(order.pool.metadata.name),
+        }
+        # Until its Machine is there, which becomes its controller.
+        owner = encode(owner_reference(order.object))
+        metadata = {
+            **special.get("metadata", {}),
+            "name": name,
+            "namespace": order.key.namespace,
+            "labels": labels,
+            "ownerReferences": [owner],
+        }
+        resource = self._resource
+        named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        return {**named, "spec": special.get("spec", {})}
+
+    async def _delete(self, document: Document) -> None:
+        """By way of its Machine; one that has none yet gets it, which comes back here."""
+        machine = self._machine_of(document)
+        if machine is not None and not _is_going(machine):
+            await self._delete_this(Machine.RESOURCE, machine)
+
+    async def _delete_this(self, resource: Resource, document: Document) -> None:
+        try:
+            await self._client.delete(resource, Key.of(document), uid=document["metadata"]["uid"])
+        except NotFound:
+            return
+
+
+def _new_names(order: MachinePoolOrder[Any], count: int, taken: set[str]) -> list[str]:
+    """The same until the pool's object is written again: a lost answer makes no second machine."""
+    names: list[str] = []
+    attempt, version = 0, _version(order.object)
+    while len(names) < count:
+        name = generated_name(f"{order.key.name}-", order.uid, version, attempt)
+        attempt += 1
+        if name not in taken and name not in names:
+            names.append(name)
+    return names
+
+
+def _version(obj: Any) -> str:
+    metadata = obj["metadata"] if isinstance(obj, dict) else obj.metadata
+    found = metadata["resourceVersion"] if isinstance(obj, dict) else metadata.resource_version
+    return str(found)
+
+
+def _is_going(document: Document) -> bool:
+    return "deletionTimestamp" in document["metadata"]
+
+
+def _metadata(document: Document) -> ObjectMeta:
+    return decode(document["metadata"], ObjectMeta)
+
+
+def _pool_of(document: Document) -> Iterable[str]:
+    metadata = document["metadata"]
+    labels = metadata.get("labels") or {}
+    if Label.POOL_NAME in labels:
+        cluster = Key(metadata["namespace"], labels.get(Label.CLUSTER_NAME, ""))
+        yield _index(cluster, labels[Label.POOL_NAME])
+
+
+def _index(cluster: Key, pool: str) -> str:
+    return f"{cluster}/{pool}"

@@ -1,0 +1,216 @@
+"""Machine pools in memory, as stories on a whole plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation, Label
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.sdk.pool_plan import Member, Plan, plan
+from kapy.testing.story import Story
+from tests.stories.plane import running_plane, sample
+
+INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+BOOTSTRAP = "bootstrap.cluster.x-k8s.io"
+OLD, NEW = "v1.34.0", "v1.34.1"
+
+
+def pool(replicas: int, backend: Document | None = None, **spec: Any) -> list[Document]:
+    """A MachinePool of the sample cluster, with all that it refers to."""
+    metadata = {"name": "mp", "namespace": "default"}
+    template = {
+        "clusterName": "capybara",
+        "version": OLD,
+        "bootstrap": {"configRef": {"apiGroup": BOOTSTRAP, "kind": "KubeadmConfig", "name": "mp"}},
+        "infrastructureRef": {"apiGroup": INFRASTRUCTURE, "kind": "DevMachinePool", "name": "mp"},
+    }
+    return [
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachinePool",
+            "metadata": metadata,
+            "spec": {
+                "clusterName": "capybara",
+                "replicas": replicas,
+                "template": {"spec": template},
+                **spec,
+            },
+        },
+        {
+            "apiVersion": f"{INFRASTRUCTURE}/v1beta2",
+            "kind": "DevMachinePool",
+            "metadata": metadata,
+            "spec": {"backend": {"inMemory": backend or {}}},
+        },
+        {
+            "apiVersion": f"{BOOTSTRAP}/v1beta2",
+            "kind": "KubeadmConfig",
+            "metadata": metadata,
+            "spec": {"joinConfiguration": {"nodeRegistration": {"name": "any"}}},
+        },
+    ]
+
+
+async def begin(story: Story, replicas: int, **parts: Any) -> None:
+    """A cluster without other workers, and the pool."""
+    documents = [one for one in sample() if not one["metadata"]["name"].endswith("md-0")]
+    await story.create([*documents, *pool(replicas, **parts)])
+
+
+def runs(replicas: int, version: str = OLD) -> Any:
+    """Whether the pool has come to rest with so many machines of a version."""
+
+    def holds(one: MachinePool) -> bool:
+        status = one.status
+        counters = (status.replicas, status.ready_replicas, status.available_replicas)
+        versions = [(version, replicas)] if replicas else []
+        return (
+            status.phase == "Running"
+            and counters == ((replicas,) * 3)
+            and [(found.version, found.replicas) for found in status.versions] == versions
+            and len(status.node_refs) == replicas
+        )
+
+    return holds
+
+
+async def machines(story: Story) -> list[Machine]:
+    found = await story.all(Machine)
+    return [one for one in found if Label.POOL_NAME in one.metadata.labels]
+
+
+async def scaled(story: Story, replicas: int) -> MachinePool:
+    await story.merge(MachinePool, "mp", {"spec": {"replicas": replicas}})
+    one = await story.until(MachinePool, "mp", runs(replicas))
+    await story.settle(5)
+    assert len(await machines(story)) == len(await story.all(DevMachine)) - 1 == replicas
+    return one
+
+
+async def test_a_pool_goes_from_0_to_3_to_1_to_0_and_away() -> None:
+    async with running_plane() as story:
+        await begin(story, 0)
+        for replicas in (0, 3, 1, 0):
+            one = await scaled(story, replicas)
+            infra = await story.get(DevMachinePool, "mp")
+            assert infra is not None
+            assert infra.spec.provider_id_list == one.spec.provider_id_list
+            assert infra.status.replicas == len(infra.status.instances) == replicas
+            assert infra.status.infrastructure_machine_kind == "DevMachine"
+            conditions = {one.type: one.status for one in infra.status.conditions}
+            assert conditions == {"Ready": "True", "ReplicasReady": "True", "Paused": "False"}
+        await scaled(story, 2)
+        await story.client.delete(MachinePool, Key("default", "mp"))
+        await story.until_gone(MachinePool, "mp")
+        await story.settle(5)
+        assert await story.get(DevMachinePool, "mp") is None
+        assert await machines(story) == []
+        assert len(await story.all(DevMachine)) == 1
+
+
+async def test_an_upgrade_replaces_the_machines_and_never_has_fewer_ready() -> None:
+    async with running_plane() as story:
+        await begin(story, 2, backend={"vm": {"provisioning": {"startupDuration": "10s"}}})
+        await story.until(MachinePool, "mp", runs(2))
+        before = {one.metadata.name for one in await machines(story)}
+        patch = {"spec": {"template": {"spec": {"version": NEW}}}}
+        await story.merge(MachinePool, "mp", patch)
+        fewest = 2
+        while not runs(2, NEW)(one := await found(story)):
+            fewest = min(fewest, one.status.ready_replicas or 0)
+            await story.settle(0.5)
+        assert fewest == 2
+        assert not before & {one.metadata.name for one in await machines(story)}
+        assert {one.spec.version for one in await machines(story)} == {NEW}
+
+
+async def found(story: Story) -> MachinePool:
+    one = await story.get(MachinePool, "mp")
+    assert one is not None
+    return one
+
+
+async def test_a_machine_that_is_deleted_is_replaced() -> None:
+    async with running_plane() as story:
+        await begin(story, 2)
+        await story.until(MachinePool, "mp", runs(2))
+        kept, gone = sorted(one.metadata.name for one in await machines(story))
+        await story.client.delete(Machine, Key("default", gone))
+        await story.until_gone(Machine, gone)
+        await story.until(MachinePool, "mp", runs(2))
+        names = {one.metadata.name for one in await machines(story)}
+        assert kept in names
+        assert gone not in names
+
+
+async def test_the_machine_that_an_autoscaler_chose_goes_first() -> None:
+    async with running_plane() as story:
+        await begin(story, 3)
+        await story.until(MachinePool, "mp", runs(3))
+        *kept, chosen = sorted(one.metadata.name for one in await machines(story))
+        patch = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: "yes"}}}
+        await story.merge(Machine, chosen, patch)
+        await scaled(story, 2)
+        assert sorted(one.metadata.name for one in await machines(story)) == kept
+
+
+async def test_machines_are_spread_over_the_failure_domains() -> None:
+    async with running_plane() as story:
+        await begin(story, 4, failureDomains=["a", "b"])
+        await story.until(MachinePool, "mp", runs(4))
+        domains = sorted(one.status.failure_domain for one in await machines(story))
+        assert domains == ["a", "a", "b", "b"]
+
+
+async def test_a_cluster_takes_its_pools_along() -> None:
+    async with running_plane() as story:
+        await begin(story, 2)
+        cluster = await story.until(MachinePool, "mp", runs(2))
+        await story.settle(5)
+        found = await story.get(Cluster, "capybara")
+        assert found is not None
+        assert found.status.workers is not None
+        assert found.status.workers.replicas == found.status.workers.available_replicas == 2
+        await story.client.delete(Cluster, Key("default", "capybara"))
+        await story.until_gone(Cluster, "capybara")
+        with pytest.raises(NotFound):
+            await story.client.get(DevMachinePool, cluster.key)
+        assert await story.all(Machine) == []
+
+
+def member(text: str) -> Member:
+    """`name`, then r (ready), o (outdated), a (asked to go first)."""
+    name, _, marks = text.partition(":")
+    return Member(name, ready="r" in marks, current="o" not in marks, asked_for="a" in marks)
+
+
+@pytest.mark.parametrize(
+    ("members", "wanted", "missing", "surplus"),
+    [
+        ("", 3, 3, ""),
+        ("a:r b:r c:r", 3, 0, ""),
+        ("a:r b:r c:r", 1, 0, "a b"),
+        ("a:r b:r c:ra", 2, 0, "c"),
+        ("a:r b: c:ra", 1, 0, "c b"),
+        ("a:r b:", 1, 0, "b"),
+        ("a:r b:", 0, 0, "b a"),
+        ("a:ro b:ro", 2, 2, ""),
+        ("a:ro b:ro c: d:", 2, 0, ""),
+        ("a:ro b:ro c:r d:", 2, 0, "a"),
+        ("a:ro b:ro c:r d:r", 2, 0, "a b"),
+        ("a:ro b:roa c:r d:", 2, 0, "b"),
+        ("a:o b:ro", 2, 2, "a"),
+        ("a:ro", 0, 0, "a"),
+    ],
+)
+def test_what_is_made_and_what_goes(members: str, wanted: int, missing: int, surplus: str) -> None:
+    found = [member(one) for one in members.split()]
+    assert plan(found, wanted) == Plan(missing, surplus.split())
