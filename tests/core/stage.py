@@ -121,19 +121,23 @@ def crd_of(resource: Resource) -> Document:
 
 
 class Wire:
-    """What leads to a workload cluster, and may fall silent. requests: what was asked so far."""
+    """What leads to a workload cluster, and may fall silent, or be slow (seconds per answer).
+    requests: what was asked so far."""
 
     over_network = False
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.silent = False
+        self.delay = 0.0
         self.requests: list[Request] = []
 
     async def __call__(self, request: Request) -> Reply:
         self.requests.append(request)
         if self.silent:
             raise Unreachable("no route to host")
+        if self.delay:
+            await asyncio.sleep(self.delay)
         return await self._transport(request)
 
 

@@ -219,6 +219,20 @@ async def test_a_cluster_that_cannot_be_reached_is_waited_for(plane: Stage) -> N
     assert await inside(plane, "a") is not None
 
 
+async def test_a_slow_cluster_gets_everything_in_several_looks(plane: Stage) -> None:
+    plane.wire.delay = 3.0
+    many = "---\n".join(manifest(f"a{number}") for number in range(8))
+    await delivered(plane, config_map(k=many), resource_set())
+    await plane.settle(10)
+    assert await told(plane) == ("False", "NotApplied")
+    _, _, message = await legacy(plane)
+    assert message.endswith(" of 8 objects were put into cluster default/c so far: it is slow")
+
+    await plane.settle(60)
+    assert await told(plane) == APPLIED
+    assert None not in [await inside(plane, f"a{number}") for number in range(8)]
+
+
 async def test_a_value_that_is_no_object_is_told_until_it_is_one(plane: Stage) -> None:
     await delivered(plane, config_map(k="apiVersion: v1\nkind: ConfigMap"), resource_set())
     assert await told(plane) == ("False", "NotApplied")

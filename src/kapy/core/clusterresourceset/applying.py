@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, ApiError, KapyError, NotFound
+from kapy.kube.errors import AlreadyExists, ApiError, KapyError, NotFound, Unreachable
 from kapy.kube.names import Resource, split_api_version
 from kapy.kube.patch.merge_patch import difference
 
@@ -27,19 +28,33 @@ class _NoNamespace(KapyError):
     """An object of a kind that lives in namespaces names none."""
 
 
-async def put(client: Client, objects: Iterable[Document], strategy: str, *, secret: bool) -> None:
+@dataclass(slots=True)
+class Progress:
+    """How many of a source's objects were tried in a cluster, over several looks at a slow one."""
+
+    done: int = 0
+
+
+async def put(
+    client: Client, objects: Sequence[Document], strategy: str, progress: Progress, *, secret: bool
+) -> None:
     """Put objects into a cluster, as many as can be. Raises NotApplied.
 
     secret: the objects are from a Secret, and errors are told without what a server says of them.
+    When nobody answers, the rest is not tried: each object would take as long to fail, and others
+    wait.
     """
     kinds, problems, cause = Kinds(client), list[str](), None
-    for document in objects:
+    for document in objects[progress.done :]:
         try:
             kinds = await _put_one(client, kinds, document, strategy)
         except KapyError as error:
             what = error.reason if secret and isinstance(error, ApiError) else str(error)
             problems.append(f"putting {_name(document)} into the cluster: {what}")
             cause = error
+            if isinstance(error, Unreachable):
+                break
+        progress.done += 1
     if problems:
         message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         raise NotApplied(message) from (None if secret else cause)

@@ -15,7 +15,7 @@ from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.selectors import selector_of
+from kapy.kube.selectors import InvalidSelector, selector_of
 from kapy.remote.connections import Connections
 
 BY_SOURCE = "source"
@@ -84,9 +84,16 @@ class _Mapping:
 
     def _selecting(self, cluster: Document) -> Iterable[Key]:
         for one in self._sets.list(cluster["metadata"].get("namespace")):
-            selector = selector_of(one["spec"].get("clusterSelector"))
-            if not selector.everything and selector.selects(cluster):
+            if _selects(one, cluster):
                 yield Key.of(one)
+
+
+def _selects(found: Document, cluster: Document) -> bool:
+    try:
+        selector = selector_of(found["spec"].get("clusterSelector"))
+    except InvalidSelector:
+        return False  # the set says so itself
+    return not selector.everything and selector.selects(cluster)
 
 
 def _sources(found: Document) -> Iterable[str]:

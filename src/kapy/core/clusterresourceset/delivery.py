@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
 from kapy.api.times import stamp
-from kapy.client.client import Client
 from kapy.contract.ownership import claim
-from kapy.core.clusterresourceset.applying import APPLY_ONCE, NotApplied, put
+from kapy.core.clusterresourceset.applying import APPLY_ONCE, Progress, put
 from kapy.core.clusterresourceset.binding import (
     Change,
     binding_patch,
@@ -24,10 +27,13 @@ from kapy.core.clusterresourceset.status import (
     not_connected,
     not_updated,
 )
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError
 from kapy.kube.meta import owner_reference, read
 from kapy.remote.connections import NotConnected
+
+LONGEST: Final = 10.0
+"""Seconds that one source's objects may take in one look."""
 
 
 async def deliver(scope: SetScope, cluster: Key) -> Outcome:
@@ -40,7 +46,7 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     binding = read(document, ClusterResourceSetBinding) if document is not None else None
     news, outcome = list[ResourceBinding](), SUCCESS
     try:
-        client = scope.tools.remote.client(cluster)
+        scope.tools.remote.client(cluster)
     except NotConnected as error:
         outcome = not_connected(str(error))
     else:
@@ -49,7 +55,7 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
             known = resource_of(entry, source.reference)
             if not is_due(scope.set.spec.strategy, source, known):
                 continue
-            now, failed = await _apply(scope, client, source, known)
+            now, failed = await _apply(scope, cluster, source, known)
             if now is not None:
                 news.append(now)
             outcome = failed or outcome
@@ -68,7 +74,7 @@ def is_due(strategy: str, source: Source, known: ResourceBinding | None) -> bool
 
 
 async def _apply(
-    scope: SetScope, client: Client, source: Source, known: ResourceBinding | None
+    scope: SetScope, cluster: Key, source: Source, known: ResourceBinding | None
 ) -> tuple[ResourceBinding | None, Outcome | None]:
     """What the binding is to say then, None for what it says already; and what failed."""
     try:
@@ -80,13 +86,30 @@ async def _apply(
         is_known = known is not None and not known.hash
         news = None if is_known else _binding(scope, source, hash_="", applied=False)
         return news, not_applied(str(error))
+    failed = await _put(scope, cluster, source, objects)
+    return _binding(scope, source, hash_=source.hash, applied=failed is None), failed
+
+
+async def _put(
+    scope: SetScope, cluster: Key, source: Source, objects: Sequence[Document]
+) -> Outcome | None:
+    """What is in the way of a source's objects. A slow cluster gets them in several looks, so that
+    the others' turn comes in between."""
+    tools, strategy = scope.tools, scope.set.spec.strategy
+    state = cluster, scope.set.key, source.reference.kind, source.reference.name, source.hash
+    progress = tools.progress.get(state) or tools.progress.put(state, Progress())
     secret = source.reference.kind == "Secret"
     try:
-        await put(client, objects, scope.set.spec.strategy, secret=secret)
-    except NotApplied as error:
-        news = _binding(scope, source, hash_=source.hash, applied=False)
-        return news, not_applied(str(error), error)
-    return _binding(scope, source, hash_=source.hash, applied=True), None
+        async with asyncio.timeout(LONGEST):
+            await put(tools.remote.client(cluster), objects, strategy, progress, secret=secret)
+    except TimeoutError:
+        done = f"{progress.done} of {len(objects)} objects were put into cluster {cluster} so far"
+        return not_applied(f"{done}: it is slow", goes_on=True)
+    except KapyError as error:
+        tools.progress.forget(state)
+        return not_applied(str(error), error)
+    tools.progress.forget(state)
+    return None
 
 
 def _binding(scope: SetScope, source: Source, *, hash_: str, applied: bool) -> ResourceBinding:

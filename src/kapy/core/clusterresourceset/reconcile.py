@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
 from kapy.api.cluster_resource_set import ClusterResourceSet
@@ -15,15 +16,16 @@ from kapy.core.clusterresourceset.deletion import withdraw
 from kapy.core.clusterresourceset.delivery import deliver
 from kapy.core.clusterresourceset.scope import SetScope, Tools
 from kapy.core.clusterresourceset.sources import read_sources
-from kapy.core.clusterresourceset.status import SUCCESS, Outcome, tell
+from kapy.core.clusterresourceset.status import SUCCESS, Outcome, no_match, tell
 from kapy.engine.draft import Draft
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.model import encode
-from kapy.kube.selectors import selector_of
+from kapy.kube.selectors import InvalidSelector, selector_of
 
 log = logging.getLogger(__name__)
 
+NEXT_LOOK: Final = timedelta(seconds=1)
 AT_ONCE: Final = 10
 """Clusters that are written to at the same time, so that a slow one does not hold up the rest."""
 
@@ -46,10 +48,18 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     if fresh:
         # Before anything is done, or a deletion meanwhile would leave it undone.
         await draft.save_spec()
-    scope = SetScope(tools, draft, list(_selected(tools, found)), now)
-    if found.deleting:
-        return await _delete(scope)
-    return await _apply(scope)
+    return await _work(SetScope(tools, draft, (), now))
+
+
+async def _work(scope: SetScope) -> Result:
+    try:
+        scope.clusters = list(_selected(scope.tools, scope.set))
+    except InvalidSelector as error:
+        if not scope.set.deleting:
+            tell(scope, no_match(error))
+            await scope.draft.save()
+            return DONE
+    return await (_delete(scope) if scope.set.deleting else _apply(scope))
 
 
 async def _delete(scope: SetScope) -> Result:
@@ -77,6 +87,8 @@ async def _apply(scope: SetScope) -> Result:
     if retries:
         # A timer (back-off): what a workload cluster refuses, nobody tells when it would not.
         raise ExceptionGroup("not applied to every cluster", retries)
+    if any(one.goes_on for one in failures):
+        return requeue(after=NEXT_LOOK, because="a slow cluster does not have everything yet")
     return DONE
 
 

@@ -9,9 +9,11 @@ from datetime import datetime
 from kapy._aio.clock import Clock
 from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
 from kapy.client.client import Client
+from kapy.core.clusterresourceset.applying import Progress
 from kapy.core.clusterresourceset.manifests import Manifests, Values
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller, Mapper
+from kapy.engine.correlation import Lru
 from kapy.engine.draft import Draft
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
@@ -19,8 +21,11 @@ from kapy.remote.connections import Connections
 
 @dataclass(slots=True)
 class Tools:
-    """What every reconcile of a ClusterResourceSet uses. source_keys: the sets that a changed
-    ConfigMap or Secret is a source of."""
+    """What every reconcile of a ClusterResourceSet uses.
+
+    source_keys: the sets that a changed ConfigMap or Secret is a source of. progress: how far slow
+    clusters have come.
+    """
 
     client: Client
     cache: Cache
@@ -31,6 +36,7 @@ class Tools:
     manifests: Manifests
     clock: Clock
     source_keys: Mapper
+    progress: Lru[Progress] = field(default_factory=Lru)
     controller: Controller = field(init=False)
 
 

@@ -20,11 +20,15 @@ LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be said, in both forms. retry: what only another try can mend."""
+    """What is to be said, in both forms.
+
+    retry: what only another try can mend. goes_on: the cluster is slow, and not all is done yet.
+    """
 
     condition: Condition
     legacy: V1Beta1Condition
     retry: Exception | None = None
+    goes_on: bool = False
 
     @property
     def failed(self) -> bool:
@@ -59,6 +63,14 @@ def unreadable(message: str, retry: Exception | None = None) -> Outcome:
     )
 
 
+def no_match(error: Exception) -> Outcome:
+    """The selector is none, so that no Clusters can be found; another one wakes us."""
+    return Outcome(
+        false(APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
+        _warning(V1Beta1Reason.CLUSTER_MATCH_FAILED, str(error)),
+    )
+
+
 def not_connected(message: str) -> Outcome:
     """A workload cluster cannot be reached; the connection wakes us."""
     legacy = v1beta1.false(
@@ -70,7 +82,7 @@ def not_connected(message: str) -> Outcome:
     return Outcome(false(APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS), legacy)
 
 
-def not_applied(message: str, retry: Exception | None = None) -> Outcome:
+def not_applied(message: str, retry: Exception | None = None, *, goes_on: bool = False) -> Outcome:
     """Objects could not be put into a cluster, or a source does not hold any."""
     return Outcome(
         false(
@@ -78,6 +90,7 @@ def not_applied(message: str, retry: Exception | None = None) -> Outcome:
         ),
         _warning(V1Beta1Reason.APPLY_FAILED, message),
         retry,
+        goes_on,
     )
 
 

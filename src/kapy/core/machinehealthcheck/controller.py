@@ -23,7 +23,7 @@ from kapy.engine.controller import SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
-from kapy.kube.selectors import selector_of
+from kapy.kube.selectors import InvalidSelector, selector_of
 from kapy.remote.connections import Connections
 
 
@@ -127,7 +127,10 @@ class _Mapping:
 
 
 def _watches(check: Document, machine: Document) -> bool:
-    selector = selector_of(check["spec"].get("selector"))
+    try:
+        selector = selector_of(check["spec"].get("selector"))
+    except InvalidSelector:
+        return False  # admission refuses such a check; one that is there is in nobody's way
     return not selector.everything and selector.selects(machine)
 
 
