@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Annotation
 from kapy.kube import Key
-from kapy.kube.names import NAMESPACES, NODES, PODS, Resource
+from kapy.kube.names import NAMESPACES, NODES, PODS, SECRETS, Resource
 from tests.core.machine.scene import (
     BUDGETS,
     condition,
@@ -252,3 +252,30 @@ async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
         assert condition(await found(plane), "Deleting").reason == reason
         await plane.settle(seconds)
     assert await plane.story.get(Machine, "m") is None
+
+
+async def test_pods_that_leave_while_nobody_looks_are_not_waited_for_afterwards(
+    plane: Stage,
+) -> None:
+    await running(plane)
+    await pods(plane, pod("app"), pod("late"))
+    await delete(plane)
+    await plane.stop()
+    await free(plane, "app")
+    plane.start()
+    await plane.settle()
+    assert await waits(plane) == f"* Pod default/late: {STUCK}"
+    await free(plane, "late")
+    await plane.story.until_gone(Machine, "m", within=2)
+
+
+async def test_a_connection_that_is_lost_during_a_drain_takes_nothing_along(plane: Stage) -> None:
+    await running(plane)
+    await pods(plane, pod("app"))
+    await delete(plane)
+    secret = Key("default", "c-kubeconfig")
+    await plane.client.delete(SECRETS, secret)
+    await plane.settle()
+    await free(plane, "app")
+    await plane.connect()
+    await plane.story.until_gone(Machine, "m", within=10)
