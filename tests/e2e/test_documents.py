@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```(\w+)( make)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCUMENTS = {
     "README.md": True,
     "docs/reference/cli.md": True,
+    "docs/how-to/kinds-in-a-script.md": False,
     "docs/tutorial/first-cluster.md": False,
 }
 """Whether a document takes for granted that a quickstart's plane runs."""
