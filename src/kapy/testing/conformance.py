@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kapy.api.condition import Condition
+from kapy.api.machine_pool import MachinePool
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document
 from kapy.kube.names import Resource
 from kapy.sdk import (
     InfraClusterProvider,
+    InfraMachinePoolProvider,
     InfraMachineProvider,
     MachineOrder,
     Provisioned,
@@ -26,6 +29,7 @@ from kapy.sdk import (
     Waiting,
     add_infra_cluster,
     add_infra_machine,
+    add_infra_machine_pool,
 )
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
 
@@ -84,6 +88,42 @@ async def check_infra_cluster(
         add_infra_cluster(bench.runtime, kind, make(bench.runtime), finalizer=FINALIZER)
         async with bench.running():
             await _cluster_life(bench, resource, example)
+
+
+async def check_infra_machine_pool(
+    kind: type[Any] | Resource,
+    example: Document,
+    make: Callable[[Runtime], InfraMachinePoolProvider[Any]],
+) -> None:
+    """The InfraMachinePool contract. example: an object of the kind, as a user would write it."""
+    resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    async with provider_bench([resource]) as bench:
+        add_infra_machine_pool(bench.runtime, kind, make(bench.runtime), finalizer=FINALIZER)
+        async with bench.running():
+            await _pool_life(bench, resource, example)
+
+
+async def _pool_life(bench: ProviderBench, resource: Resource, example: Document) -> None:
+    await bench.cluster(CLUSTER, provisioned=True)
+    await bench.machine_pool(CLUSTER, NAME, example, replicas=2)
+    await asyncio.sleep(QUIET)
+    infra = await _read(bench, resource)
+    assert FINALIZER in infra["metadata"].get("finalizers", []), "finalizer: must be set first"
+    assert not InfraMachinePool(infra).provisioned, (
+        "initialization completed: must wait for the bootstrap data"
+    )
+    await bench.pool_bootstrap(CLUSTER, NAME, b"#cloud-config\n")
+    await _until(bench, resource, lambda one: InfraMachinePool(one).provisioned)
+    for wanted in (2, 3, 0, 1):
+        patch = {"spec": {"replicas": wanted}}
+        await bench.client.patch(MachinePool.RESOURCE, key(NAME), patch)
+        await asyncio.sleep(QUIET)
+        pool = InfraMachinePool(await _read(bench, resource))
+        ids = list(pool.provider_id_list or ())
+        assert len(ids) == wanted, f"providerIDList: must have {wanted}, is {ids}"
+        assert pool.replicas == wanted, f"replicas: must be {wanted}, is {pool.replicas}"
+        assert pool.provisioned, "initialization completed: must not be taken back"
+    await _deleted(bench, resource, NAME)
 
 
 async def _machine_life(bench: ProviderBench, resource: Resource, example: Document) -> None:

@@ -127,12 +127,46 @@ class ProviderBench:
 
     async def bootstrap(self, cluster: str, machine: str, data: bytes) -> None:
         """The bootstrap data of a Machine, as a bootstrap provider hands it over."""
+        await self._bootstrap_data(cluster, machine, data)
+        patch = {"spec": {"bootstrap": {"dataSecretName": machine}}}
+        await self.client.patch(Machine.RESOURCE, key(machine), patch)
+
+    async def machine_pool(
+        self, cluster: str, name: str, infra: Document, *, replicas: int = 1, **spec: Any
+    ) -> Document:
+        """A MachinePool and its infrastructure, which gets the pool's name."""
+        infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
+        labels = {Label.CLUSTER_NAME: cluster}
+        template: Document = {"clusterName": cluster, "version": "v1.34.0", "bootstrap": {}}
+        template["infrastructureRef"] = reference(infra)
+        document = {
+            "apiVersion": MachinePool.RESOURCE.api_version,
+            "kind": MachinePool.RESOURCE.kind,
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+            "spec": {
+                "clusterName": cluster,
+                "replicas": replicas,
+                "template": {"spec": template},
+                **spec,
+            },
+        }
+        pool = await self.client.create(MachinePool.RESOURCE, document)
+        await self._create_owned(infra, pool, labels, controller=True)
+        return pool
+
+    async def pool_bootstrap(self, cluster: str, pool: str, data: bytes) -> None:
+        """The bootstrap data of a MachinePool, as a bootstrap provider hands it over."""
+        await self._bootstrap_data(cluster, pool, data)
+        patch = {"spec": {"template": {"spec": {"bootstrap": {"dataSecretName": pool}}}}}
+        await self.client.patch(MachinePool.RESOURCE, key(pool), patch)
+
+    async def _bootstrap_data(self, cluster: str, name: str, data: bytes) -> None:
         secret = {
             "apiVersion": "v1",
             "kind": "Secret",
             "type": "cluster.x-k8s.io/secret",
             "metadata": {
-                "name": machine,
+                "name": name,
                 "namespace": NAMESPACE,
                 "labels": {Label.CLUSTER_NAME: cluster},
             },
@@ -142,8 +176,6 @@ class ProviderBench:
             },
         }
         await self.client.create(SECRETS, secret)
-        patch = {"spec": {"bootstrap": {"dataSecretName": machine}}}
-        await self.client.patch(Machine.RESOURCE, key(machine), patch)
 
     async def get(self, resource: Resource, name: str) -> Document | None:
         """The object as the server has it."""

@@ -1,0 +1,175 @@
+"""What the SDK promises a provider of machine pools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import pytest
+import pytest_asyncio
+
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation
+from kapy.kube import Document
+from kapy.kube.names import EVENTS, Resource
+from kapy.sdk import (
+    InfraMachinePoolProvider,
+    MachinePoolOrder,
+    PoolProvisioned,
+    Released,
+    Waiting,
+    add_infra_machine_pool,
+)
+from kapy.testing.conformance import check_infra_machine_pool
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+
+GROUP = "infrastructure.cluster.x-k8s.io"
+POOLS = Resource(GROUP, "v1", "papermachinepools", "PaperMachinePool")
+POOL: Document = {"apiVersion": f"{GROUP}/v1", "kind": "PaperMachinePool", "spec": {}}
+FINALIZER = "paper.example.dev/pool"
+
+
+@dataclass
+class PaperPad(InfraMachinePoolProvider[Document]):
+    """Machines without objects, as a cloud's own node groups have. Each look tears off a sheet."""
+
+    machine_kind: ClassVar[str] = ""
+    sheets: dict[str, int] = field(default_factory=dict)
+    orders: list[MachinePoolOrder[Document]] = field(default_factory=list)
+
+    async def converge(self, order: MachinePoolOrder[Document]) -> PoolProvisioned | Waiting:
+        self.orders.append(order)
+        name = order.key.name
+        self.sheets[name] = order.replicas
+        return PoolProvisioned(provider_ids=self.ids(name), provider_id=f"paper://{name}")
+
+    def ids(self, name: str) -> list[str]:
+        return [f"paper://{name}/{sheet}" for sheet in range(self.sheets[name])]
+
+    async def release(self, order: MachinePoolOrder[Document]) -> Released | Waiting:
+        self.sheets.pop(order.key.name, None)
+        return Released()
+
+
+class Copier(PaperPad):
+    """All of its machines have one ID."""
+
+    def ids(self, name: str) -> list[str]:
+        return ["paper://1"] * self.sheets[name]
+
+
+class Stubborn(PaperPad):
+    """Never has another number of machines than the first one."""
+
+    async def converge(self, order: MachinePoolOrder[Document]) -> PoolProvisioned | Waiting:
+        self.sheets.setdefault(order.key.name, order.replicas)
+        return PoolProvisioned(provider_ids=self.ids(order.key.name))
+
+
+@dataclass
+class Scene:
+    bench: ProviderBench
+    pad: PaperPad
+
+    async def pool(self) -> Document:
+        found = await self.bench.get(POOLS, "mp")
+        assert found is not None
+        return found
+
+    def ready(self, infra: Document) -> tuple[str, str]:
+        listed = infra["status"]["conditions"]
+        return next((one["status"], one["reason"]) for one in listed if one["type"] == "Ready")
+
+
+@pytest_asyncio.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with provider_bench([POOLS]) as bench:
+        pad = PaperPad()
+        add_infra_machine_pool(bench.runtime, POOLS, pad, finalizer=FINALIZER)
+        async with bench.running():
+            yield Scene(bench, pad)
+
+
+async def test_a_good_provider_conforms() -> None:
+    await check_infra_machine_pool(POOLS, POOL, lambda _: PaperPad())
+
+
+@pytest.mark.parametrize(
+    ("provider", "rule"),
+    [
+        pytest.param(Copier, "initialization completed: never reported", id="IDs used twice"),
+        pytest.param(Stubborn, "providerIDList: must have 3", id="does not scale"),
+    ],
+)
+async def test_a_bad_provider_is_told_which_rule(provider: type[PaperPad], rule: str) -> None:
+    with pytest.raises(AssertionError, match=rule):
+        await check_infra_machine_pool(POOLS, POOL, lambda _: provider())
+
+
+async def test_a_pool_says_what_it_waits_for_and_hands_over_its_machines(scene: Scene) -> None:
+    bench = scene.bench
+    await bench.cluster("blue")
+    await bench.machine_pool("blue", "mp", POOL, replicas=2, failureDomains=["a"])
+    await asyncio.sleep(1)
+    infra = await scene.pool()
+    assert scene.ready(infra) == ("False", "WaitingForClusterInfrastructureReady")
+    await bench.cluster_provisioned("blue")
+    await asyncio.sleep(1)
+    infra = await scene.pool()
+    assert scene.ready(infra) == ("False", "WaitingForControlPlaneInitialized")
+    assert not scene.pad.orders
+    await bench.pool_bootstrap("blue", "mp", b"#!/bin/sh")
+    await asyncio.sleep(1)
+    infra = await scene.pool()
+    assert scene.ready(infra) == ("True", "Ready")
+    ids = ["paper://mp/0", "paper://mp/1"]
+    assert infra["spec"] == {"providerID": "paper://mp", "providerIDList": ids}
+    status = {name: one for name, one in infra["status"].items() if name != "conditions"}
+    assert status == {"initialization": {"provisioned": True}, "ready": True, "replicas": 2}
+    order = scene.pad.orders[-1]
+    assert (order.version, order.replicas, order.failure_domains) == ("v1.34.0", 2, ("a",))
+    assert order.bootstrap_data == b"#!/bin/sh"
+    assert not order.scaled_by_others
+    patch = {"metadata": {"annotations": {Annotation.REPLICAS_MANAGED_BY: "karpenter"}}}
+    await bench.client.patch(MachinePool.RESOURCE, key("mp"), patch)
+    await bench.client.patch(MachinePool.RESOURCE, key("mp"), {"spec": {"replicas": 0}})
+    await asyncio.sleep(1)
+    infra = await scene.pool()
+    assert (infra["status"]["replicas"], infra["spec"].get("providerIDList")) == (0, None)
+    assert scene.pad.orders[-1].scaled_by_others
+
+
+async def test_a_mistake_is_an_event_that_says_which() -> None:
+    async with provider_bench([POOLS]) as bench:
+        add_infra_machine_pool(bench.runtime, POOLS, Copier(), finalizer=FINALIZER)
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            await bench.machine_pool("blue", "mp", POOL, replicas=2)
+            await bench.pool_bootstrap("blue", "mp", b"x")
+            await asyncio.sleep(5)
+            (event,) = (await bench.client.list(EVENTS, "default")).items
+            assert event["reason"] == "FailedConverge"
+            twice = "each machine has a provider ID of its own; twice: ['paper://1']"
+            assert twice in event["message"]
+
+
+async def test_a_paused_pool_is_not_touched_not_even_to_delete_it(scene: Scene) -> None:
+    bench = scene.bench
+    await bench.cluster("blue", provisioned=True)
+    await bench.machine_pool("blue", "mp", POOL)
+    await bench.pool_bootstrap("blue", "mp", b"x")
+    await bench.until(POOLS, "mp", lambda one: one.get("status", {}).get("ready"))
+    pause = {"metadata": {"annotations": {Annotation.PAUSED: ""}}}
+    await bench.client.patch(POOLS, key("mp"), pause)
+    await asyncio.sleep(1)
+    await bench.client.delete(POOLS, key("mp"))
+    await asyncio.sleep(30)
+    listed = (await scene.pool())["status"]["conditions"]
+    assert [one["status"] for one in listed if one["type"] == "Paused"] == ["True"]
+    assert scene.pad.sheets
+    resume = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
+    await bench.client.patch(POOLS, key("mp"), resume)
+    await bench.until_gone(POOLS, "mp")
+    assert not scene.pad.sheets
