@@ -14,7 +14,7 @@ from typing import Final
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.pki import Algorithm, KeyPair, new_ca, new_key, public_key
+from kapy.kube.pki import Algorithm, KeyPair, new_ca, public_key
 from kapy.remote.secrets import (
     API_SERVER_ETCD_CLIENT,
     CLUSTER_CA,
@@ -92,12 +92,11 @@ def _certificates(
     ]
 
 
-def made(certificate: Certificate, now: datetime) -> KeyPair:
-    """A new pair (makes a key: call it from a thread); a mere public key for service accounts."""
+def made(certificate: Certificate, now: datetime, key: bytes) -> KeyPair:
+    """A pair of a new key; a mere public key for service accounts."""
     if certificate.purpose == SERVICE_ACCOUNT:
-        key = new_key(certificate.algorithm)
         return KeyPair(public_key(key), key)
-    return new_ca("kubernetes", now=now, valid=certificate.life, algorithm=certificate.algorithm)
+    return new_ca("kubernetes", now=now, valid=certificate.life, key=key)
 
 
 def ensure_complete(certificates: Iterable[Certificate], pairs: Mapping[str, KeyPair]) -> None:

@@ -14,7 +14,7 @@ from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair
 from kapy.providers.kubeadm.certificates import Certificate, made
 from kapy.remote.secrets import CLUSTER_NAME_LABEL, certificate_secret, key_pair, secret_key
-from kapy.sdk import Client, Clock, Informer, Runtime
+from kapy.sdk import Client, Clock, Informer, Keys, Runtime
 
 CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
 """Label selector of the Secrets that are watched; a user's own may lack the label."""
@@ -35,8 +35,11 @@ class Kept:
 class Keychain:
     """The certificate Secrets of all clusters."""
 
-    def __init__(self, client: Client, secrets: Informer[Document], clock: Clock) -> None:
+    def __init__(
+        self, client: Client, secrets: Informer[Document], clock: Clock, keys: Keys
+    ) -> None:
         self._client = client
+        self._keys = keys
         self._secrets = secrets
         self._clock = clock
         # Secrets that are there without our label, so the cache will never show them.
@@ -46,7 +49,7 @@ class Keychain:
     def of(cls, runtime: Runtime) -> Keychain:
         """A keychain that reads through the runtime's cache."""
         secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_SECRETS)
-        return cls(runtime.client, secrets, runtime.clock)
+        return cls(runtime.client, secrets, runtime.clock, runtime.keys)
 
     async def secret(self, cluster: Key, purpose: str) -> Document | None:
         """A cluster's Secret, from the cache or (if it lacks our label) from the server."""
@@ -79,16 +82,15 @@ class Keychain:
     ) -> dict[str, Kept]:
         """What there is, by purpose, after making what was missing.
 
-        Keys are made in threads, side by side. A Secret that appears meanwhile (or was there
+        Keys are made side by side. A Secret that appears meanwhile (or was there
         without our label) wins over what we made. Raises ExternalCertificateMissing, BadSecret.
         """
         ours = [one for one in certificates if not (one.external or self._is_there(cluster, one))]
         if not ours:
             return await self.find(cluster, certificates)
-        loop, now = asyncio.get_running_loop(), self._clock()
-        pairs = await asyncio.gather(
-            *(loop.run_in_executor(None, made, certificate, now) for certificate in ours)
-        )
+        keys = await asyncio.gather(*(self._keys.new(one.algorithm) for one in ours))
+        now = self._clock()
+        pairs = [made(one, now, key) for one, key in zip(ours, keys, strict=True)]
         kept: dict[str, Kept] = {}
         for certificate, pair in zip(ours, pairs, strict=True):
             kept[certificate.purpose] = await self._keep(cluster, certificate.purpose, pair, owner)

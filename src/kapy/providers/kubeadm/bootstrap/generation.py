@@ -122,9 +122,12 @@ async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
 
 
 async def _prepare_join(scope: Scope, pairs: dict[str, KeyPair]) -> None:
-    scope.certificates_available()
-    await fill_in(scope, pairs[CLUSTER_CA])
-    await scope.draft.save_spec()
+    try:
+        await fill_in(scope, pairs[CLUSTER_CA])
+        await scope.draft.save_spec()
+    finally:
+        # Afterwards, so that the condition is of the generation that was just written.
+        scope.certificates_available()
 
 
 def _with_uninitialized_taint(join: Document) -> Document:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
-from functools import partial
 
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.kube import Document, Key
@@ -39,10 +37,8 @@ async def ensure_kubeconfig(tools: Tools, plane: ControlPlane) -> Result | None:
     renewal = _renewal(tools, secret)
     if renewal <= plane.now:
         ca = await _authority(tools, cluster)
-        make = partial(
-            renewed_data, secret, cluster.name, ca, now=plane.now, algorithm=algorithm(plane.kcp)
-        )
-        data = await asyncio.get_running_loop().run_in_executor(None, make)
+        key = await tools.runtime.keys.new(algorithm(plane.kcp))
+        data = renewed_data(secret, cluster.name, ca, now=plane.now, key=key)
         await tools.runtime.client.patch(SECRETS, Key.of(secret), {"data": data})
         return None
     # A timer, because the end of a certificate is no event.
@@ -77,16 +73,14 @@ def algorithm(kcp: KubeadmControlPlane) -> Algorithm:
 
 async def _make(tools: Tools, plane: ControlPlane) -> None:
     ca = await _authority(tools, plane.cluster.key)
-    make = partial(
-        kubeconfig_secret,
+    secret = kubeconfig_secret(
         plane.cluster.key,
         f"https://{endpoint_of(plane.cluster)}",
         ca,
         owner_reference(plane.kcp, controller=True, block_deletion=True),
         now=plane.now,
-        algorithm=algorithm(plane.kcp),
+        key=await tools.runtime.keys.new(algorithm(plane.kcp)),
     )
-    secret = await asyncio.get_running_loop().run_in_executor(None, make)
     await tools.runtime.client.create(SECRETS, secret)
 
 
