@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kapy.client.client import Client
@@ -30,9 +30,11 @@ class _NoNamespace(KapyError):
 
 @dataclass(slots=True)
 class Progress:
-    """How many of a source's objects were tried in a cluster, over several looks at a slow one."""
+    """How many of a source's objects were tried in a cluster, over several looks at a slow one;
+    and what was wrong with some of them."""
 
     done: int = 0
+    problems: list[str] = field(default_factory=list)
 
 
 async def put(
@@ -44,20 +46,19 @@ async def put(
     When nobody answers, the rest is not tried: each object would take as long to fail, and others
     wait.
     """
-    kinds, problems, cause = Kinds(client), list[str](), None
+    kinds, problems = Kinds(client), progress.problems
     for document in objects[progress.done :]:
         try:
             kinds = await _put_one(client, kinds, document, strategy)
         except KapyError as error:
             what = error.reason if secret and isinstance(error, ApiError) else str(error)
             problems.append(f"putting {_name(document)} into the cluster: {what}")
-            cause = error
             if isinstance(error, Unreachable):
                 break
         progress.done += 1
     if problems:
         message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        raise NotApplied(message) from (None if secret else cause)
+        raise NotApplied(message)
 
 
 async def _put_one(client: Client, kinds: Kinds, document: Document, strategy: str) -> Kinds:

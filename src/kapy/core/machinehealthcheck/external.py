@@ -106,9 +106,9 @@ def requests_of(scope: HealthScope) -> Requests | None:
     tools, template, requests = scope.tools, None, None
     of = V1Beta1Type.EXTERNAL_REMEDIATION_TEMPLATE_AVAILABLE
     try:
-        template = _template(scope, reference)
         kind = reference.kind.removesuffix(SUFFIX)
         requests = _watched(scope, reference.api_version, kind, tools.request_keys)
+        template = _template(scope, reference)
         legacy = v1beta1.conditions_of(scope.check)
         for gone in (of, V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE):
             v1beta1.delete_condition(legacy, gone)
