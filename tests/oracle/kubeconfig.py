@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from kapy._aio.clock import EPOCH
 from kapy.kube import Key
 from kapy.kube.meta import OwnerReference
-from kapy.kube.pki import KeyPair, facts, load
+from kapy.kube.pki import KeyPair, facts, load, new_key
 from kapy.providers.kubeadm.certificates import (
     Certificate,
     init_certificates,
@@ -70,7 +70,7 @@ def _described(certificate: Certificate) -> Record:
     }
     if certificate.external:
         return described
-    pair = made(certificate, EPOCH)
+    pair = made(certificate, EPOCH, new_key(certificate.algorithm))
     document = certificate_secret(CLUSTER, certificate.purpose, pair, OWNER)
     described["secret"] = {
         "data": {name: _kind_of(value) for name, value in document["data"].items()},

@@ -44,6 +44,8 @@ CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy", ("system:masters", "system:authenticated")
 )
 """Who the controllers are to the API server."""
+SPARE_KEYS: Final = 10
+"""RSA keys that are made in advance: two clusters' worth."""
 
 
 class CannotListen(KapyError):
@@ -114,6 +116,8 @@ async def _started(
         random=random,
         options=settings.controlling.manager,
     )
+    if settings.serving is not None:  # somebody may want a cluster any moment
+        runtime.keys.spare = SPARE_KEYS
     _show_metrics(server, runtime)
     _watch_health(server, runtime)
     controllers = add_controllers(

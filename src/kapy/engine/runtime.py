@@ -14,6 +14,7 @@ from kapy.client.intercept import Counted
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.events import Journal, Recorder
+from kapy.engine.keys import Keys
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.queue import INITIAL
@@ -29,8 +30,8 @@ class Runtime:
 
     The client writes through the cache: what a controller wrote, it reads back at once.
     options: which objects its controllers look at, and how. metrics: what it can be scraped for.
-    working: set while the controllers do. random: where all jitter of this program comes from; a
-    seeded one makes a run repeatable.
+    working: set while the controllers do. keys: where new private keys come from. random: where
+    all jitter of this program comes from; a seeded one makes a run repeatable.
     """
 
     client: Client
@@ -39,6 +40,7 @@ class Runtime:
     clock: Clock
     options: ManagerOptions = DEFAULT_OPTIONS
     controllers: list[Controller] = field(default_factory=list)
+    keys: Keys = field(default_factory=Keys)
     random: Random = field(default_factory=Random)
     metrics: Metrics = field(default_factory=Metrics)
     working: asyncio.Event = field(default_factory=asyncio.Event)
@@ -90,7 +92,10 @@ class Runtime:
         No task is left when this returns.
         """
         await run_together(
-            cache=self.cache.run, events=self.events.run, controllers=self._run_controllers
+            cache=self.cache.run,
+            events=self.events.run,
+            keys=self.keys.run,
+            controllers=self._run_controllers,
         )
 
     async def _run_controllers(self) -> None:

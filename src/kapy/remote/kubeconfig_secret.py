@@ -36,12 +36,13 @@ def kubeconfig_secret(
     *,
     now: datetime,
     algorithm: Algorithm = "RSA-2048",
+    key: bytes | None = None,
 ) -> Document:
     """A new kubeconfig Secret for the cluster's administrator.
 
     server: the URL of the cluster's API server. Raises InvalidPem when the CA cannot sign.
     """
-    text = kubeconfig(cluster.name, server, ca, now=now, algorithm=algorithm)
+    text = kubeconfig(cluster.name, server, ca, now=now, algorithm=algorithm, key=key)
     name = secret_name(cluster.name, KUBECONFIG)
     return cluster_secret(name, cluster, {KUBECONFIG_VALUE: text.encode()}, owner)
 
@@ -53,10 +54,11 @@ def renewed_data(
     *,
     now: datetime,
     algorithm: Algorithm = "RSA-2048",
+    key: bytes | None = None,
 ) -> Document:
     """`data` with a new certificate for the same server. Raises BadSecret, InvalidPem."""
     server = _server(_config(secret), cluster)
-    text = kubeconfig(cluster, server, ca, now=now, algorithm=algorithm)
+    text = kubeconfig(cluster, server, ca, now=now, algorithm=algorithm, key=key)
     return {KUBECONFIG_VALUE: b64encode(text.encode()).decode()}
 
 
@@ -78,9 +80,18 @@ def next_renewal(secret: Document) -> datetime:
 
 
 def kubeconfig(
-    cluster: str, server: str, ca: KeyPair, *, now: datetime, algorithm: Algorithm = "RSA-2048"
+    cluster: str,
+    server: str,
+    ca: KeyPair,
+    *,
+    now: datetime,
+    algorithm: Algorithm = "RSA-2048",
+    key: bytes | None = None,
 ) -> str:
-    """The kubeconfig of `kubernetes-admin`, a member of system:masters, as YAML."""
+    """The kubeconfig of `kubernetes-admin`, a member of system:masters, as YAML.
+
+    key: a private key that nobody else has, None to make one here.
+    """
     client = issue(
         ca,
         "kubernetes-admin",
@@ -88,6 +99,7 @@ def kubeconfig(
         organizations=["system:masters"],
         valid=CLIENT_CERTIFICATE_LIFE,
         algorithm=algorithm,
+        key=key,
     )
     user = f"{cluster}-admin"
     context = f"{user}@{cluster}"

@@ -22,6 +22,7 @@ from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.failure import NotYet
+from kapy.engine.keys import Keys
 from kapy.engine.phases import run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
@@ -66,6 +67,7 @@ __all__ = [
     "InfraMachinePoolProvider",
     "InfraMachineProvider",
     "InfraMachineTemplate",
+    "Keys",
     "Listed",
     "MachineOrder",
     "MachinePoolOrder",

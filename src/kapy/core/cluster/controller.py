@@ -42,6 +42,7 @@ def add_to(
         classes=classes,
         events=runtime.events.named("cluster-controller"),
         clock=runtime.clock,
+        keys=runtime.keys,
         grace=grace,
     )
     clusters = runtime.cache.informer(fleet.clusters.resource)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from functools import partial
-
 from kapy.core.cluster.scope import ClusterScope
 from kapy.core.cluster.status import has_endpoint
 from kapy.engine.result import DONE, Result
@@ -27,15 +24,14 @@ async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
     if authority is None:
         return DONE
     endpoint = cluster.spec.control_plane_endpoint
-    make = partial(
-        kubeconfig_secret,
+    secret = kubeconfig_secret(
         cluster.key,
         f"https://{_bracketed(endpoint.host)}:{endpoint.port}",
         key_pair(authority),
         owner_reference(cluster),
         now=scope.now,
+        key=await tools.keys.new(),
     )
-    secret = await asyncio.get_running_loop().run_in_executor(None, make)
     try:
         await tools.client.create(SECRETS, secret)
     except AlreadyExists:

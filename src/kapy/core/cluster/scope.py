@@ -22,6 +22,7 @@ from kapy.contract.observed import Absent, Observed
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.engine.keys import Keys
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.remote.connections import Connections, Health
@@ -41,6 +42,7 @@ class Tools:
     classes: Informer[Document]
     events: Recorder
     clock: Clock
+    keys: Keys
     grace: timedelta
 
 
