@@ -6,15 +6,21 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from kapy.api.condition import Condition
 from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.model import Model
 
 NO_REASON_REPORTED: Final = "NoReasonReported"
 
 # Providers of the v1beta1 contract may keep the new conditions beside the old ones.
 _PATHS: Final = (("status", "v1beta2", "conditions"), ("status", "conditions"))
+
+
+_STATUSES: Final = frozenset((TRUE, FALSE, UNKNOWN))
 
 
 class UnreadableConditions(KapyError):
@@ -32,13 +38,47 @@ def foreign_conditions(document: Document) -> list[Condition]:
             node = node.get(part) if isinstance(node, dict) else None
         if isinstance(node, list):
             try:
-                return [_condition(one) for one in node if isinstance(one, dict)]
+                return _usual(node) or [_condition(one) for one in node if isinstance(one, dict)]
             except ValueError as error:
                 kind = document.get("kind") or "Unstructured"
                 raise UnreadableConditions(
                     f"failed to convert {'.'.join(path)} from {kind} to []metav1.Condition: {error}"
                 ) from None
     return []
+
+
+class _Reported(Model):
+    """A condition as it may be written, all of it optional."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+
+
+def _usual(entries: list[Any]) -> list[Condition] | None:
+    """Conditions with nothing wrong or missing, read at once; None for all others."""
+    try:
+        found = msgspec.convert(entries, list[_Reported])
+    except msgspec.ValidationError:
+        return None
+    conditions = []
+    for one in found:
+        time = one.last_transition_time
+        usual = one.type and one.reason and one.status in _STATUSES
+        if not usual or (time and not _USUAL.fullmatch(time)):
+            return None
+        conditions.append(
+            Condition(
+                type=one.type,
+                status=one.status,
+                reason=one.reason,
+                message=one.message,
+                last_transition_time=time,
+            )
+        )
+    return conditions
 
 
 def _condition(entry: Document) -> Condition:
@@ -51,7 +91,7 @@ def _condition(entry: Document) -> Condition:
         raise ValueError("type must be set for all conditions")
     if not status:
         raise ValueError(f"status must be set for the {type_} condition")
-    if status not in (TRUE, FALSE, UNKNOWN):
+    if status not in _STATUSES:
         raise ValueError(
             f"status for the {type_} condition must be one of {TRUE}, {FALSE}, {UNKNOWN}"
         )

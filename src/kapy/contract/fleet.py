@@ -29,7 +29,10 @@ class Fleet:
         self.machines = _indexed(cache, Machine.RESOURCE)
         self.machines.add_index(BY_NODE, _by_node)
         self.machines.add_index(BY_PROVIDER_ID, _by_provider_id)
-        self.machine_of = cache.informer(Machine).shared  # shared too: read only
+        # Typed, and shared too: read only.
+        self.machine_of = cache.informer(Machine).shared
+        self.machine_set_of = cache.informer(MachineSet).shared
+        self.deployment_of = cache.informer(MachineDeployment).shared
         self.machine_sets = _indexed(cache, MachineSet.RESOURCE)
         self.deployments = _indexed(cache, MachineDeployment.RESOURCE)
         self.pools = _indexed(cache, MachinePool.RESOURCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,7 +17,11 @@ from kapy.contract.fields import Version
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.cluster.counters import count_control_plane, count_workers
-from kapy.core.cluster.references import control_plane_available, infrastructure_ready
+from kapy.core.cluster.references import (
+    control_plane_available,
+    infrastructure_ready,
+    reporting,
+)
 from kapy.core.cluster.scope import ClusterScope, Descendants
 from kapy.core.cluster.status import (
     SCALING_UP,
@@ -46,6 +51,7 @@ class Scope:
     descendants: Descendants = field(default_factory=Descendants)
     health: Health = field(default_factory=lambda: Health(connected=False))
     now: datetime = NOW
+    tools: Any = field(default_factory=lambda: SimpleNamespace(grace=timedelta(seconds=50)))
 
 
 def cluster(*, gone: bool = False, conditions: Any = (), **initialization: bool) -> Cluster:
@@ -178,14 +184,16 @@ def deployment(**conditions: str) -> MachineDeployment:
 
 def test_a_control_plane_that_does_not_report_is_not_missed() -> None:
     descendants = Descendants(deployments=[deployment(RollingOut="False", ScalingUp="True")])
-    quiet = scope(cluster(), control_plane=Found(ControlPlane(thing())), descendants=descendants)
-    assert rolling_out(quiet).reason == "NotRollingOut"
-    assert scaling(quiet, "ScalingUp", SCALING_UP).message == "* MachineDeployment md: why"
+    of = scope(cluster(), descendants=descendants)
+    quiet = reporting(Found(ControlPlane(thing())))
+    assert rolling_out(of, quiet).reason == "NotRollingOut"
+    found = scaling(of, quiet, "ScalingUp", SCALING_UP)
+    assert found.message == "* MachineDeployment md: why"
 
-    busy = thing(condition("RollingOut", "True", message="one of three"))
-    found = rolling_out(
-        scope(cluster(), control_plane=Found(ControlPlane(busy)), descendants=descendants)
+    busy = reporting(
+        Found(ControlPlane(thing(condition("RollingOut", "True", message="one of three"))))
     )
+    found = rolling_out(of, busy)
     assert (found.status, found.message) == ("True", "* Thing c: one of three")
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.api.cluster import Cluster, ClusterAvailabilityGate
-from kapy.api.machine import Machine
-from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_pool import MachinePool
-from kapy.api.machine_set import MachineSet
 from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
@@ -62,12 +59,12 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 
 def descendants(tools: Tools, cluster: Key) -> Descendants:
-    """What belongs to the Cluster, as the cache has it."""
+    """What belongs to the Cluster, as the cache has it; only to be read."""
     fleet = tools.fleet
     return Descendants(
-        [read(one, MachineDeployment) for one in fleet.deployments_of(cluster)],
-        [read(one, MachineSet) for one in fleet.machine_sets_of(cluster)],
-        [read(one, Machine) for one in fleet.machines_of(cluster)],
+        [fleet.deployment_of(one) for one in fleet.deployments_of(cluster)],
+        [fleet.machine_set_of(one) for one in fleet.machine_sets_of(cluster)],
+        [fleet.machine_of(one) for one in fleet.machines_of(cluster)],
         [read(one, MachinePool) for one in fleet.pools_of(cluster)],
     )
 

@@ -9,14 +9,13 @@ from kapy.api.condition import Condition
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
-from kapy.conditions.lookup import TRUE, false, from_bool, has, unknown
+from kapy.conditions.lookup import TRUE, false, from_bool, unknown
 from kapy.conditions.mirror import Fallback, mirror_foreign
 from kapy.contract.fields import View
 from kapy.contract.observed import LOOK_AT_LOGS, Found, Observed, Unreadable, because, complaint
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
-from kapy.kube.model import decode
 from kapy.kube.names import Resource, split_api_version
 
 WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
@@ -126,17 +125,17 @@ class Reporting:
     status: _Conditions
 
 
-def control_plane_reporting(scope: ClusterScope, of: str) -> list[Reporting]:
-    """The control plane, if it reports the condition: the contract does not ask that of it."""
-    if not isinstance(scope.control_plane, Found):
-        return []
-    document = scope.control_plane.view.document
+def reporting(observed: Observed[View]) -> Reporting | None:
+    """A provider's object with its conditions, None when there is none or they are unreadable."""
+    if not isinstance(observed, Found):
+        return None
+    document = observed.view.document
     try:
         conditions = foreign_conditions(document)
     except UnreadableConditions:
-        return []
-    if not has(conditions, of):
-        return []
+        return None
     group, version = split_api_version(document["apiVersion"])
     resource = Resource(group, version, "", document["kind"])
-    return [Reporting(resource, decode(document["metadata"], ObjectMeta), _Conditions(conditions))]
+    metadata = document["metadata"]
+    named = ObjectMeta(name=metadata["name"], labels=metadata.get("labels") or {})
+    return Reporting(resource, named, _Conditions(conditions))

@@ -22,9 +22,10 @@ from kapy.contract.errors import ContractError
 from kapy.contract.observed import LOOK_AT_LOGS, Found, Unreadable
 from kapy.core.cluster.counters import count_control_plane, count_workers
 from kapy.core.cluster.references import (
+    Reporting,
     control_plane_available,
-    control_plane_reporting,
     infrastructure_ready,
+    reporting,
 )
 from kapy.core.cluster.scope import ClusterScope, is_of_pool, is_owned_by
 from kapy.core.cluster.status_v1beta1 import update_v1beta1_status
@@ -92,9 +93,10 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     of = ConditionType.CONTROL_PLANE_MACHINES_UP_TO_DATE
     yield machines_up_to_date(control_plane, now, of)
     yield machines_up_to_date(workers, now, ConditionType.WORKER_MACHINES_UP_TO_DATE)
-    yield rolling_out(scope)
-    yield scaling(scope, ConditionType.SCALING_UP, SCALING_UP)
-    yield scaling(scope, ConditionType.SCALING_DOWN, SCALING_DOWN)
+    plane = reporting(scope.control_plane)
+    yield rolling_out(scope, plane)
+    yield scaling(scope, plane, ConditionType.SCALING_UP, SCALING_UP)
+    yield scaling(scope, plane, ConditionType.SCALING_DOWN, SCALING_DOWN)
     yield remediating([*control_plane, *workers], NOT_TO_BE)
     yield deleting(cluster, *scope.deleting)
 
@@ -154,30 +156,37 @@ def workers_available(scope: ClusterScope) -> Condition:
     return aggregate(deployments, ConditionType.AVAILABLE, target=of, merge=merge)
 
 
-def rolling_out(scope: ClusterScope) -> Condition:
+def rolling_out(scope: ClusterScope, plane: Reporting | None) -> Condition:
     """RollingOut of the control plane and of the MachineDeployments as one."""
     of = ConditionType.ROLLING_OUT
     if isinstance(scope.control_plane, Unreadable):
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     rolling: list[Conditioned] = [
-        *control_plane_reporting(scope, of),
+        *_if_reported(plane, of),
         *scope.descendants.deployments,
     ]
     return _negative(rolling, of, _ROLLING_OUT)
 
 
-def scaling(scope: ClusterScope, of: str, words: tuple[str, str, str]) -> Condition:
+def scaling(
+    scope: ClusterScope, plane: Reporting | None, of: str, words: tuple[str, str, str]
+) -> Condition:
     """ScalingUp or ScalingDown of the control plane and of all that owns workers as one."""
     cluster, descendants = scope.cluster, scope.descendants
     if isinstance(scope.control_plane, Unreadable):
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     alone = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
     scaled: list[Conditioned] = [
-        *control_plane_reporting(scope, of),
+        *_if_reported(plane, of),
         *descendants.deployments,
         *alone,
     ]
     return _negative(scaled, of, words)
+
+
+def _if_reported(plane: Reporting | None, of: str) -> list[Reporting]:
+    """The control plane, if it reports the condition: the contract does not ask that of it."""
+    return [plane] if plane is not None and has(plane.status.conditions, of) else []
 
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, Reason.ROLLING_OUT_UNKNOWN, Reason.NOT_ROLLING_OUT)
