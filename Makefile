@@ -21,7 +21,7 @@ help:
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
-	@echo "make reference    print docs/reference/api from the Structs"
+	@echo "make reference    print docs/reference/api and docs/contracts"
 	@echo "make dist         build the wheel and the source archive into dist/"
 	@echo "make clean        remove what the other commands made"
 
@@ -71,6 +71,7 @@ bench: $(RUN)/.made
 
 reference: $(RUN)/.made
 	$(RUN)/bin/python -m kapy.api.reference docs/reference/api
+	$(RUN)/bin/python -m tests.contract.rules.pages docs/contracts
 
 dist: $(DIST)/.made
 	rm -rf dist
