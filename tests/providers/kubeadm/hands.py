@@ -70,7 +70,7 @@ class Hands:
         if failure_domains:
             status["failureDomains"] = list(failure_domains)
         await client.patch(Cluster.RESOURCE, CLUSTER, {"status": status}, subresource="status")
-        await client.create(DevMachineTemplate.RESOURCE, _template("small"))
+        await client.create(DevMachineTemplate.RESOURCE, template("small"))
 
     async def take_charge(self, *, replicas: int = 1, **spec: Any) -> None:
         """Give the cluster its control plane."""
@@ -272,7 +272,8 @@ def _cluster() -> Document:
     }
 
 
-def _template(name: str) -> Document:
+def template(name: str) -> Document:
+    """An infrastructure template."""
     return {
         "apiVersion": DevMachineTemplate.RESOURCE.api_version,
         "kind": "DevMachineTemplate",

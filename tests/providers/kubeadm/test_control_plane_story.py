@@ -15,10 +15,10 @@ from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
-from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, EVENTS, PODS, SECRETS
+from kapy.kube.names import CONFIG_MAPS, CRDS, DAEMON_SETS, DEPLOYMENTS, EVENTS, PODS, SECRETS
 from kapy.providers.kubeadm.configuration import read_cluster_configuration
 from tests.providers.kubeadm.awaiting import at, change, names, replaced, status_of, until
-from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, EXPIRY, Hands
+from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, EXPIRY, Hands, template
 
 ROLLOUT = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}
 
@@ -179,6 +179,25 @@ async def test_every_secret_is_made_once(hands: Hands) -> None:
             assert owner["uid"] == kcp.metadata.uid
     posts = [one for one in hands.plane.counted.requests if one.startswith("POST")]
     assert posts.count("POST /api/v1/namespaces/default/secrets") == len(secrets)
+
+
+async def test_a_template_that_is_missing_or_unreadable_is_told(hands: Hands) -> None:
+    def scaling(kcp: KubeadmControlPlane) -> str:
+        return next((one.message for one in kcp.status.conditions if one.type == "ScalingUp"), "")
+
+    client = hands.plane.client
+    await hands.start_cluster()
+    await client.delete(DevMachineTemplate.RESOURCE, Key("default", "small"))
+    await hands.take_charge()
+    blocked = "Scaling up from 0 to 1 replicas is blocked because:\n* DevMachineTemplate"
+    await until(hands, lambda kcp: scaling(kcp) == f"{blocked} does not exist")
+    crd = Key("", "devmachinetemplates.infrastructure.cluster.x-k8s.io")
+    label = "cluster.x-k8s.io/v1beta2"
+    await client.patch(CRDS, crd, {"metadata": {"labels": {label: None}}})
+    await until(hands, lambda kcp: scaling(kcp).startswith(f"{blocked} small cannot be read: "))
+    await client.patch(CRDS, crd, {"metadata": {"labels": {label: "v1beta2"}}})
+    await client.create(DevMachineTemplate.RESOURCE, template("small"))
+    await until(hands, at(1))
 
 
 async def test_nobody_is_made_before_the_infrastructure_is_there(hands: Hands) -> None:

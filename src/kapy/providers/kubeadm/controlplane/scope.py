@@ -56,8 +56,8 @@ class ControlPlane:
     """A KubeadmControlPlane with its Cluster and the Machines that it owns (by name).
 
     configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
-    Machines, by name; None while they could not be read. wake: when time alone changes something.
-    is_settled: every step was taken.
+    Machines, by name; None while they could not be read. template_problem: why no Machine could be
+    made. wake: when time alone changes something. is_settled: every step was taken.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -67,7 +67,7 @@ class ControlPlane:
     configs: dict[str, KubeadmConfig] = field(default_factory=dict)
     infrastructure: dict[str, Document] = field(default_factory=dict)
     outdated: dict[str, Outdated] = field(default_factory=dict)
-    template_is_absent: bool = False
+    template_problem: str = ""
     nodes: dict[str, Document] | None = None
     etcd: EtcdState = field(default_factory=EtcdState)
     preflight: Preflight = field(default_factory=Preflight)

@@ -102,13 +102,12 @@ def _rolling_out(plane: ControlPlane) -> None:
 
 def _scaling_up(plane: ControlPlane) -> None:
     current, desired = len(plane.machines), _wanted(plane)
-    kind = plane.kcp.spec.machine_template.spec.infrastructure_ref.kind
-    absent = f"{kind} does not exist" if plane.template_is_absent else ""
+    problem = plane.template_problem
     if current >= desired:
-        message = f"Scaling up would be blocked because {absent}" if absent else ""
+        message = f"Scaling up would be blocked because {problem}" if problem else ""
         plane.set(conditions.false(T.SCALING_UP, Reason.NOT_SCALING_UP, message))
         return
-    blockers = _blockers(plane.preflight) + ([f"* {absent}"] if absent else [])
+    blockers = _blockers(plane.preflight) + ([f"* {problem}"] if problem else [])
     message = _blocked(f"Scaling up from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_UP, Reason.SCALING_UP, message))
 

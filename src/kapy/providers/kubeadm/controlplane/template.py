@@ -23,11 +23,12 @@ async def infrastructure_template(tools: Tools, plane: ControlPlane) -> Document
         case Found(view):
             return view.document
         case Absent():
-            plane.template_is_absent = True
+            plane.template_problem = f"{reference.kind} does not exist"
             raise TemplateAbsent(
                 f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
             )
         case Unreadable(error):
+            plane.template_problem = f"{reference.kind} {reference.name} cannot be read: {error}"
             raise error
 
 
