@@ -8,7 +8,6 @@ what it waits for; everything that is waited for is watched. The Node is emptied
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Final
 
 from kapy.api.machine import MachineNodeReference
@@ -20,7 +19,14 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import View
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.emptying import at_timeout, drained, is_over, volumes_detached
+from kapy.core.machine.emptying import (
+    RETRY,
+    at_timeout,
+    drained,
+    is_over,
+    until_reachable,
+    volumes_detached,
+)
 from kapy.core.machine.hooks import pre_drain_hooks, pre_terminate_hooks
 from kapy.core.machine.node import find_node
 from kapy.core.machine.scope import MachineScope
@@ -31,7 +37,6 @@ from kapy.kube.names import NODES
 from kapy.remote.connections import NotConnected
 
 LOOK_AT_LOGS: Final = "Please check controller logs for errors"
-NODE_RETRY: Final = timedelta(seconds=2)
 
 Step = Callable[[MachineScope], Awaitable[Result | None]]
 """One step: None when it is done, otherwise when to look again."""
@@ -157,10 +162,10 @@ async def _node_gone(scope: MachineScope) -> Result | None:
         message = "Error deleting Node, please check controller logs for errors"
         scope.waits(Reason.DELETING_NODE, message)
         until = at_timeout(asked, limit, scope.now, "the Node may stay behind")
-        if isinstance(error, NotConnected):  # the connection is an event when it is back
-            return until
+        if isinstance(error, NotConnected):
+            return until_reachable(scope, error).sooner(until)
         # A timer, because the workload cluster does not tell when it will take the deletion.
-        return requeue(after=NODE_RETRY, because=f"cannot delete the Node: {error}").sooner(until)
+        return requeue(after=RETRY, because=f"cannot delete the Node: {error}").sooner(until)
     return None
 
 

@@ -8,6 +8,7 @@ Machine when it is back), as long as there is time.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from kapy.api.machine import MachineDeletionStatus
 from kapy.api.names import Annotation, Reason
@@ -22,6 +23,7 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube.errors import KapyError
 from kapy.remote.connections import NotConnected
 
+RETRY: Final = timedelta(seconds=2)
 DRAIN_FAILED = "Error draining Node, please check controller logs for errors"
 DETACH_FAILED = (
     "Error waiting for volumes to be detached from Node, please check controller logs for errors"
@@ -49,7 +51,7 @@ async def drained(scope: MachineScope) -> Result | None:
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING_FAILED, WARNING, str(error)))
         told = f'error draining Machine\'s node "{name}": {error}'
         scope.tools.events.warning(machine, "FailedDrainNode", told)
-        result = _unless_bad(error)
+        result = until_reachable(scope, error)
     else:
         if result is None:
             scope.legacy.append(true(of))
@@ -85,7 +87,7 @@ async def volumes_detached(scope: MachineScope) -> Result | None:
         scope.waits(reason, DETACH_FAILED)
         told = f'error waiting for node volumes detaching, Machine\'s node "{name}": {error}'
         events.warning(machine, "FailedWaitForVolumeDetach", told)
-        result = _unless_bad(error)
+        result = until_reachable(scope, error)
     if result is None:
         scope.legacy.append(true(of))
         told = f'success waiting for node volumes detaching Machine\'s node "{name}"'
@@ -94,11 +96,14 @@ async def volumes_detached(scope: MachineScope) -> Result | None:
     return result.sooner(at_timeout(started, limit, scope.now, "volumes get no more time"))
 
 
-def _unless_bad(error: KapyError) -> Result:
-    """A connection that is missing is an event when it comes; all else is raised, and retried."""
-    if isinstance(error, NotConnected):
-        return DONE
-    raise error
+def until_reachable(scope: MachineScope, error: KapyError) -> Result:
+    """When to ask a workload cluster again that could not be asked; all else is raised."""
+    if not isinstance(error, NotConnected):
+        raise error
+    if not scope.tools.remote.health(scope.cluster_key).connected:
+        return DONE  # the connection is an event when it is back
+    # A timer, because a cluster that is slow does not tell when it has time for one more request.
+    return requeue(after=RETRY, because=str(error))
 
 
 def _before_the_end(scope: MachineScope) -> bool:
