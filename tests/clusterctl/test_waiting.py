@@ -56,6 +56,10 @@ GOING = {"deletionTimestamp": SINCE, "finalizers": ["a.example.com/x", "b.exampl
             thing(condition("Deleting", "True", "DrainingNode", "3 pods"), metadata=GOING),
             "DrainingNode: 3 pods",
         ),
+        (
+            thing(condition("Paused", "True", "Paused", "by hand"), metadata=GOING),
+            "Paused: by hand",
+        ),
         (thing(metadata=GOING), "Deleting: held by a.example.com/x, b.example.com/y"),
         (
             thing(condition("Ready", "False", "NoQuota", "8 of 8", severity="Warning")),

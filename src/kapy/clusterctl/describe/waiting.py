@@ -53,12 +53,13 @@ def _rows(wait: Wait, now: datetime) -> Iterator[tuple[str, str, str]]:
 
 
 def wait_of(document: Document) -> tuple[str, str] | None:
-    """Since when and what for: the end of the object first, then a pause, then its own state."""
-    if document["metadata"].get("deletionTimestamp"):
-        return _end(document)
+    """Since when and what for: a pause first, which stops all else; then the end of the object,
+    then its own state."""
     paused = condition(document, "Paused")
     if paused is not None and paused.get("status") == "True":
         return _told(paused)
+    if document["metadata"].get("deletionTimestamp"):
+        return _end(document)
     for of in MAIN:
         main = condition(document, of)
         if main is not None and main.get("status") != "True":
