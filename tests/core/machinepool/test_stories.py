@@ -472,6 +472,11 @@ BROKEN: list[tuple[Document, str]] = [
     ({"spec": {"providerIDList": [1]}}, ".spec.providerIDList: expected provider IDs"),
     ({"status": {"replicas": "3"}}, ".status.replicas: expected an integer, got string"),
     ({"status": {"infrastructureMachineKind": 1}}, ".status.infrastructureMachineKind:"),
+    (
+        {"status": {"infrastructureMachineKind": "Nothing"}},
+        "failed to get object from ref: failed to get CustomResourceDefinition metadata: "
+        'customresourcedefinitions.apiextensions.k8s.io "nothings.infrastructure.cluster.x-k8s.io"',
+    ),
     ({"status": {"failureReason": {}}}, ".status.failureReason: expected a string"),
     ({"status": {"initialization": "done"}}, ".status.initialization: expected an object"),
 ]

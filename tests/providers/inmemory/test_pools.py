@@ -14,8 +14,11 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation, Label
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
+from kapy.kube.names import NODES
+from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION
 from kapy.sdk.pool_plan import Member, Plan, plan
 from kapy.testing.story import Story
+from tests.providers.inmemory.plane import dev_machine, in_memory_plane, settled
 from tests.stories.plane import running_plane, sample
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
@@ -88,7 +91,8 @@ async def machines(story: Story) -> list[Machine]:
 
 
 async def scaled(story: Story, replicas: int) -> MachinePool:
-    await story.merge(MachinePool, "mp", {"spec": {"replicas": replicas}})
+    scale: Document = {"spec": {"replicas": replicas}}
+    await story.client.patch(MachinePool.RESOURCE, Key("default", "mp"), scale, subresource="scale")
     one = await story.until(MachinePool, "mp", runs(replicas))
     await story.settle(5)
     assert len(await machines(story)) == len(await story.all(DevMachine)) - 1 == replicas
@@ -184,6 +188,23 @@ async def test_a_cluster_takes_its_pools_along() -> None:
         with pytest.raises(NotFound):
             await story.client.get(DevMachinePool, cluster.key)
         assert await story.all(Machine) == []
+
+
+async def test_a_machine_keeps_what_its_pool_made_it_for_over_a_restart() -> None:
+    async with in_memory_plane() as plane:
+        await plane.running("blue")
+        infra = dev_machine()
+        infra["metadata"]["annotations"] = {VERSION: NEW, FAILURE_DOMAIN: "b"}
+        await plane.machine("blue", "mp-1", infra)
+        await plane.ready("mp-1")
+        await plane.restart()
+        await plane.ready("mp-1")
+        await settled()
+        node = await (await plane.workload("blue")).get(NODES, Key("", "mp-1"))
+        assert node["status"]["nodeInfo"]["kubeletVersion"] == NEW
+        found = await plane.bench.get(DevMachine.RESOURCE, "mp-1")
+        assert found is not None
+        assert found["status"]["failureDomain"] == "b"
 
 
 def member(text: str) -> Member:

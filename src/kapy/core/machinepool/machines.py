@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from kapy.api.condition import Condition
@@ -10,6 +11,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Label, Reason
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, get, true
+from kapy.contract.errors import ContractError
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Found
 from kapy.core.machinepool.desired import MANAGER, desired_machine, labels_of
@@ -47,13 +49,17 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
 
     None is deleted here: which machine goes is the provider's choice, who deletes its Machine.
     """
-    if not isinstance(scope.infrastructure, Found):
+    if not isinstance(scope.infrastructure, Found) or scope.infrastructure.problem is not None:
         return DONE
     infra = scope.infrastructure.view
     if infra.deleting or not infra.infrastructure_machine_kind:
         return DONE
     group, _ = split_api_version(infra.document["apiVersion"])
-    informer = await _infra_machines(scope, GroupKind(group, infra.infrastructure_machine_kind))
+    try:
+        informer = await _infra_machines(scope, GroupKind(group, infra.infrastructure_machine_kind))
+    except ContractError as error:
+        scope.infrastructure = replace(scope.infrastructure, problem=error)
+        raise
     failures: list[Exception] = []
     known = {_infra_name(one): one for one in _machines_of(scope, scope.tools.fleet.machines)}
     before, settled = scope.tools.settled.get(scope.pool.key, {}), dict[str, Mark]()
@@ -70,7 +76,7 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
 
 async def _infra_machines(scope: MachinePoolScope, kind: GroupKind) -> Informer[Document]:
     tools = scope.tools
-    resource: Resource = (await tools.external.resolve(kind)).resource
+    resource: Resource = (await tools.external.resolve(kind, InfraMachine)).resource
     informer = tools.cache.informer(resource)
     informer.add_index(BY_POOL, pool_labels)
     tools.controller.watch(informer, tools.infra_machine_keys)
@@ -111,7 +117,10 @@ async def _bring_in_line(
 
 def _version(scope: MachinePoolScope, infra: Document, machine: Document | None) -> str:
     """What the Node runs; what was known of it as long as it cannot be asked."""
-    provider_id = InfraMachine(infra).provider_id
+    try:
+        provider_id = InfraMachine(infra).provider_id
+    except ContractError:
+        provider_id = None  # the Machine tells of it
     if scope.nodes is not None and provider_id:
         for node in nodes_with(scope.nodes, provider_id):
             info = (node.get("status") or {}).get("nodeInfo") or {}
