@@ -52,6 +52,13 @@ def resource_of(entry: ResourceSetBinding | None, ref: ResourceRef) -> ResourceB
     return next((one for one in resources if (one.kind, one.name) == (ref.kind, ref.name)), None)
 
 
+def is_bound(binding: ClusterResourceSetBinding | None, owner: OwnerReference) -> bool:
+    """Whether the set `owner` owns the binding and stands in it."""
+    if binding is None or entry_of(binding, owner.name) is None:
+        return False
+    return any(one.uid == owner.uid for one in binding.metadata.owner_references)
+
+
 def bound(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Change:
     """Note what became of sources of the set `owner`, which owns the binding then. A new set
     stands among the others by its name, whichever of them came first."""

@@ -32,7 +32,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
         cache=cache,
         remote=remote,
         sets=sets,
-        bindings=cache.informer(ClusterResourceSetBinding.RESOURCE),
+        bindings=cache.informer(ClusterResourceSetBinding),
         clusters=clusters,
         manifests=Manifests(),
         clock=runtime.clock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
@@ -15,6 +15,7 @@ from kapy.core.clusterresourceset.binding import (
     binding_patch,
     bound,
     entry_of,
+    is_bound,
     new_binding,
     resource_of,
 )
@@ -29,7 +30,7 @@ from kapy.core.clusterresourceset.status import (
 )
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError
-from kapy.kube.meta import owner_reference, read
+from kapy.kube.meta import owner_reference
 from kapy.remote.connections import NotConnected
 
 LONGEST: Final = 10.0
@@ -42,28 +43,52 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     The binding is written after that: whoever is interrupted between the two does it again, which
     changes nothing. A cluster that cannot be reached gets its binding at once.
     """
-    document = scope.tools.bindings.raw(cluster)
-    binding = read(document, ClusterResourceSetBinding) if document is not None else None
+    binding = _binding_of(scope, cluster)
     news, outcome = list[ResourceBinding](), SUCCESS
     try:
         scope.tools.remote.client(cluster)
     except NotConnected as error:
         outcome = not_connected(str(error))
     else:
-        for source in scope.sources:
-            entry = entry_of(binding, scope.set.metadata.name)
-            known = resource_of(entry, source.reference)
-            if not is_due(scope.set.spec.strategy, source, known):
-                continue
+        for source, known in _due(scope, binding):
             now, failed = await _apply(scope, cluster, source, known)
             if now is not None:
                 news.append(now)
             outcome = failed or outcome
-    try:
-        await _note(scope, cluster, binding, bound(owner_reference(scope.set), news))
-    except KapyError as error:
-        return not_updated(error)
+    owner = owner_reference(scope.set)
+    if news or not is_bound(binding, owner):
+        try:
+            await _note(scope, cluster, bound(owner, news))
+        except KapyError as error:
+            return not_updated(error)
     return outcome
+
+
+def is_settled(scope: SetScope, cluster: Key) -> bool:
+    """Whether the Cluster can be reached and has everything, and its binding says so."""
+    try:
+        scope.tools.remote.client(cluster)
+    except NotConnected:
+        return False
+    binding = _binding_of(scope, cluster)
+    return is_bound(binding, owner_reference(scope.set)) and not any(_due(scope, binding))
+
+
+def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | None:
+    """The Cluster's binding; shared, read only."""
+    document = scope.tools.bindings.raw(cluster)
+    return None if document is None else scope.tools.bindings.shared(document)
+
+
+def _due(
+    scope: SetScope, binding: ClusterResourceSetBinding | None
+) -> Iterator[tuple[Source, ResourceBinding | None]]:
+    """The sources to put into the cluster (again), with what the binding says of them."""
+    entry, strategy = entry_of(binding, scope.set.metadata.name), scope.set.spec.strategy
+    for source in scope.sources:
+        known = resource_of(entry, source.reference)
+        if is_due(strategy, source, known):
+            yield source, known
 
 
 def is_due(strategy: str, source: Source, known: ResourceBinding | None) -> bool:
@@ -120,11 +145,10 @@ def _binding(scope: SetScope, source: Source, *, hash_: str, applied: bool) -> R
     )
 
 
-async def _note(
-    scope: SetScope, cluster: Key, binding: ClusterResourceSetBinding | None, change: Change
-) -> None:
+async def _note(scope: SetScope, cluster: Key, change: Change) -> None:
     tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
-    if binding is None:
+    document = tools.bindings.raw(cluster)
+    if document is None:
         made = new_binding(cluster)
         change(made)
         try:
@@ -132,7 +156,4 @@ async def _note(
             return
         except AlreadyExists:
             document = await tools.client.get(resource, cluster)
-    else:
-        found = tools.bindings.raw(cluster)
-        document = found if found is not None else await tools.client.get(resource, cluster)
     await claim(tools.client, resource, document, lambda one: binding_patch(one, change))

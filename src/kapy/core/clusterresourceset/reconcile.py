@@ -13,7 +13,7 @@ from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.core.clusterresourceset.deletion import withdraw
-from kapy.core.clusterresourceset.delivery import deliver
+from kapy.core.clusterresourceset.delivery import deliver, is_settled
 from kapy.core.clusterresourceset.scope import SetScope, Tools
 from kapy.core.clusterresourceset.sources import read_sources
 from kapy.core.clusterresourceset.status import SUCCESS, Outcome, no_match, tell
@@ -96,6 +96,9 @@ async def _outcomes(scope: SetScope) -> list[Outcome]:
     blocked = await read_sources(scope)
     if blocked is not None:
         return [blocked]
+    due = [cluster for cluster in scope.clusters if not is_settled(scope, cluster)]
+    if not due:
+        return [SUCCESS]
     places = asyncio.Semaphore(AT_ONCE)
 
     async def one(cluster: Key) -> Outcome:
@@ -103,7 +106,7 @@ async def _outcomes(scope: SetScope) -> list[Outcome]:
             return await deliver(scope, cluster)
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(cluster)) for cluster in scope.clusters]
+        tasks = [group.create_task(one(cluster)) for cluster in due]
     return [task.result() for task in tasks]
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.client.client import Client
 from kapy.core.clusterresourceset.applying import Progress
 from kapy.core.clusterresourceset.manifests import Manifests, Values
@@ -31,7 +32,7 @@ class Tools:
     cache: Cache
     remote: Connections
     sets: Informer[Document]
-    bindings: Informer[Document]
+    bindings: Informer[ClusterResourceSetBinding]
     clusters: Informer[Document]
     manifests: Manifests
     clock: Clock
