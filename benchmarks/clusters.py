@@ -76,17 +76,24 @@ async def roll_out(workers: int) -> list[Row]:
     """Every worker replaced, a tenth at a time and one at a time (the default)."""
     async with fleet() as herd:
         await herd.create(Shape(workers=workers), names(1))
-        return [await _replaced(herd, workers, surge) for surge in ("10%", 1)]
+        return [
+            await _replaced(herd, workers, surge, version)
+            for surge, version in (("10%", "v1.34.1"), (1, "v1.34.2"))
+        ]
 
 
-async def _replaced(herd: Fleet, workers: int, surge: int | str) -> Row:
+async def _replaced(herd: Fleet, workers: int, surge: int | str, version: str) -> Row:
     key = Key("default", f"{names(1)[0]}-md-0")
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": 0}}
+    spec = {"rollout": {"strategy": strategy}, "template": {"spec": {"version": version}}}
+
+    def done(document: Document) -> bool:
+        versions = [one["version"] for one in document["status"].get("versions", ())]
+        return _settled(document, key) and versions == [version]
+
     with herd.costs.of() as cost:
-        domain = {"failureDomain": f"surge-{str(surge).rstrip('%')}"}
-        spec = {"rollout": {"strategy": strategy}, "template": {"spec": domain}}
         await herd.client.patch(MachineDeployment, key, {"spec": spec})
-        await herd.until(MachineDeployment.RESOURCE, lambda one: _settled(one, key))
+        await herd.until(MachineDeployment.RESOURCE, done)
     return {"step": f"{workers} replaced, maxSurge {surge}", **cost.as_row()}
 
 

@@ -164,13 +164,17 @@ def aggregate(
     type_: str,
     *,
     referred: bool = True,
+    ready: int = 0,
 ) -> V1Beta1Condition | None:
     """Many objects' Ready (None: not reported) with the kind and name of each, under one type.
 
-    referred: the reason tells the object that it comes from.
+    referred: the reason tells the object that it comes from. ready: how many more objects there
+    are, whose Ready is True.
     """
     found = [Source(one, kind, name) for one, kind, name in sources if one is not None]
-    return _merged(found, type_, steps=len(sources), referred=referred)
+    if not found and ready:
+        return true(type_)
+    return _merged(found, type_, steps=len(sources), referred=referred, done=ready)
 
 
 def _merged(
@@ -181,6 +185,7 @@ def _merged(
     negative: Sequence[str] = (),
     steps: int | None = None,
     referred: bool = False,
+    done: int = 0,
 ) -> V1Beta1Condition | None:
     groups: dict[tuple[str, str], list[Source]] = {}
     for one in sources:
@@ -199,7 +204,8 @@ def _merged(
         reason = f"{reason} @ {first.kind}/{first.name}"
     message = first.condition.message
     if steps is not None:
-        message = f"{len(groups.get((TRUE, ''), ()))} of {steps} completed"
+        completed = len(groups.get((TRUE, ""), ())) + done
+        message = f"{completed} of {steps + done} completed"
     if status == FALSE:
         return false(type_, reason, severity, message)
     return unknown(type_, reason, message)

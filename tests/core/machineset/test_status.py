@@ -12,6 +12,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
+from kapy.conditions.quiet import sums
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.core.machineset.status import count, deleting, scaling_down, scaling_up
 from kapy.kube import Document
@@ -71,14 +72,12 @@ def machine(name: str, *true: str, deleted: timedelta | None = None, **metadata:
 def test_machines_are_counted_by_what_they_report() -> None:
     machine_set = scope(3).machine_set
     updating = {Annotation.UPDATE_IN_PROGRESS: ""}
-    count(
-        machine_set,
-        [
-            machine("a", "Ready", "Available", "UpToDate"),
-            machine("b", "Ready"),
-            machine("c", "Ready", "Available", "UpToDate", annotations=updating),
-        ],
-    )
+    machines = [
+        machine("a", "Ready", "Available", "UpToDate"),
+        machine("b", "Ready"),
+        machine("c", "Ready", "Available", "UpToDate", annotations=updating),
+    ]
+    count(machine_set, machines, sums(machines, set()))
     status = machine_set.status
     assert (status.replicas, status.ready_replicas) == (3, 2)
     assert (status.available_replicas, status.up_to_date_replicas) == (1, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -39,6 +39,7 @@ class Scope:
     machines: list[Machine] | None
     not_created: V1Beta1Condition | None = None
     now: datetime = NOW
+    quiet: set[int] = field(default_factory=set)
 
 
 def machine(name: str, ready: Document = READY, since: str = "00", **labels: str) -> Machine:

@@ -34,14 +34,13 @@ from kapy.engine.failure import NotYet
 from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
-from kapy.kube.model import encode
-from kapy.kube.selectors import selector_of
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a MachineDeployment one step further; a missing Cluster wakes it when it appears."""
     document = tools.fleet.deployments.raw(key)
     if document is None:
+        tools.memories.pop(key, None)
         return DONE
     draft = Draft(tools.client, MachineDeployment, document)
     deployment = draft.object
@@ -55,14 +54,14 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         set_condition(deployment, paused_condition(deployment, cluster), tools.clock())
         await draft.save()
         return DONE
-    selector = selector_of(encode(deployment.spec.selector))
-    machines = [one for one in tools.fleet.machines_of(cluster.key) if selector.selects(one)]
+    looks = tools.looks(deployment, cluster.key)
     scope = MachineDeploymentScope(
         tools=tools,
         draft=draft,
         cluster=cluster,
         now=tools.clock(),
-        machines=[tools.fleet.machine_of(one) for one in machines],
+        machines=[one.machine for one in looks],
+        quiet={id(one.machine) for one in looks if one.quiet},
     )
     return await _work(scope)
 
@@ -77,7 +76,7 @@ async def _work(scope: MachineDeploymentScope) -> Result:
     await _write(scope, failed=failure is not None)
     if failure is not None:
         raise failure
-    return result.sooner(look_again(scope.machines, scope.now))
+    return result.sooner(look_again(scope.sums.loud, scope.now))
 
 
 async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:

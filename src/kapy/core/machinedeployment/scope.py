@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -11,29 +12,56 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.client.client import Client
+from kapy.conditions.quiet import Memory, Sums, is_quiet, sums
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.kube import Document
+from kapy.kube import Document, Key
+from kapy.kube.model import encode
+from kapy.kube.selectors import selector_of
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a MachineDeployment uses."""
+    """What every reconcile of a MachineDeployment uses. memories: what is known of the Machines of
+    each of them."""
 
     client: Client
     external: External
     fleet: Fleet
     events: Recorder
     clock: Clock
+    memories: dict[Key, Memory[Look | None]] = field(default_factory=dict)
+
+    def looks(self, deployment: MachineDeployment, cluster: Key) -> list[Look]:
+        """The Machines that the MachineDeployment's selector selects."""
+        selector = selector_of(encode(deployment.spec.selector))
+
+        def look(document: Document) -> Look | None:
+            if not selector.selects(document):
+                return None
+            machine = self.fleet.machine_of(document)
+            return Look(machine, is_quiet(machine))
+
+        memory = self.memories.setdefault(deployment.key, Memory())
+        looks = memory.of(self.fleet.machines_of(cluster), str(selector), look)
+        return [one for one in looks if one is not None]
+
+
+class Look(NamedTuple):
+    """A Machine, and whether all is well with it (`kapy.conditions.quiet`)."""
+
+    machine: Machine
+    quiet: bool
 
 
 @dataclass(slots=True)
 class MachineDeploymentScope:
     """One MachineDeployment, and what belongs to it.
 
-    machines: all that its selector selects, shared with others that read them. machine_sets: those
+    machines: all that its selector selects, shared with others that read them; quiet: the
+    ids of those with which all is well. machine_sets: those
     that it controls, None until they were read; documents: the same by name, as they were read.
     missing: kinds of templates that do not exist, bootstrap first.
     """
@@ -43,6 +71,7 @@ class MachineDeploymentScope:
     cluster: Cluster
     now: datetime
     machines: list[Machine]
+    quiet: set[int]
     machine_sets: list[MachineSet] | None = None
     documents: dict[str, Document] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
@@ -54,3 +83,8 @@ class MachineDeploymentScope:
     def machine_set(self, name: str) -> MachineSet | None:
         """One of the sets, as it was read or written last."""
         return next((one for one in self.machine_sets or () if one.metadata.name == name), None)
+
+    @property
+    def sums(self) -> Sums:
+        """The Machines to sum up."""
+        return sums(self.machines, self.quiet)

@@ -63,15 +63,15 @@ def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> s
 
 def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
     """All conditions that this controller owns."""
-    machines = scope.machines
+    telling = scope.sums.telling
     yield paused_condition(scope.deployment, scope.cluster)
     yield available(scope)
-    yield rolling_out(machines)
+    yield rolling_out(telling)
     yield scaling_up(scope)
     yield scaling_down(scope)
-    yield machines_ready(machines)
-    yield machines_up_to_date(machines, scope.now)
-    yield remediating(machines, NOT_BY_US)
+    yield machines_ready(telling)
+    yield machines_up_to_date(telling, scope.now)
+    yield remediating(telling, NOT_BY_US)
     yield deleting(scope)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names import Finalizer
+from kapy.conditions.quiet import is_quiet
 from kapy.contract.ownership import claim, ownership_patch
-from kapy.core.machineset.scope import MachineSetScope
+from kapy.core.machineset.scope import Look, MachineSetScope
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
 from kapy.kube.errors import KapyError, NotFound
@@ -23,29 +24,37 @@ def references(machine: Machine) -> list[ContractVersionedObjectReference]:
 
 async def read_machines(scope: MachineSetScope) -> Result:
     """The Machines that the selector selects: those of other owners left out, orphans adopted."""
-    machine_set = scope.machine_set
+    machine_set, fleet = scope.machine_set, scope.tools.fleet
     selector = selector_of(encode(machine_set.spec.selector))
-    documents: list[Document] = []
-    for document in scope.tools.fleet.machines_of(scope.cluster.key):
-        if not selector.selects(document):
+
+    def look(document: Document) -> Look:
+        selected, owner = selector.selects(document), _controller(document)
+        machine = fleet.machine_of(document)
+        return Look(document, selected, owner, machine, selected and is_quiet(machine))
+
+    machines: list[Machine] = []
+    documents: dict[str, Document] = {}
+    for one in scope.known.looks.of(fleet.machines_of(scope.cluster.key), str(selector), look):
+        document, machine = one.document, one.machine
+        if not one.selected or one.controller not in (None, machine_set.metadata.uid):
             continue
-        controller = _controller(document)
-        if controller is None:
+        if one.controller is None:
             adopted = await _adopt(scope, document)
-            if adopted is not None:
-                documents.append(adopted)
-        elif controller["uid"] == machine_set.metadata.uid:
-            documents.append(document)
-    scope.documents = {one["metadata"]["name"]: one for one in documents}
-    scope.machines = [scope.tools.fleet.machine_of(one) for one in documents]
+            if adopted is None:
+                continue
+            document, machine = adopted, fleet.machine_of(adopted)
+        elif one.quiet:
+            scope.quiet.add(id(machine))
+        documents[machine.metadata.name] = document
+        machines.append(machine)
+    scope.documents, scope.machines = documents, machines
     return DONE
 
 
-def _controller(document: Document) -> Document | None:
+def _controller(document: Document) -> str | None:
     for owner in document["metadata"].get("ownerReferences") or ():
         if owner.get("controller"):
-            found: Document = owner
-            return found
+            return str(owner["uid"])
     return None
 
 

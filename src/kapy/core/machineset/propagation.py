@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from msgspec import structs
+from msgspec import json, structs
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine, MachineSpec
@@ -39,7 +39,8 @@ Names: TypeAlias = dict[str, set[str]]
 
 async def propagate(scope: MachineSetScope) -> Result:
     """Bring every Machine, and what was cloned for it, in line with the template."""
-    before = scope.tools.settled.get(scope.machine_set.key, {})
+    known, template = scope.known, _template(scope)
+    before = known.settled if known.template == template else {}
     clones = await _clones(scope)
     settled: dict[str, Mark] = {}
     failures: list[Exception] = []
@@ -55,26 +56,31 @@ async def propagate(scope: MachineSetScope) -> Result:
         else:
             if (mark := _mark(scope, machine, clones)) is not None:
                 settled[uid] = mark
-    scope.tools.settled[scope.machine_set.key] = settled
+    known.template, known.settled = template, settled
     if failures:
         raise ExceptionGroup("failed to bring Machines in line with the template", failures)
     return DONE
 
 
-Clones: TypeAlias = dict[GroupKind, Informer[Document]]
+def _template(scope: MachineSetScope) -> bytes:
+    """All of the MachineSet that Machines are brought in line with."""
+    machine_set = scope.machine_set
+    deployment = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
+    return json.encode((machine_set.spec.template, deployment))
+
+
+Clones: TypeAlias = dict[tuple[str, str], Informer[Document]]
 
 
 async def _clones(scope: MachineSetScope) -> Clones:
     """Where the objects are cached that the Machines refer to; kinds not cached yet left out."""
     kinds = {
-        GroupKind(ref.api_group, ref.kind)
-        for machine in scope.machines or ()
-        for ref in references(machine)
+        (ref.api_group, ref.kind) for machine in scope.machines or () for ref in references(machine)
     }
     clones: Clones = {}
     for kind in kinds:
         try:
-            resource = (await scope.tools.external.resolve(kind)).resource
+            resource = (await scope.tools.external.resolve(GroupKind(*kind))).resource
         except KapyError:
             continue  # it is told Machine by Machine
         informer = scope.tools.cache.informer(resource)
@@ -84,16 +90,11 @@ async def _clones(scope: MachineSetScope) -> Clones:
 
 
 def _mark(scope: MachineSetScope, machine: Machine, clones: Clones) -> Mark | None:
-    """The state of all that a Machine is brought in line with and by; None if not all is known."""
-    metadata = scope.machine_set.metadata
+    """The state of a Machine and of what was cloned for it; None if not all is known."""
     document = scope.documents[machine.metadata.name]
-    mark: list[str | int] = [
-        metadata.generation,
-        metadata.labels.get(Label.DEPLOYMENT_NAME, ""),
-        document["metadata"]["resourceVersion"],
-    ]
+    mark = [document["metadata"]["resourceVersion"]]
     for ref in references(machine):
-        informer = clones.get(GroupKind(ref.api_group, ref.kind))
+        informer = clones.get((ref.api_group, ref.kind))
         found = None if informer is None else informer.raw(Key(scope.namespace, ref.name))
         if found is None:
             return None

@@ -41,7 +41,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a MachineSet one step further; a missing Cluster wakes it when it appears."""
     document = tools.fleet.machine_sets.raw(key)
     if document is None:
-        tools.settled.pop(key, None)
+        tools.memories.pop(key, None)
         return DONE
     draft = Draft(tools.client, MachineSet, document)
     machine_set = draft.object

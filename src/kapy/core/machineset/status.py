@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kapy.api.condition import Condition
@@ -16,6 +16,7 @@ from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediati
 from kapy.conditions.lookup import false, is_true, true, unknown
 from kapy.conditions.moments import look_again
 from kapy.conditions.paused import paused_condition
+from kapy.conditions.quiet import Sums, sums
 from kapy.conditions.stale import stale_machines
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.result import Result
@@ -40,28 +41,29 @@ def update_status(scope: MachineSetScope) -> None:
     machine_set = scope.machine_set
     machine_set.status.selector = str(selector_of(encode(machine_set.spec.selector)))
     if scope.machines is not None:
-        count(machine_set, scope.machines)
+        count(machine_set, scope.machines, sums(scope.machines, scope.quiet))
     for condition in conditions(scope):
         set_condition(machine_set, condition, scope.now)
 
 
 def next_look(scope: MachineSetScope) -> Result:
     """When the status says something else although nothing has changed."""
-    return look_again(scope.machines or (), scope.now)
+    return look_again(sums(scope.machines or (), scope.quiet).loud, scope.now)
 
 
-def count(machine_set: MachineSet, machines: Iterable[Machine]) -> None:
+def count(machine_set: MachineSet, machines: Sequence[Machine], found: Sums) -> None:
     """Set the replica counters. A Machine that is updated in place counts, but as nothing else:
     its conditions may not say so yet."""
-    machines = list(machines)
-    steady = [
-        machine.status.conditions for machine in machines if not is_updating_in_place(machine)
-    ]
+    steady = [one.status.conditions for one in found.loud if not is_updating_in_place(one)]
+
+    def counted(of: str) -> int:
+        return found.quiet + sum(is_true(one, of) for one in steady)
+
     status = machine_set.status
     status.replicas = len(machines)
-    status.ready_replicas = sum(is_true(one, ConditionType.READY) for one in steady)
-    status.available_replicas = sum(is_true(one, ConditionType.AVAILABLE) for one in steady)
-    status.up_to_date_replicas = sum(is_true(one, ConditionType.UP_TO_DATE) for one in steady)
+    status.ready_replicas = counted(ConditionType.READY)
+    status.available_replicas = counted(ConditionType.AVAILABLE)
+    status.up_to_date_replicas = counted(ConditionType.UP_TO_DATE)
     status.versions = versions_of(machines)
 
 
@@ -75,9 +77,10 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
         return
     yield scaling_up(scope, len(machines))
     yield scaling_down(scope, machines)
-    yield machines_ready(machines)
-    yield machines_up_to_date(machines, scope.now)
-    yield remediating(machines, NOT_BY_US)
+    telling = sums(machines, scope.quiet).telling
+    yield machines_ready(telling)
+    yield machines_up_to_date(telling, scope.now)
+    yield remediating(telling, NOT_BY_US)
     yield deleting(scope, machines)
 
 

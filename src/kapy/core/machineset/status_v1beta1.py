@@ -18,13 +18,17 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment
 from kapy.conditions import v1beta1
 from kapy.conditions.lookup import TRUE, get
+from kapy.conditions.quiet import Sums, sums
 from kapy.core.machineset.scope import MachineSetScope
 
 SUMMED_UP: Final = (V1Beta1Type.MACHINES_CREATED, V1Beta1Type.RESIZED, V1Beta1Type.MACHINES_READY)
 
 
 def update_status_v1beta1(scope: MachineSetScope) -> None:
-    """Write counters and conditions; after the counters of the stored version."""
+    """Write counters and conditions; after the counters of the stored version.
+
+    A quiet Machine is Available, so its Node has been ready for long enough.
+    """
     machine_set, machines, now = scope.machine_set, scope.machines, scope.now
     if machines is None or machine_set.spec.replicas is None:
         return
@@ -34,7 +38,8 @@ def update_status_v1beta1(scope: MachineSetScope) -> None:
     v1beta1.set_condition(legacy, resized(machine_set), now)
     if len(machines) >= _desired(machine_set):
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.MACHINES_CREATED), now)
-    v1beta1.set_condition(legacy, machines_ready(machines), now)
+    found = sums(machines, scope.quiet)
+    v1beta1.set_condition(legacy, machines_ready(found), now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMED_UP), now)
 
 
@@ -44,12 +49,13 @@ def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
     assert status.v1beta1 is not None
     template = scope.machine_set.spec.template
     labels = template.metadata.labels.items()
-    ready = [one for one in machines if _ready_since(one) is not None]
+    found = sums(machines, scope.quiet)
+    ready = [one for one in found.loud if _ready_since(one) is not None]
     patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
     told = status.v1beta1
     told.fully_labeled_replicas = sum(labels <= one.metadata.labels.items() for one in machines)
-    told.ready_replicas = len(ready)
-    told.available_replicas = sum(
+    told.ready_replicas = found.quiet + len(ready)
+    told.available_replicas = found.quiet + sum(
         not patience or moment(_ready_since(one) or "") + patience <= scope.now for one in ready
     )
 
@@ -77,14 +83,13 @@ def resized(machine_set: MachineSet) -> V1Beta1Condition | None:
     return v1beta1.true(of) if told is not None and told.ready_replicas == current else None
 
 
-def machines_ready(machines: Sequence[Machine]) -> V1Beta1Condition | None:
+def machines_ready(found: Sums) -> V1Beta1Condition | None:
     """The Ready conditions of Machines as one, with the Machine that the reason comes from."""
-    of = V1Beta1Type.MACHINES_READY
-    if not machines:
+    of, kind = V1Beta1Type.MACHINES_READY, Machine.RESOURCE.kind
+    if not found.telling:
         return v1beta1.true(of)
-    return v1beta1.aggregate(
-        [(_ready(one), Machine.RESOURCE.kind, one.metadata.name) for one in machines], of
-    )
+    sources = [(_ready(one), kind, one.metadata.name) for one in found.loud]
+    return v1beta1.aggregate(sources, of, ready=found.quiet)
 
 
 def _ready(machine: Machine) -> V1Beta1Condition | None:

@@ -1,0 +1,94 @@
+"""Machines with which all is well: they count, and there is nothing to say about them.
+
+Who sums up a large set looks closely at the others only: of those that are quiet one is enough to
+speak for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+from kapy.api.machine import Machine
+from kapy.api.machines import is_updating_in_place
+from kapy.api.names import Annotation, ConditionType
+from kapy.api.names_v1beta1 import V1Beta1Type
+from kapy.conditions import v1beta1
+from kapy.conditions.lookup import FALSE, TRUE
+from kapy.kube import Document
+
+T = TypeVar("T")
+
+_WELL = frozenset({ConditionType.READY, ConditionType.UP_TO_DATE})
+_TRUE = frozenset({*_WELL, ConditionType.AVAILABLE, ConditionType.NODE_READY})
+
+
+def is_quiet(machine: Machine) -> bool:
+    """Whether the Machine is ready, available and up to date, and nothing more is said of it."""
+    if machine.deleting or machine.status.node_ref is None or is_updating_in_place(machine):
+        return False
+    if Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations:
+        return False
+    missing = len(_TRUE)
+    for one in machine.status.conditions:
+        if one.type in _TRUE:
+            if one.status != TRUE or (one.message and one.type in _WELL):
+                return False
+            missing -= 1
+        elif one.type == ConditionType.HEALTH_CHECK_SUCCEEDED and one.status == FALSE:
+            return False
+    return not missing and _is_ready_in_v1beta1(machine)
+
+
+def _is_ready_in_v1beta1(machine: Machine) -> bool:
+    deprecated = machine.status.deprecated
+    if deprecated is None or deprecated.v1beta1 is None:
+        return False
+    ready = v1beta1.get(deprecated.v1beta1.conditions, V1Beta1Type.READY)
+    return ready is not None and ready.status == TRUE
+
+
+class Sums(NamedTuple):
+    """Machines to sum up. loud: those with which not all is well. quiet: how many others there
+    are. telling: the loud ones, and one that speaks for the quiet ones."""
+
+    loud: list[Machine]
+    quiet: int
+    telling: list[Machine]
+
+
+def sums(machines: Iterable[Machine], quiet: set[int]) -> Sums:
+    """quiet: the `id` of each Machine that is known to be quiet."""
+    loud: list[Machine] = []
+    others: list[Machine] = []
+    for machine in machines:
+        (others if id(machine) in quiet else loud).append(machine)
+    return Sums(loud, len(others), [*loud, *others[:1]])
+
+
+class Memory(Generic[T]):
+    """What was made of documents, kept for those that are the same the next time.
+
+    about: what else it was made of; when that is another one, all is forgotten.
+    """
+
+    __slots__ = ("_about", "_known")
+
+    def __init__(self) -> None:
+        self._about: object = None
+        self._known: dict[str, tuple[Document, T]] = {}
+
+    def of(
+        self, documents: Iterable[Document], about: object, make: Callable[[Document], T]
+    ) -> list[T]:
+        """`make` of each document, in their order."""
+        known = self._known if about == self._about else {}
+        kept: dict[str, tuple[Document, T]] = {}
+        for document in documents:
+            uid = document["metadata"]["uid"]
+            entry = known.get(uid)
+            if entry is None or entry[0] is not document:
+                entry = document, make(document)
+            kept[uid] = entry
+        self._about, self._known = about, kept
+        return [made for _, made in kept.values()]
