@@ -172,8 +172,6 @@ def aggregate(
     are, whose Ready is True.
     """
     found = [Source(one, kind, name) for one, kind, name in sources if one is not None]
-    if not found and ready:
-        return true(type_)
     return _merged(found, type_, steps=len(sources), referred=referred, done=ready)
 
 
@@ -187,7 +185,7 @@ def _merged(
     referred: bool = False,
     done: int = 0,
 ) -> V1Beta1Condition | None:
-    groups: dict[tuple[str, str], list[Source]] = {}
+    groups: dict[tuple[str, str], list[Source]] = {(TRUE, ""): []} if done else {}
     for one in sources:
         status = one.condition.status
         if one.condition.type in negative:
