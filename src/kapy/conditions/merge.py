@@ -69,6 +69,9 @@ class Merge:
     ) -> Merged:
         if not conditions:
             raise CannotMerge("can't merge an empty list of conditions")
+        if operation is Operation.AGGREGATE and self._is_quiet(conditions):
+            # The usual case: many objects, nothing to order and nothing to say.
+            return Merged(TRUE if self.positive else FALSE, self.reason([], [], [*conditions]), "")
         conditions = _by_relevance(conditions, types)
         issues, unknowns, infos = self._split(conditions)
         if issues:
@@ -84,6 +87,14 @@ class Merge:
         else:
             message = aggregate_message(infos, self.priority, drop_empty=True)
         return Merged(status, self.reason(issues, unknowns, infos), message)
+
+    def _is_quiet(self, conditions: Sequence[Owned]) -> bool:
+        """Whether all is well with every condition, and none has a message."""
+        priority = self.priority
+        for one in conditions:
+            if one.condition.message or priority(one.condition) is not Priority.INFO:
+                return False
+        return True
 
     def _split(self, conditions: Sequence[Owned]) -> tuple[list[Owned], list[Owned], list[Owned]]:
         parts: tuple[list[Owned], list[Owned], list[Owned]] = ([], [], [])
