@@ -19,7 +19,7 @@ async def create_and_delete(number: int, shape: Shape) -> list[Row]:
     """`number` clusters posted at once, until all are Available; a while of idling; deletion."""
     async with fleet() as herd:
         rows = [await _created(herd, number, shape)]
-        if number == 50:
+        if number in (50, 1000):
             rows.append(await _idle(herd, number))
         with herd.costs.of() as cost:
             await herd.delete(names(number))

@@ -6,7 +6,16 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from benchmarks import api_server, clusters, command_line, crowds, health_checks, kinds, storage
+from benchmarks import (
+    api_server,
+    clusters,
+    command_line,
+    crowds,
+    health_checks,
+    kinds,
+    settled,
+    storage,
+)
 from benchmarks.fleet import Shape
 
 Scenario: TypeAlias = Callable[[], Coroutine[Any, Any, list[dict[str, Any]]]]
@@ -28,6 +37,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "store-start": storage.start,
     "kinds": kinds.documents,
     "health-check-1000": partial(health_checks.look_at, 1000),
+    "settled": settled.looks,
     "1x1+0": _create(1),
     "1x1+0-ecdsa": _create(1, keys=ECDSA),
     "1x1+3": _create(1, workers=3),

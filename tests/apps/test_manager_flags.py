@@ -106,7 +106,7 @@ async def test_an_object_that_gets_the_label_is_taken_up() -> None:
 
 async def test_every_controller_can_be_held_to_a_filter() -> None:
     async with plane() as there:
-        held = {controller.name for controller, _ in there.runtime._reconciled}
+        held = {controller.name for controller, _ in there.runtime.reconciled}
         every = {controller.name for controller in there.runtime.controllers}
     assert every - held == WITHOUT_OBJECTS
 

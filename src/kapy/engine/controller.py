@@ -112,6 +112,10 @@ class Controller:
 
         informer.subscribe(handle)
 
+    async def look(self, key: Key) -> Result:
+        """One reconcile, past the queue: for who measures it while nothing else goes on."""
+        return await self._reconcile(key)
+
     def enqueue(self, key: Key, *, priority: int = 0) -> None:
         """Ask for a reconcile of `key`, as soon as a worker is free."""
         self.queue.add(key, priority)

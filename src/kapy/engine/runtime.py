@@ -44,7 +44,7 @@ class Runtime:
     random: Random = field(default_factory=Random)
     metrics: Metrics = field(default_factory=Metrics)
     working: asyncio.Event = field(default_factory=asyncio.Event)
-    _reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
+    reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
 
     @classmethod
     def on(
@@ -81,7 +81,7 @@ class Runtime:
             controller.name, controller.concurrency
         )
         if of is not None:
-            self._reconciled.append((controller, of))
+            self.reconciled.append((controller, of))
             if self.options.watch_filter:
                 controller.limit(of, self.options.selects)
         self.metrics.measure(controller)
@@ -122,6 +122,6 @@ class Runtime:
         while True:
             for number in range(SYNC_STEPS):
                 await asyncio.sleep(period.total_seconds() / SYNC_STEPS)
-                for controller, of in self._reconciled:
+                for controller, of in self.reconciled:
                     for key in of.keys()[number::SYNC_STEPS]:
                         controller.enqueue(key, priority=INITIAL)
