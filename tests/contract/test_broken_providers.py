@@ -290,29 +290,27 @@ async def test_what_is_put_right_goes_on(plane: Stage) -> None:
     assert infra["spec"] == {"providerID": "fake://one", "foreign": {"a": [1]}}
 
 
-@pytest.mark.parametrize(
-    ("conditions", "message"),
-    [
-        (
-            [{"type": "Ready", "status": "Maybe"}],
-            "status for the Ready condition must be one of True, False, Unknown",
-        ),
-        ([{"type": "Ready"}], "status must be set for the Ready condition"),
-        ([{"type": "Ready", "status": True}], "status must be a string"),
-        ([{"status": "True"}], "type must be set for all conditions"),
-    ],
-)
-async def test_conditions_that_cannot_be_read_are_told(
-    plane: Stage, conditions: list[Document], message: str
-) -> None:
+UNREADABLE: Final[list[tuple[list[Document], str]]] = [
+    (
+        [{"type": "Ready", "status": "Maybe"}],
+        "status for the Ready condition must be one of True, False, Unknown",
+    ),
+    ([{"type": "Ready"}], "status must be set for the Ready condition"),
+    ([{"type": "Ready", "status": True}], "status must be a string"),
+    ([{"status": "True"}], "type must be set for all conditions"),
+]
+
+
+async def test_conditions_that_cannot_be_read_are_told(plane: Stage) -> None:
     await running_cluster(plane)
-    await plane.report(INFRA_CLUSTERS, "c", conditions=conditions)
-    await plane.settle(1)
-    told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
-    assert (told.status, told.reason) == ("Unknown", "InvalidConditionReported")
-    assert told.message == (
-        "failed to convert status.conditions from FakeCluster to []metav1.Condition: " + message
-    )
+    for conditions, message in UNREADABLE:
+        await plane.report(INFRA_CLUSTERS, "c", conditions=conditions)
+        await plane.settle(1)
+        told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+        assert (told.status, told.reason) == ("Unknown", "InvalidConditionReported")
+        assert told.message == (
+            "failed to convert status.conditions from FakeCluster to []metav1.Condition: " + message
+        )
 
 
 async def test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine(plane: Stage) -> None:

@@ -157,9 +157,9 @@ def text(path: str, *, longest: int | None = None, mandatory: bool = False) -> F
     return Field(path, limited, mandatory=mandatory)
 
 
-def integer(path: str, *, v1beta1: str | None = None) -> Field[int]:
+def integer(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[int]:
     """A field that holds a whole number."""
-    return Field(path, _integer, v1beta1=v1beta1)
+    return Field(path, _integer, v1beta1=v1beta1, mandatory=mandatory)
 
 
 def items(decode: Callable[[Any], U]) -> Callable[[Any], Sequence[U]]:

@@ -28,7 +28,7 @@ class InfraMachinePool(View):
     provider_id_list = Field("spec.providerIDList", items(_provider_id), mandatory=True)
     initialized = boolean("status.initialization.provisioned", v1beta1="status.ready")
     ready = boolean("status.ready")
-    replicas = integer("status.replicas")
+    replicas = integer("status.replicas", mandatory=True)
     infrastructure_machine_kind = text("status.infrastructureMachineKind")
     failure_reason = text("status.failureReason")
     failure_message = text("status.failureMessage")

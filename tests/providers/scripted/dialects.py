@@ -218,12 +218,7 @@ BIRCH: Final = Dialect(
 CEDAR: Final = Dialect("Cedar", "v1beta1", "v2", "custom", "v2", own_plane=True)
 """The old contract with conditions of a form of its own, and a managed control plane."""
 
-DOGWOOD: Final = Dialect(
-    "Dogwood", "v1beta2", "v1beta2", "custom", "v1beta2", group="dogwood.example.com"
-)
-"""The new contract with conditions of a form of its own; kubeadm for the rest."""
-
-DIALECTS: Final = (ALDER, BIRCH, CEDAR, DOGWOOD)
+DIALECTS: Final = (ALDER, BIRCH, CEDAR)
 
 
 def _object(**properties: Document) -> Document:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -98,6 +99,14 @@ class Cloud:
         """`instance` for one machine."""
         spec, status = self.instance
         return {key: value.format(name) for key, value in spec.items()}, status
+
+
+def released_crds(folder: Path) -> list[Document]:
+    """Every CRD in the components of a release."""
+    (path,) = folder.glob("*components*.yaml")
+    texts = _DOCUMENTS.split(path.read_text())
+    definitions = [one for one in texts if "\nkind: CustomResourceDefinition" in one]
+    return [yaml.load(one, Loader=yaml.CSafeLoader) for one in definitions]
 
 
 def resource_of(document: Document) -> Resource:

@@ -4,17 +4,37 @@ moved by hand as their controllers would, with a KubeadmControlPlane.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.contract import (
+    BootstrapConfig,
+    ControlPlane,
+    InfraCluster,
+    InfraMachine,
+    View,
+    resolved,
+)
+from kapy.contract.definitions import check_definition
+from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document, Key
+from kapy.kube.names import GroupKind
 from kapy.testing.story import Story
 from tests.providers.scripted.plane import Plane, plane
-from tests.providers.scripted.released import CLOUDS, VERSION, Cloud, resource_of
+from tests.providers.scripted.released import (
+    CLOUDS,
+    PROVIDERS,
+    VERSION,
+    Cloud,
+    released_crds,
+    resource_of,
+)
 from tests.providers.scripted.test_lives import condition
 
 FINALIZER = "cloud.example.com"
@@ -32,6 +52,28 @@ async def test_a_released_provider_is_moved_through_its_life(cloud: Cloud) -> No
         worker = await a_worker_boots(at, cloud)
         await nothing_of_the_provider_was_touched(at, cloud, worker)
         await what_goes_goes_in_order(at, cloud, control_plane, worker)
+
+
+ROLES: Final[dict[str, type[View]]] = {
+    "infrastructure .*Cluster": InfraCluster,
+    "infrastructure .*Machine": InfraMachine,
+    "infrastructure .*MachinePool": InfraMachinePool,
+    "bootstrap .*Config": BootstrapConfig,
+    "controlplane .*ControlPlane": ControlPlane,
+}
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(PROVIDERS.glob("*/*")), ids=lambda folder: folder.parent.name
+)
+def test_released_definitions_have_room_for_their_contracts(folder: Path) -> None:
+    for crd in released_crds(folder):
+        spec = crd["spec"]
+        kind = GroupKind(spec["group"], spec["names"]["kind"])
+        said = f"{kind.group.partition('.')[0]} {kind.kind}"
+        for pattern, view in ROLES.items():
+            if re.fullmatch(pattern, said):
+                check_definition(crd, resolved(kind, crd), view)
 
 
 async def a_network_is_made(at: Plane, cloud: Cloud) -> None:

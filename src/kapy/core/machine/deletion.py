@@ -77,7 +77,7 @@ async def _may_touch_node(scope: MachineScope) -> bool:
                 raise error
             case Found(control_plane) if control_plane.deleting:
                 return False
-            case Found(control_plane) if control_plane.external_managed:
+            case Found(view) if ControlPlane.external_managed.if_readable(view):
                 return True
     return any(
         Label.CONTROL_PLANE in (one["metadata"].get("labels") or {})
