@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from kapy._aio.clock import Clock, loop_clock
@@ -42,6 +43,7 @@ KINDS: tuple[type[Object], ...] = (
 )
 
 
+@cache
 def crd(kind: type[Object], *, strict: bool) -> Document:
     """The CRD of one of our kinds; without `strict` it takes any object."""
     resource = kind.RESOURCE
