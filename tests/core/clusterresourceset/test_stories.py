@@ -237,6 +237,22 @@ async def test_a_slow_cluster_gets_everything_in_several_looks(plane: Stage) -> 
     assert message.endswith('namespaces "later" not found')
 
 
+async def test_a_connection_that_breaks_in_between_is_waited_for(plane: Stage) -> None:
+    plane.wire.delay = 1.0
+    many = "---\n".join(manifest(f"a{number}") for number in range(6))
+    await delivered(plane, config_map(k=many), resource_set())
+    plane.wire.silent = True
+    await plane.settle(30)
+    status, _ = await told(plane)
+    assert status == "False"
+    assert 1 <= len((await plane.workload.list(CONFIG_MAPS, "default")).items) < 6
+
+    plane.wire.silent = False
+    await plane.settle(120)
+    assert await told(plane) == APPLIED
+    assert None not in [await inside(plane, f"a{number}") for number in range(6)]
+
+
 async def test_a_value_that_is_no_object_is_told_until_it_is_one(plane: Stage) -> None:
     await delivered(plane, config_map(k="apiVersion: v1\nkind: ConfigMap"), resource_set())
     assert await told(plane) == ("False", "NotApplied")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.client.kinds import Kinds
+from kapy.client.kinds import Kinds, UnknownKind
+from kapy.engine.failure import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, ApiError, KapyError, NotFound, Unreachable
 from kapy.kube.names import Resource, split_api_version
@@ -40,21 +41,20 @@ class Progress:
 async def put(
     client: Client, objects: Sequence[Document], strategy: str, progress: Progress, *, secret: bool
 ) -> None:
-    """Put objects into a cluster, as many as can be. Raises NotApplied.
+    """Put objects into a cluster, as many as can be. Raises NotApplied; Unreachable and NotYet
+    (NotConnected) at once, as each further object would take as long to fail.
 
     secret: the objects are from a Secret, and errors are told without what a server says of them.
-    When nobody answers, the rest is not tried: each object would take as long to fail, and others
-    wait.
     """
     kinds, problems = Kinds(client), progress.problems
     for document in objects[progress.done :]:
         try:
             kinds = await _put_one(client, kinds, document, strategy)
+        except (Unreachable, NotYet):
+            raise
         except KapyError as error:
             what = error.reason if secret and isinstance(error, ApiError) else str(error)
             problems.append(f"putting {_name(document)} into the cluster: {what}")
-            if isinstance(error, Unreachable):
-                break
         progress.done += 1
     if problems:
         message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
@@ -65,7 +65,7 @@ async def _put_one(client: Client, kinds: Kinds, document: Document, strategy: s
     """Returns what is known of the server's kinds then."""
     try:
         resource = await kinds.of(document)
-    except KapyError:
+    except UnknownKind:
         kinds = Kinds(client)  # an object before this one may have been its definition
         resource = await kinds.of(document)
     if resource.namespaced and not document["metadata"].get("namespace"):

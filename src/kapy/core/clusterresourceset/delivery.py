@@ -9,7 +9,7 @@ from typing import Final
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
 from kapy.api.times import stamp
 from kapy.contract.ownership import claim
-from kapy.core.clusterresourceset.applying import APPLY_ONCE, Progress, put
+from kapy.core.clusterresourceset.applying import APPLY_ONCE, NotApplied, Progress, put
 from kapy.core.clusterresourceset.binding import (
     Change,
     binding_patch,
@@ -28,8 +28,9 @@ from kapy.core.clusterresourceset.status import (
     not_connected,
     not_updated,
 )
+from kapy.engine.failure import NotYet
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, KapyError
+from kapy.kube.errors import AlreadyExists, KapyError, Unreachable
 from kapy.kube.meta import owner_reference
 from kapy.remote.connections import NotConnected
 
@@ -121,20 +122,29 @@ async def _put(
     """What is in the way of a source's objects. A slow cluster gets them in several looks, so that
     the others' turn comes in between."""
     tools, strategy = scope.tools, scope.set.spec.strategy
-    state = cluster, scope.set.key, source.reference.kind, source.reference.name, source.hash
+    reference = source.reference
+    state = _uid(scope, cluster), scope.set.key, reference.kind, reference.name, source.hash
     progress = tools.progress.get(state) or tools.progress.put(state, Progress())
-    secret = source.reference.kind == "Secret"
+    secret = reference.kind == "Secret"
     try:
         async with asyncio.timeout(LONGEST):
             await put(tools.remote.client(cluster), objects, strategy, progress, secret=secret)
     except TimeoutError:
         done = f"{progress.done} of {len(objects)} objects were put into cluster {cluster} so far"
         return not_applied(f"{done}: it is slow", goes_on=True)
-    except KapyError as error:
+    except (Unreachable, NotYet) as error:
+        return not_applied(str(error), error)  # and goes on from there
+    except NotApplied as error:
         tools.progress.forget(state)
         return not_applied(str(error), error)
     tools.progress.forget(state)
     return None
+
+
+def _uid(scope: SetScope, cluster: Key) -> str:
+    """What tells the Cluster from another one of its name."""
+    document = scope.tools.clusters.raw(cluster)
+    return "" if document is None else str(document["metadata"]["uid"])
 
 
 def _binding(scope: SetScope, source: Source, *, hash_: str, applied: bool) -> ResourceBinding:
