@@ -11,12 +11,14 @@ import pytest
 import pytest_asyncio
 
 from kapy.api.machine_pool import MachinePool
-from kapy.api.names import Annotation
+from kapy.api.names import Annotation, Label
 from kapy.kube import Document
+from kapy.kube.meta import read
 from kapy.kube.names import EVENTS, Resource
 from kapy.sdk import (
     InfraMachinePoolProvider,
     MachinePoolOrder,
+    PoolMachines,
     PoolProvisioned,
     Released,
     Waiting,
@@ -27,6 +29,7 @@ from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 
 GROUP = "infrastructure.cluster.x-k8s.io"
 POOLS = Resource(GROUP, "v1", "papermachinepools", "PaperMachinePool")
+SHEETS = Resource(GROUP, "v1", "papersheets", "PaperSheet")
 POOL: Document = {"apiVersion": f"{GROUP}/v1", "kind": "PaperMachinePool", "spec": {}}
 FINALIZER = "paper.example.dev/pool"
 
@@ -139,6 +142,42 @@ async def test_a_pool_says_what_it_waits_for_and_hands_over_its_machines(scene: 
     infra = await scene.pool()
     assert (infra["status"]["replicas"], infra["spec"].get("providerIDList")) == (0, None)
     assert scene.pad.orders[-1].scaled_by_others
+
+
+async def test_answers_that_are_lost_make_no_second_machine() -> None:
+    async with provider_bench([POOLS, SHEETS]) as bench:
+        bench.runtime.client.observe = None  # nothing of what is written is ever known
+        machines = PoolMachines(bench.runtime, SHEETS, POOLS)
+        await bench.cluster("blue")
+        pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
+        infra = await bench.client.get(POOLS, key("mp"))
+        order: MachinePoolOrder[Document] = MachinePoolOrder(
+            key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=3
+        )
+        for _ in range(2):
+            await machines.converge(order, lambda: {"spec": {"ruled": True}}, lambda _: True)
+        made = (await bench.client.list(SHEETS, "default")).items
+        assert len(made) == 3
+        for one in made:
+            assert one["spec"] == {"ruled": True}
+            assert one["metadata"]["labels"] == {Label.CLUSTER_NAME: "blue", Label.POOL_NAME: "mp"}
+            assert [owner["name"] for owner in one["metadata"]["ownerReferences"]] == ["mp"]
+
+
+async def test_machines_without_a_machine_are_let_go_too() -> None:
+    async with provider_bench([POOLS, SHEETS]) as bench:
+        machines = PoolMachines(bench.runtime, SHEETS, POOLS)
+        async with bench.running():
+            await bench.cluster("blue")
+            pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
+            infra = await bench.client.get(POOLS, key("mp"))
+            order: MachinePoolOrder[Document] = MachinePoolOrder(
+                key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=2
+            )
+            made = await machines.converge(order, dict, lambda _: True)
+            assert len(made) == 2
+            assert await machines.release(order) == 0
+            assert not (await bench.client.list(SHEETS, "default")).items
 
 
 async def test_a_mistake_is_an_event_that_says_which() -> None:

@@ -525,13 +525,15 @@ async def test_a_provider_of_the_old_contract_serves_as_well(plane: Stage) -> No
     spec = {"infrastructureRef": reference(OLD_POOLS, "mp"), "bootstrap": {"dataSecretName": "own"}}
     await plane.client.create(OLD_POOLS, of(OLD_POOLS, "mp", spec={"providerIDList": ["fake://a"]}))
     await plane.create(pool(1, template={"spec": spec}))
-    await plane.report(OLD_POOLS, "mp", ready=True, replicas=1)
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    await plane.report(OLD_POOLS, "mp", ready=True, replicas=1, conditions=[ready])
     await Cloud(plane, machines=False).boot("a")
     await plane.settle()
     one = await found(plane)
     assert one.status.phase == "Running"
     assert legacy(one)["Ready"] == ("True", "")
     assert told(one)["BootstrapConfigReady"] == ("True", "DataSecretProvided", "")
+    assert told(one)["InfrastructureReady"] == ("True", "Ready", "")
 
 
 async def test_a_settled_pool_is_looked_at_without_a_write(plane: Stage) -> None:

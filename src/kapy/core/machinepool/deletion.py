@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Final
 
 from kapy.api.names import Finalizer
 from kapy.api.times import moment
@@ -11,10 +12,11 @@ from kapy.contract.fields import View
 from kapy.contract.observed import Found, Unreadable
 from kapy.core.machinepool.nodes import delete_node
 from kapy.core.machinepool.scope import MachinePoolScope
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import NotFound
+
+UNREACHABLE: Final = "the Nodes cannot be deleted: their cluster does not answer"
 
 
 async def reconcile_delete(scope: MachinePoolScope) -> Result:
@@ -24,8 +26,8 @@ async def reconcile_delete(scope: MachinePoolScope) -> Result:
         await _ask_to_go(scope, one)
     if found:
         return DONE
-    if not _nodes_had_their_time(scope):
-        await _delete_nodes(scope)
+    if not await _nodes_gone(scope):
+        return _at_timeout(scope)
     finalizers = scope.pool.metadata.finalizers
     finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_POOL]
     scope.tools.settled.pop(scope.pool.key, None)
@@ -57,24 +59,31 @@ async def _ask_to_go(scope: MachinePoolScope, view: View) -> None:
         return
 
 
-def _nodes_had_their_time(scope: MachinePoolScope) -> bool:
-    """Whether the pool has waited for its Nodes' deletion as long as it should (0: forever)."""
+async def _nodes_gone(scope: MachinePoolScope) -> bool:
+    """Delete the Nodes: none has a machine any more. False while nobody answers, for some time."""
+    left = _left(scope)
+    if scope.cluster.deleting or (left is not None and left <= timedelta(0)):
+        return True
+    if scope.nodes is None:
+        return not scope.pool.status.node_refs
+    client = scope.tools.remote.client(scope.cluster.key)
+    for ref in scope.pool.status.node_refs:
+        node = scope.nodes.raw(Key("", ref.name))
+        if node is not None and node["metadata"]["uid"] == ref.uid:
+            await delete_node(client, node)
+    return True
+
+
+def _left(scope: MachinePoolScope) -> timedelta | None:
+    """How much longer the pool waits for the deletion of its Nodes; None (0) is forever."""
     limit = scope.pool.spec.template.spec.deletion.node_deletion_timeout_seconds
     asked = scope.pool.metadata.deletion_timestamp
     if not limit or asked is None:
-        return False
-    return scope.now > moment(asked) + timedelta(seconds=limit)
+        return None
+    return moment(asked) + timedelta(seconds=limit) - scope.now
 
 
-async def _delete_nodes(scope: MachinePoolScope) -> None:
-    """The machines are gone, so no Node has one any more. Raises NotYet while nobody answers."""
-    if scope.cluster.deleting or not scope.pool.status.node_refs:
-        return
-    nodes = scope.nodes
-    if nodes is None:
-        raise NotYet(f"the Nodes of cluster {scope.cluster.key} cannot be deleted now")
-    client = scope.tools.remote.client(scope.cluster.key)
-    for ref in scope.pool.status.node_refs:
-        node = nodes.raw(Key("", ref.name))
-        if node is not None and node["metadata"]["uid"] == ref.uid:
-            await delete_node(client, node)
+def _at_timeout(scope: MachinePoolScope) -> Result:
+    """A timer, because nothing changes at the moment when the Nodes have had their time."""
+    left = _left(scope)
+    return DONE if left is None else requeue(after=left, because=UNREACHABLE)
