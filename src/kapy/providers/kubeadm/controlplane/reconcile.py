@@ -141,7 +141,7 @@ class Reconciler:
             return DONE
         result = await self._advance(plane)
         if plane.is_settled:
-            # A timer, because etcd is asked and not watched, and a safety net is no luxury.
+            # A timer, because etcd is asked and not watched.
             again = requeue(after=LOOK_ANYWAY, because="etcd cannot be watched")
             result = result.sooner(again)
             settled.settle(key, news, result, plane.now)

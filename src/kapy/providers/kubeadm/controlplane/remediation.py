@@ -144,9 +144,7 @@ def _obstacle(tools: Tools, plane: ControlPlane, machine: Machine) -> Obstacle |
     if len(plane.machines) <= 1:
         message = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
         return Obstacle(Reason.CANNOT_BE_REMEDIATED, message)
-    if any(
-        not (has_node(one) or is_false(one, T.HEALTH_CHECK_SUCCEEDED)) for one in plane.machines
-    ):
+    if any(map(_is_coming_up, plane.machines)):
         message = (
             "KubeadmControlPlane waiting for control plane Machine provisioning to complete before"
             " triggering remediation"
@@ -222,17 +220,23 @@ def _tell_v1beta1(
 async def _forget_recovered(plane: ControlPlane) -> None:
     """Machines that are well again are not to be replaced any more."""
     for draft in plane.drafts:
-        machine = draft.object
-        if machine.deleting:
-            continue
-        if is_true(machine, T.HEALTH_CHECK_SUCCEEDED) and is_false(machine, T.OWNER_REMEDIATED):
-            conditions.delete_condition(machine, T.OWNER_REMEDIATED)
-        legacy = {one.type: one.status for one in legacy_of(machine)}
-        checked = legacy.get(V1Beta1Type.HEALTH_CHECK_SUCCEEDED)
-        remediated = legacy.get(V1Beta1Type.OWNER_REMEDIATED)
-        if (checked, remediated) == (conditions.TRUE, conditions.FALSE):
-            v1beta1.delete_condition(v1beta1.conditions_of(machine), V1Beta1Type.OWNER_REMEDIATED)
-        await draft.save()
+        if not draft.object.deleting and _forget(draft.object):
+            with suppress(NotFound):  # it just went: that wakes us
+                await draft.save()
+
+
+def _forget(machine: Machine) -> bool:
+    """Take the marks from a Machine that a health check finds well; False when there are none."""
+    recovered = is_true(machine, T.HEALTH_CHECK_SUCCEEDED) and is_false(machine, T.OWNER_REMEDIATED)
+    if recovered:
+        conditions.delete_condition(machine, T.OWNER_REMEDIATED)
+    legacy = {one.type: one.status for one in legacy_of(machine)}
+    checked = legacy.get(V1Beta1Type.HEALTH_CHECK_SUCCEEDED)
+    marked = legacy.get(V1Beta1Type.OWNER_REMEDIATED)
+    if (checked, marked) != (conditions.TRUE, conditions.FALSE):
+        return recovered
+    v1beta1.delete_condition(v1beta1.conditions_of(machine), V1Beta1Type.OWNER_REMEDIATED)
+    return True
 
 
 def _drop_stale_mark(plane: ControlPlane) -> None:
