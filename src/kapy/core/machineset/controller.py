@@ -9,7 +9,7 @@ from kapy.api.names import CLUSTER_GROUP, Annotation, ConditionType, Label
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
-from kapy.core.machineset.preflight import ALL
+from kapy.core.machineset.preflight import ALL, UPGRADE_STEP
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
 from kapy.engine.cache import Change
@@ -76,12 +76,12 @@ class _Mapping:
         return [Key.of(one) for one in sets if _selects(one, machine)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """All sets of a Cluster that appears, or is paused or unpaused."""
-        if change.old is not None and change.new is not None:
-            before, after = (one["spec"].get("paused") for one in (change.old, change.new))
-            if bool(before) == bool(after):
-                return ()
-        return self._of(Key.of(change.document))
+        """All sets of a Cluster that appears, or is paused or unpaused; those that want to make or
+        replace Machines when it says something else about its control plane."""
+        key, old, new = Key.of(change.document), change.old, change.new
+        if old is None or new is None or _is_paused(old) != _is_paused(new):
+            return self._of(key)
+        return self._waiting(key) if _about_versions(old) != _about_versions(new) else ()
 
     def of_deployment(self, change: Change) -> Iterable[Key]:
         """The sets of a MachineDeployment when it says something else about replacing Machines."""
@@ -102,15 +102,25 @@ class _Mapping:
 
     def of_control_plane(self, change: Change) -> Iterable[Key]:
         """The sets that want to make or replace Machines: the control plane may be in the way."""
-        return [
-            Key.of(one)
-            for cluster in self._controlled(change)
-            for one in self._fleet.machine_sets_of(cluster)
-            if _is_short(one) or _replaces(one)
-        ]
+        return [key for cluster in self._controlled(change) for key in self._waiting(cluster)]
+
+    def _waiting(self, cluster: Key) -> list[Key]:
+        sets = self._fleet.machine_sets_of(cluster)
+        return [Key.of(one) for one in sets if _is_short(one) or _replaces(one)]
 
     def _of(self, cluster: Key) -> Iterable[Key]:
         return [Key.of(one) for one in self._fleet.machine_sets_of(cluster)]
+
+
+def _is_paused(cluster: Document) -> bool:
+    return bool(cluster["spec"].get("paused"))
+
+
+def _about_versions(cluster: Document) -> tuple[object, ...]:
+    """What of a Cluster decides whether its control plane is in the way of new Machines."""
+    spec, annotations = cluster["spec"], cluster["metadata"].get("annotations") or {}
+    version = (spec.get("topology") or {}).get("version")
+    return version, annotations.get(UPGRADE_STEP), spec.get("controlPlaneRef")
 
 
 def _about_remediation(deployment: Document) -> tuple[object, object]:
