@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import requests
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 from kapy.apiserver.authentication import Authentication, authenticated
@@ -77,6 +76,8 @@ def _settled(path: str) -> str:
 
 def operations(document: Any) -> Iterator[Any]:
     """What a description says that can be asked."""
+    import schemathesis  # which takes its time, in every process that collects tests
+
     for found in schemathesis.openapi.from_dict(document).get_all_operations():
         operation: Any = found
         yield operation.ok()
