@@ -368,6 +368,23 @@ async def test_several_sets_share_a_binding_whatever_gets_in_between(plane: Stag
     assert await inside(plane, "a") is not None
 
 
+@pytest.mark.parametrize("writes", [1, 2, 3, 4, 6])
+async def test_an_interruption_changes_nothing(plane: Stage, writes: int) -> None:
+    plane.controllers.lose = lambda request: request.path.endswith("clusterresourcesetbindings")
+    await running_cluster(plane)
+    await select(plane)
+    both = resource_set("one"), resource_set("other", strategy="Reconcile")
+    await plane.create(config_map(k=manifest("a")), *both)
+    await plane.kill_after(writes)
+    await plane.settle(60)
+    assert {name: len(entries) for name, entries in (await binding(plane)).items()} == {
+        "one": 1,
+        "other": 1,
+    }
+    assert (await told(plane, "one"), await told(plane, "other")) == (APPLIED, APPLIED)
+    assert await inside(plane, "a") is not None
+
+
 async def test_a_paused_set_does_nothing(plane: Stage) -> None:
     paused = resource_set()
     paused["metadata"]["annotations"] = {Annotation.PAUSED: ""}

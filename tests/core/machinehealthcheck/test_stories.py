@@ -343,10 +343,25 @@ async def test_somebody_else_is_asked_to_remedy_a_machine(plane: Stage) -> None:
     assert condition(await machine(plane, sick), "HealthCheckSucceeded").status == "True"
 
 
-async def test_a_request_that_is_refused_is_told_and_tried_again(plane: Stage) -> None:
+async def remediated_by_others(plane: Stage) -> None:
+    """There are templates and requests, and somebody could serve them."""
     for resource in (REQUESTS, TEMPLATES):
         await plane.client.create(CRDS, crd_of(resource))
     await plane.client.create(TEMPLATES, of(TEMPLATES, "fix", spec={"template": {"spec": {}}}))
+
+
+async def test_a_request_whose_answer_is_lost_is_made_once(plane: Stage) -> None:
+    await remediated_by_others(plane)
+    sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
+    plane.controllers.lose = lambda request: request.path.endswith("/fixits")
+    await fall_ill(plane, sick)
+    assert len((await plane.client.list(REQUESTS, "default")).items) == 1
+    told = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert told.reason == "WaitingForRemediation"
+
+
+async def test_a_request_that_is_refused_is_told_and_tried_again(plane: Stage) -> None:
+    await remediated_by_others(plane)
     sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
 
     def refused(request: Request) -> Exception | None:

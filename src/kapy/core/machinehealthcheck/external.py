@@ -14,7 +14,7 @@ from kapy.api.embedded import MachineHealthCheckRemediationTemplateReference
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
-from kapy.conditions.lookup import false
+from kapy.conditions.lookup import false, get
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import NotServed
 from kapy.contract.templates import SUFFIX, cloned
@@ -35,6 +35,10 @@ LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 NOT_CREATED: Final = Marks(
     (false(REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
 )
+_OUR_FAILURES: Final = (
+    Reason.REMEDIATION_REQUEST_CREATION_FAILED,
+    Reason.REMEDIATION_TEMPLATE_NOT_FOUND,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Requests:
         """Make a request for an unhealthy Machine, unless there is one: what there is to say of
         that on the Machine, and why it has to be tried again."""
         if self._present(target) is not None:
-            return Marks(), None
+            return _filed(target), None
         if self.informer is None or self.template is None:
             return self._without_template(), None  # its appearance wakes us
         request = cloned(
@@ -65,7 +69,7 @@ class Requests:
         try:
             await self.scope.tools.client.create(self.informer.resource, request)
         except AlreadyExists:
-            return Marks(), None
+            return _filed(target), None
         except KapyError as error:
             reason = V1Beta1Reason.EXTERNAL_REMEDIATION_REQUEST_CREATION_FAILED
             of = V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE
@@ -93,6 +97,13 @@ class Requests:
         name = f"{reference.kind} {self.scope.namespace}/{reference.name}"
         message = f"Error retrieving remediation template {name}"
         return Marks((false(REMEDIATED, Reason.REMEDIATION_TEMPLATE_NOT_FOUND, message),))
+
+
+def _filed(target: Target) -> Marks:
+    """What to say of a request that is there: what its controller has said wins, unless we were
+    interrupted before we said anything."""
+    found = get(target.machine.status.conditions, REMEDIATED)
+    return WAITING if found is None or found.reason in _OUR_FAILURES else Marks()
 
 
 def requests_of(scope: HealthScope) -> Requests | None:
