@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kapy.api.core_v1 import NodeSwapStatus, NodeSystemInfo
 from kapy.api.machine import MachineNodeReference
 from kapy.api.names import Label
@@ -18,8 +16,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES
 from kapy.remote.connections import NotConnected
-
-BY_PROVIDER_ID = "providerID"
+from kapy.remote.nodes import nodes_with
 
 
 class Ambiguous(KapyError):
@@ -53,7 +50,7 @@ def find_node(scope: MachineScope, provider_id: str) -> Observed[Document]:
         nodes = watched_nodes(scope)
     except KapyError as error:
         return Unreadable(error)
-    found = nodes.indexed(BY_PROVIDER_ID, provider_id)
+    found = nodes_with(nodes, provider_id)
     if len(found) > 1:
         message = f"unexpectedly found more than one Node matching the providerID {provider_id}"
         return Unreadable(Ambiguous(message))
@@ -64,14 +61,7 @@ def watched_nodes(scope: MachineScope) -> Informer[Document]:
     """The Nodes of the Machine's cluster, whose changes wake their Machines."""
     tools = scope.tools
     keys = tools.node_keys
-    nodes = tools.remote.watch(tools.controller, scope.cluster_key, NODES, keys)
-    nodes.add_index(BY_PROVIDER_ID, _provider_id)
-    return nodes
-
-
-def _provider_id(node: Document) -> Iterable[str]:
-    provider_id = (node.get("spec") or {}).get("providerID")
-    return (provider_id,) if provider_id else ()
+    return tools.remote.watch(tools.controller, scope.cluster_key, NODES, keys)
 
 
 async def _keep_in_line(scope: MachineScope, node: Document) -> None:

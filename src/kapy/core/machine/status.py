@@ -7,7 +7,7 @@ reports, so that the report is right even when a phase failed.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
@@ -16,10 +16,9 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.template_changes import AFTER_EXPIRED, difference, rollout_after_expired
 from kapy.api.times import moment, stamp
 from kapy.conditions.change import set_condition
-from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions
-from kapy.conditions.lookup import TRUE, false, from_bool, get, is_true, message_of, true, unknown
+from kapy.conditions.lookup import TRUE, false, get, is_true, message_of, true, unknown
 from kapy.conditions.merge import Merge, reasons
-from kapy.conditions.mirror import Fallback, mirror_foreign
+from kapy.conditions.mirror import provided
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.priority import Priority, by_polarity
 from kapy.conditions.stale import drain_delays
@@ -66,14 +65,6 @@ def update_status(scope: MachineScope) -> Result:
     return again.sooner(until_silent(scope.cluster, scope.health, now, scope.tools.grace))
 
 
-class Words(NamedTuple):
-    """How a condition that mirrors a provider's object speaks of it."""
-
-    type: str
-    kind: str
-    field: str
-
-
 def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
     """BootstrapConfigReady: what the bootstrap provider reports, or how far it is without it."""
     of, ref = ConditionType.BOOTSTRAP_CONFIG_READY, machine.spec.bootstrap.config_ref
@@ -84,8 +75,8 @@ def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
         case Found(_, problem) if problem is not None:
             return unknown(of, Reason.INTERNAL_ERROR, complaint(bootstrap))
         case Found(view):
-            words = Words(of, ref.kind, "status.initialization.dataSecretCreated")
-            return _mirrored(view, words, ready=created)
+            field = "status.initialization.dataSecretCreated"
+            return provided(view.document, of, done=created, field=field)
         case Unreadable():
             return unknown(of, Reason.INTERNAL_ERROR, complaint(bootstrap))
     if machine.deleting and created:
@@ -101,8 +92,8 @@ def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Co
         case Found(_, problem) if problem is not None:
             return unknown(of, Reason.INTERNAL_ERROR, complaint(infrastructure))
         case Found(view):
-            words = Words(of, kind, "status.initialization.provisioned")
-            return _mirrored(view, words, ready=provisioned)
+            field = "status.initialization.provisioned"
+            return provided(view.document, of, done=provisioned, field=field)
         case Unreadable():
             return unknown(of, Reason.INTERNAL_ERROR, complaint(infrastructure))
     if not provisioned:
@@ -111,21 +102,6 @@ def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Co
     if not machine.deleting:
         gone += " while the Machine still exists"
     return false(of, Reason.OBJECT_DELETED, gone)
-
-
-def _mirrored(view: View, words: Words, *, ready: bool) -> Condition:
-    message = "" if ready else f"{words.kind} {words.field} is false"
-    reason = Reason.READY if ready else Reason.NOT_READY
-    fallback = Fallback(from_bool(ready), reason, message)
-    try:
-        found = mirror_foreign(
-            view.document, ConditionType.READY, target=words.type, fallback=fallback
-        )
-    except UnreadableConditions as error:
-        return unknown(words.type, Reason.INVALID_CONDITION_REPORTED, str(error))
-    if found.reason == NO_REASON_REPORTED and found.status == TRUE:
-        found.reason = Reason.READY
-    return found
 
 
 def deleting(machine: Machine, reason: str, message: str) -> Condition:
