@@ -177,6 +177,9 @@ async def test_a_pool_waits_for_its_providers_and_owns_what_they_work_on(plane: 
     assert one.spec.template.spec.bootstrap.data_secret_name == "boot"
     assert legacy(one)["InfrastructureReady"] == ("False", "WaitingForInfrastructure")
     assert legacy(one)["Ready"] == ("False", "WaitingForInfrastructure")
+    await plane.report(CONFIGS, "mp", dataSecretName="boot-2")
+    await plane.settle()
+    assert (await found(plane)).spec.template.spec.bootstrap.data_secret_name == "boot-2"
 
 
 async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
@@ -208,19 +211,6 @@ async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
     assert not await plane.story.all(Machine)
 
 
-async def test_a_node_of_a_pool_is_marked_and_lets_workloads_in(plane: Stage) -> None:
-    await (await cloud(plane, 1)).have("a")
-    (node,) = await nodes(plane)
-    marks = {name: one for name, one in node["metadata"]["annotations"].items() if "/" in name}
-    assert marks == {
-        Annotation.CLUSTER_NAME: "c",
-        Annotation.CLUSTER_NAMESPACE: "default",
-        Annotation.OWNER_KIND: "MachinePool",
-        Annotation.OWNER_NAME: "mp",
-    }
-    assert UNINITIALIZED not in [one["key"] for one in node["spec"].get("taints", ())]
-
-
 @pytest.mark.parametrize("machines", [False, True], ids=["without Machines", "with Machines"])
 async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
     plane: Stage, *, machines: bool
@@ -249,6 +239,7 @@ async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
 
 
 async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None:
+    """With the template's metadata; one that lost its owner is adopted again."""
     template = {"metadata": {"labels": {"team": "red"}, "annotations": {"note": "hi"}}}
     made = await cloud(plane, 1, machines=True, template=template)
     await made.have("a", nodes=False)
@@ -277,10 +268,6 @@ async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None
     await plane.settle()
     (machine,) = await plane.story.all(Machine)
     assert machine.metadata.labels["team"] == "blue"
-
-
-async def test_a_machine_that_lost_its_owner_is_adopted_again(plane: Stage) -> None:
-    await (await cloud(plane, 1, machines=True)).have("a")
     await plane.story.merge(Machine, "a", {"metadata": {"ownerReferences": None}})
     await plane.settle()
     (machine,) = await plane.story.all(Machine)
@@ -361,9 +348,18 @@ async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stag
     assert counted_before(await found(plane)) == (1, 1, 0)
 
 
-async def test_a_node_that_came_anew_is_referred_to_anew(plane: Stage) -> None:
+async def test_a_node_is_marked_lets_workloads_in_and_may_come_anew(plane: Stage) -> None:
     made = await cloud(plane, 1)
     await made.have("a")
+    (node,) = await nodes(plane)
+    marks = {name: one for name, one in node["metadata"]["annotations"].items() if "/" in name}
+    assert marks == {
+        Annotation.CLUSTER_NAME: "c",
+        Annotation.CLUSTER_NAMESPACE: "default",
+        Annotation.OWNER_KIND: "MachinePool",
+        Annotation.OWNER_NAME: "mp",
+    }
+    assert UNINITIALIZED not in [one["key"] for one in node["spec"].get("taints", ())]
     (before,) = (await found(plane)).status.node_refs
     await plane.workload.delete(NODES, Key("", "a"))
     await plane.settle()
@@ -383,13 +379,6 @@ async def test_provisioned_is_never_taken_back(plane: Stage) -> None:
     await plane.settle()
     one = await found(plane)
     assert one.status.initialization.infrastructure_provisioned is True
-
-
-async def test_boot_data_that_is_made_anew_is_taken_over(plane: Stage) -> None:
-    await cloud(plane, 1)
-    await plane.report(CONFIGS, "mp", dataSecretName="boot-2")
-    await plane.settle()
-    assert (await found(plane)).spec.template.spec.bootstrap.data_secret_name == "boot-2"
 
 
 async def test_a_paused_pool_does_nothing_but_say_so(plane: Stage) -> None:
@@ -436,34 +425,36 @@ async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane:
     await plane.story.until_gone(MachinePool, "mp", within=60)
 
 
-async def test_infrastructure_that_vanishes_is_a_failure_for_good(plane: Stage) -> None:
+async def test_failures_for_good_stay_told_and_lost_infrastructure_is_one(plane: Stage) -> None:
     made = await cloud(plane, 1)
     await made.have("a")
+    await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
+    await plane.settle()
+    await plane.report(INFRA_POOLS, "mp", failureReason=None, failureMessage=None)
+    await plane.settle()
+    assert failure(await found(plane)) == (
+        "NoQuota",
+        "Failure detected from referenced resource infrastructure.cluster.x-k8s.io/v1beta2, "
+        'Kind=FakeMachinePool with name "mp": ask for more',
+    )
     await plane.client.delete(INFRA_POOLS, KEY)
     await plane.settle()
     one = await found(plane)
     gone = "FakeMachinePool has been deleted while the MachinePool still exists"
     assert told(one)["InfrastructureReady"] == ("False", "ObjectDeleted", gone)
-    assert one.status.deprecated is not None
-    assert one.status.deprecated.v1beta1 is not None
-    assert one.status.deprecated.v1beta1.failure_reason == "InvalidConfiguration"
-    message = one.status.deprecated.v1beta1.failure_message or ""
-    assert message.startswith("MachinePool infrastructure resource FakeMachinePool default/mp ")
+    assert failure(one) == (
+        "InvalidConfiguration",
+        "MachinePool infrastructure resource FakeMachinePool default/mp "
+        "has been deleted after being ready",
+    )
 
 
-async def test_what_the_provider_calls_a_failure_for_good_stays_told(plane: Stage) -> None:
-    await cloud(plane, 1)
-    await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
-    await plane.settle()
-    await plane.report(INFRA_POOLS, "mp", failureReason=None, failureMessage=None)
-    await plane.settle()
-    one = await found(plane)
+def failure(one: MachinePool) -> tuple[str | None, str | None]:
     assert one.status.deprecated is not None
     assert one.status.deprecated.v1beta1 is not None
-    assert one.status.deprecated.v1beta1.failure_reason == "NoQuota"
-    assert one.status.deprecated.v1beta1.failure_message == (
-        "Failure detected from referenced resource infrastructure.cluster.x-k8s.io/v1beta2, "
-        'Kind=FakeMachinePool with name "mp": ask for more'
+    return (
+        one.status.deprecated.v1beta1.failure_reason,
+        one.status.deprecated.v1beta1.failure_message,
     )
 
 
@@ -534,6 +525,24 @@ async def test_a_provider_of_the_old_contract_serves_as_well(plane: Stage) -> No
     assert legacy(one)["Ready"] == ("True", "")
     assert told(one)["BootstrapConfigReady"] == ("True", "DataSecretProvided", "")
     assert told(one)["InfrastructureReady"] == ("True", "Ready", "")
+
+
+async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(plane: Stage) -> None:
+    made = await cloud(plane, 3, machines=True)
+    for name in ("a", "b", "c"):
+        await made.make_object(name)
+        await made.boot(name)
+    made.names = ["a", "b", "c"]
+    for writes in (1, 1, 2, 3, 1, 5):
+        await plane.kill_after(writes)
+    await made.have("a", "b", "c")
+    for writes in (1, 2, 1, 3):
+        await plane.kill_after(writes)
+    await plane.settle()
+    one = await found(plane)
+    assert one.status.phase == "Running"
+    assert counted(one) == (3, 3, 3, 3)
+    assert [one.metadata.name for one in await plane.story.all(Machine)] == ["a", "b", "c"]
 
 
 async def test_a_settled_pool_is_looked_at_without_a_write(plane: Stage) -> None:
