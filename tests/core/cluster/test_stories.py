@@ -185,8 +185,13 @@ async def test_a_cluster_without_a_control_plane_provider_gets_its_kubeconfig(
     await plane.settle()
     assert not (await plane.client.list(SECRETS, "default")).items
     authority = new_ca("kubernetes", now=plane.clock(), algorithm="ECDSA-P256")
-    await plane.client.create(SECRETS, certificate_secret(KEY, CLUSTER_CA, authority, None))
-    await plane.settle()
+    broken = certificate_secret(KEY, CLUSTER_CA, authority, None)
+    good, broken["data"] = broken["data"], {"tls.crt": "bm90IFBFTQ==", "tls.key": "bm90IFBFTQ=="}
+    await plane.client.create(SECRETS, broken)
+    await plane.settle(3600)
+    (only,) = (await plane.client.list(SECRETS, "default")).items
+    await plane.client.patch(SECRETS, Key.of(only), {"data": good})
+    await plane.settle(1)
     secret = await plane.client.get(SECRETS, Key("default", "c-kubeconfig"))
     assert [owner["kind"] for owner in secret["metadata"]["ownerReferences"]] == ["Cluster"]
     assert set(secret["data"]) == {"value"}

@@ -44,7 +44,7 @@ def _take_over(scope: ClusterScope, control_plane: ControlPlane) -> None:
     initialized = control_plane.initialized
     if control_plane.deleting or not (initialized or done.control_plane_initialized):
         return
-    take_endpoint(scope, control_plane.control_plane_endpoint)
+    take_endpoint(scope, control_plane)
     if not done.control_plane_initialized:
         message = f"Cluster {cluster.metadata.name} ControlPlaneInitialized is now True"
         scope.tools.events.normal(cluster, "ControlPlaneInitialized", message)

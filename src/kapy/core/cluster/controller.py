@@ -93,10 +93,11 @@ def cluster_keys(change: Change) -> Iterable[Key]:
 
 
 def of_authority(change: Change) -> Iterable[Key]:
-    """The Cluster whose CA appeared: its kubeconfig can be made."""
+    """The Cluster whose CA appeared or was put right: its kubeconfig can be made."""
     metadata = change.document["metadata"]
     name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
-    if name and change.old is None and metadata["name"] == f"{name}-ca":
+    is_news = change.old is None or change.old.get("data") != change.document.get("data")
+    if name and is_news and metadata["name"] == f"{name}-ca":
         yield Key(metadata["namespace"], name)
 
 

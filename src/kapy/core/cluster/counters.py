@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from kapy.api.cluster import ClusterControlPlaneStatus, WorkersStatus
@@ -16,7 +16,7 @@ from kapy.api.versions import together, versions_of
 from kapy.conditions.lookup import is_true
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import ContractError
-from kapy.contract.fields import Version
+from kapy.contract.fields import Field, Version
 from kapy.contract.observed import Found
 from kapy.core.cluster.scope import ClusterScope, is_owned_by
 
@@ -33,7 +33,9 @@ def count_control_plane(scope: ClusterScope) -> None:
     if cluster.spec.control_plane_ref is None and cluster.spec.topology is None:
         _count_machines(status, scope.descendants.control_plane)
     elif isinstance(scope.control_plane, Found):
-        _count_reported(status, scope.control_plane.view)
+        found = scope.control_plane
+        problem = found.problem or _count_reported(status, found.view)
+        scope.control_plane = Found(found.view, problem)
     else:
         kept = status.upgrade_plan
         cluster.status.control_plane = ClusterControlPlaneStatus(upgrade_plan=kept)
@@ -47,21 +49,36 @@ def _count_machines(status: ClusterControlPlaneStatus, machines: list[Machine]) 
     status.versions = versions_of(machines)
 
 
-def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> None:
-    """What the provider reports; what it does not report (or wrongly) stays as it was."""
-    status.desired_replicas = _or(lambda: view.replicas, status.desired_replicas)
-    status.replicas = _or(lambda: view.status_replicas, status.replicas)
-    status.ready_replicas = _or(lambda: view.ready_replicas, status.ready_replicas)
-    status.up_to_date_replicas = _or(lambda: view.up_to_date_replicas, status.up_to_date_replicas)
-    available: Callable[[], int | None] = lambda: view.available_replicas  # noqa: E731
+def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> ContractError | None:
+    """What the provider reports; what it does not report (or wrongly) stays as it was.
+
+    Returns how it breaks the contract, if it does.
+    """
+    problems = list[ContractError]()
+
+    def told(field: Field[int], before: int | None) -> int | None:
+        try:
+            found = field.read(view)
+        except ContractError as error:
+            problems.append(error)
+            return before
+        return before if found is None else found
+
+    status.desired_replicas = told(ControlPlane.replicas, status.desired_replicas)
+    status.replicas = told(ControlPlane.status_replicas, status.replicas)
+    status.ready_replicas = told(ControlPlane.ready_replicas, status.ready_replicas)
+    status.up_to_date_replicas = told(ControlPlane.up_to_date_replicas, status.up_to_date_replicas)
     if view.contract is Version.V1BETA1:
-        desired = status.desired_replicas
-        available = lambda: _available(desired, view.unavailable_replicas)  # noqa: E731
-    status.available_replicas = _or(available, status.available_replicas)
+        unavailable = told(ControlPlane.unavailable_replicas, None)
+        available = _available(status.desired_replicas, unavailable)
+        status.available_replicas = status.available_replicas if available is None else available
+    else:
+        status.available_replicas = told(ControlPlane.available_replicas, status.available_replicas)
     try:
         status.versions = list(view.status_versions or ())[:MOST_VERSIONS]
-    except ContractError:
-        return
+    except ContractError as error:
+        problems.append(error)
+    return problems[0] if problems else None
 
 
 def _available(desired: int | None, unavailable: int | None) -> int | None:
@@ -69,14 +86,6 @@ def _available(desired: int | None, unavailable: int | None) -> int | None:
     if desired is None or unavailable is None:
         return None
     return max(desired - unavailable, 0)
-
-
-def _or(reported: Callable[[], int | None], before: int | None) -> int | None:
-    try:
-        found = reported()
-    except ContractError:
-        return before
-    return before if found is None else found
 
 
 def count_workers(scope: ClusterScope) -> None:

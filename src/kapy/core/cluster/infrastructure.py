@@ -51,7 +51,7 @@ def _take_over(scope: ClusterScope, infra: InfraCluster) -> None:
     provisioned = infra.provisioned
     if infra.deleting or not (provisioned or done.infrastructure_provisioned):
         return
-    take_endpoint(scope, infra.control_plane_endpoint)
+    take_endpoint(scope, infra)
     cluster.status.failure_domains = list(infra.failure_domains or ())
     if not done.infrastructure_provisioned:
         message = f"Cluster {cluster.metadata.name} InfrastructureProvisioned is now True"

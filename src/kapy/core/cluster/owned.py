@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 from kapy.api.cluster import ClusterDeprecatedStatus, ClusterV1Beta1DeprecatedStatus
-from kapy.api.embedded import APIEndpoint, ContractVersionedObjectReference
+from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import NotServed
 from kapy.contract.fields import View
@@ -63,11 +63,14 @@ def _left(found: Observed[V]) -> Observed[V]:
     return found
 
 
-def take_endpoint(scope: ClusterScope, endpoint: APIEndpoint | None) -> None:
-    """Take over where the control plane is reached, unless it is known already."""
+def take_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
+    """Take over where the control plane is reached, unless that is known. Raises WrongType."""
     spec = scope.cluster.spec
     known = spec.control_plane_endpoint
-    if not (known.host and known.port) and endpoint is not None:
+    if known.host and known.port:
+        return
+    endpoint = view.control_plane_endpoint
+    if endpoint is not None:
         spec.control_plane_endpoint = endpoint
 
 
