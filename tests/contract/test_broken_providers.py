@@ -121,6 +121,24 @@ OF_CLUSTERS: Final = [
         {"initialization": {"controlPlaneInitialized": True}},
         ".spec.controlPlaneEndpoint: expected an object, got list",
     ),
+    Break(
+        CONTROL_PLANES,
+        {},
+        {"readyReplicas": "three"},
+        ".status.readyReplicas: expected an integer, got string",
+    ),
+    Break(
+        CONTROL_PLANES,
+        {"replicas": 2**40},
+        {},
+        ".spec.replicas: 1099511627776 is no int32",
+    ),
+    Break(
+        CONTROL_PLANES,
+        {},
+        {"versions": [{"replicas": 1}]},
+        ".status.versions: Object missing required field `version`",
+    ),
 ]
 OF_MACHINES: Final = [
     Break(

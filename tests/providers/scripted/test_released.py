@@ -5,6 +5,7 @@ moved by hand as their controllers would, with a KubeadmControlPlane.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,6 +102,9 @@ async def a_network_is_made(at: Plane, cloud: Cloud) -> None:
     domains = [(one.name, one.control_plane) for one in cluster.status.failure_domains]
     assert domains == list(cloud.domains)
     assert condition(cluster, "InfrastructureReady").status == "True"
+    old = replace(Cluster.RESOURCE, version="v1beta1")
+    told = (await at.one(old, cloud.name))["spec"]["infrastructureRef"]["apiVersion"]
+    assert told == cloud.clusters.api_version, "the version that the CRD says"
 
 
 async def a_control_plane_machine_boots(at: Plane, cloud: Cloud) -> Machine:

@@ -34,8 +34,9 @@ def count_control_plane(scope: ClusterScope) -> None:
         _count_machines(status, scope.descendants.control_plane)
     elif isinstance(scope.control_plane, Found):
         found = scope.control_plane
-        problem = found.problem or _count_reported(status, found.view)
-        scope.control_plane = Found(found.view, problem)
+        problem = _count_reported(status, found.view)
+        if problem is not None and found.problem is None:
+            scope.control_plane = Found(found.view, problem)
     else:
         kept = status.upgrade_plan
         cluster.status.control_plane = ClusterControlPlaneStatus(upgrade_plan=kept)
