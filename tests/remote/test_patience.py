@@ -57,7 +57,7 @@ async def test_a_slow_cluster_is_asked_a_few_things_at_a_time_and_refuses_the_re
     async with asyncio.TaskGroup() as group:
         for _ in range(AT_ONCE):
             group.create_task(patient(READ))
-        await asyncio.sleep(1)
+        await asyncio.sleep(1.5)
         now = asyncio.get_running_loop().time()
         with pytest.raises(NotConnected, match="5 requests are waiting for one:6443"):
             await patient(READ)
@@ -119,4 +119,4 @@ async def test_a_slow_cluster_holds_up_nobody_else(late: float) -> None:
         task.cancel()
     times = [when - begun for name, when in done.items() if name.startswith("quick")]
     assert len(times) == 100
-    assert max(times) < 1
+    assert max(times) < 2

@@ -19,7 +19,7 @@ from kapy.kube.http import Reply, Request, Transport
 
 LONGEST_WAIT: Final = 10.0  # seconds for an answer, upstream's
 AT_ONCE: Final = 5
-PROMPT: Final = 0.25
+PROMPT: Final = 1.0  # seconds; a cluster far away has its answers in that time
 FIRST_REST: Final = 1.0
 LONGEST_REST: Final = 30.0
 
