@@ -36,6 +36,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 TRACES = SHARED / "oracle" / "traces"
 
 QUIET = 45.0
+LOOK_EVERY = 3.0
 LONGEST = 3600.0
 
 FROM_A_SECRET = """
@@ -197,7 +198,7 @@ class Player:
                 seen, since = now, loop.time()
             elif loop.time() - since >= QUIET:
                 return
-            await asyncio.sleep(1)
+            await asyncio.sleep(LOOK_EVERY)
         raise AssertionError("the plane never comes to rest")
 
     async def _fingerprint(self) -> str:
