@@ -29,6 +29,11 @@ def decode(document: Document, kind: type[M]) -> M:
     return msgspec.convert(document, kind)
 
 
+def copied(model: M) -> M:
+    """A private copy, several times as fast as `copy.deepcopy`."""
+    return msgspec.convert(msgspec.to_builtins(model), type(model))
+
+
 def encode(model: Model) -> Document:
     """The document of a Struct: what is absent or at its default stays off the wire."""
     document: Document = msgspec.to_builtins(model)

@@ -8,7 +8,6 @@ MachineDeployment in all of its sets.
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from hashlib import sha256
 from typing import Final
 
@@ -21,7 +20,7 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
 from kapy.kube.meta import ObjectMeta, owner_reference, written
-from kapy.kube.model import encode
+from kapy.kube.model import copied, encode
 
 MANAGER: Final = "capi-machinedeployment"
 NOT_FOR_SETS: Final = frozenset(
@@ -49,7 +48,7 @@ def new_set(deployment: MachineDeployment, *slot: object) -> MachineSet:
     spec = MachineSetSpec(
         cluster_name=deployment.spec.cluster_name,
         selector=deployment.spec.selector,
-        template=deepcopy(deployment.spec.template),
+        template=copied(deployment.spec.template),
         replicas=0,
     )
     hashed = f"{template_hash(deployment)}-{unique}"
@@ -78,7 +77,7 @@ def updated_set(deployment: MachineDeployment, current: MachineSet, *, old: bool
     spec = MachineSetSpec(
         cluster_name=deployment.spec.cluster_name,
         selector=deployment.spec.selector,
-        template=deepcopy(current.spec.template),
+        template=copied(current.spec.template),
         replicas=current.spec.replicas or 0,
     )
     whole = MachineSet(metadata=metadata, spec=spec, status=current.status)
@@ -118,7 +117,7 @@ def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: s
         Label.DEPLOYMENT_NAME: deployment.metadata.name,
     }
     metadata.annotations = set_annotations(deployment)
-    spec.selector = deepcopy(wanted.selector)
+    spec.selector = copied(wanted.selector)
     spec.selector.match_labels.update(unique)
     spec.machine_naming = wanted.machine_naming
     spec.deletion = MachineSetDeletionSpec(order=wanted.deletion.order)
@@ -127,7 +126,7 @@ def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: s
     mine, theirs = spec.template.spec, wanted.template.spec
     mine.min_ready_seconds = theirs.min_ready_seconds
     mine.readiness_gates = theirs.readiness_gates
-    mine.deletion = deepcopy(theirs.deletion)
+    mine.deletion = copied(theirs.deletion)
     mine.taints = theirs.taints
     return machine_set
 

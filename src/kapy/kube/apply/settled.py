@@ -53,14 +53,16 @@ def _matches(owned: Document, wanted: Any, live: Any) -> bool:
 
 
 def _map_matches(owned: Document, wanted: Document, live: Document) -> bool:
-    fields = {key[2:]: below for key, below in owned.items() if key.startswith("f:")}
+    fields = len(owned) - ("." in owned)
     if not fields:
         return wanted == live  # owned as a whole
-    if fields.keys() != wanted.keys():
+    if fields != len(wanted):
         return False
-    return all(
-        key in live and _matches(fields[key], value, live[key]) for key, value in wanted.items()
-    )
+    for key, value in wanted.items():
+        below = owned.get(f"f:{key}")
+        if below is None or key not in live or not _matches(below, value, live[key]):
+            return False
+    return True
 
 
 def _list_matches(owned: Document, wanted: list[Any], live: list[Any]) -> bool:
