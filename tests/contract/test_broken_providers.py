@@ -188,6 +188,24 @@ OF_MACHINES: Final = [
         ".spec.failureDomain: expected a string, got integer",
     ),
     Break(
+        INFRA_MACHINES,
+        {"providerID": "a://6"},
+        {**GOOD, "failureMessage": []},
+        ".status.failureMessage: expected a string, got list",
+    ),
+    Break(
+        INFRA_MACHINES,
+        {},
+        {"interruptible": "often"},
+        ".status.interruptible: expected a boolean, got string",
+    ),
+    Break(
+        CONFIGS,
+        {},
+        {"failureReason": True},
+        ".status.failureReason: expected a string, got boolean",
+    ),
+    Break(
         CONFIGS,
         {},
         {"initialization": {"dataSecretCreated": 1}},

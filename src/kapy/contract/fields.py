@@ -130,6 +130,12 @@ class Field(Generic[T]):
         return self if view is None else self.read(view)
 
 
+def check_readable(view: View, *fields: Field[Any]) -> None:
+    """Raises the first WrongType of fields that are read where nobody can be told of it."""
+    for field in fields:
+        field.read(view)
+
+
 def fields_of(view: type[View]) -> dict[str, Field[Any]]:
     """The fields of a contract, by name: its rules as a table."""
     return {

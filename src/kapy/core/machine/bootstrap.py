@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.errors import ContractError, FieldProblem
+from kapy.contract.fields import check_readable
 from kapy.contract.observed import Found, Unreadable
 from kapy.core.machine.references import owned
 from kapy.core.machine.scope import MachineScope
@@ -26,6 +27,9 @@ async def reconcile_bootstrap(scope: MachineScope) -> Result:
         case Found(config):
             try:
                 _take_over(scope, config)
+                check_readable(
+                    config, BootstrapConfig.failure_reason, BootstrapConfig.failure_message
+                )
             except ContractError as error:
                 scope.bootstrap = Found(config, error)
                 raise

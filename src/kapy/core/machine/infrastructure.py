@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kapy.api.machine import Machine
 from kapy.contract.errors import ContractError, FieldProblem
+from kapy.contract.fields import check_readable
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.core.machine.references import owned
@@ -24,12 +27,20 @@ async def reconcile_infrastructure(scope: MachineScope) -> Result:
         case Found(infra):
             try:
                 _take_over(scope, infra)
+                check_readable(infra, *_READ_ELSEWHERE)
             except ContractError as error:
                 scope.infrastructure = Found(infra, error)
                 raise
         case Absent():
             pass
     return DONE
+
+
+_READ_ELSEWHERE: Final = (
+    InfraMachine.interruptible,
+    InfraMachine.failure_reason,
+    InfraMachine.failure_message,
+)
 
 
 def _take_over(scope: MachineScope, infra: InfraMachine) -> None:
