@@ -1,4 +1,4 @@
-"""The objects that a ConfigMap or a Secret holds in its values. Pure."""
+"""The objects that a ConfigMap or a Secret holds in its values."""
 
 from __future__ import annotations
 
