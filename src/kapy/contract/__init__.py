@@ -1,7 +1,7 @@
 """What core may read from provider objects, and nothing else.
 
-One table per contract: `InfraCluster`, `InfraMachine`, `BootstrapConfig`, `ControlPlane` and their
-templates. A table is a view of a document; it knows both contract versions. `External` finds and
+One table per contract: `InfraCluster`, `InfraMachine`, `InfraMachinePool`, `BootstrapConfig`,
+`ControlPlane` and their templates. A table is a view of a document; it knows both contract versions. `External` finds and
 reads the documents.
 """
 
@@ -24,6 +24,7 @@ from kapy.contract.failure_domains import pick_fewest, pick_most
 from kapy.contract.fields import CURRENT, Field, Version, View, fields_of
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Found, Observed, Unreadable, complaint
 from kapy.contract.resolve import Resolved, resolved, version_priority
 from kapy.contract.templates import (
@@ -51,6 +52,7 @@ __all__ = [
     "InfraCluster",
     "InfraClusterTemplate",
     "InfraMachine",
+    "InfraMachinePool",
     "InfraMachineTemplate",
     "MissingField",
     "NoContract",

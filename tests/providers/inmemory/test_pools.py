@@ -16,7 +16,6 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import NODES
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION
-from kapy.sdk.pool_plan import Member, Plan, plan
 from kapy.testing.story import Story
 from tests.providers.inmemory.plane import dev_machine, in_memory_plane, settled
 from tests.stories.plane import running_plane, sample
@@ -205,33 +204,3 @@ async def test_a_machine_keeps_what_its_pool_made_it_for_over_a_restart() -> Non
         found = await plane.bench.get(DevMachine.RESOURCE, "mp-1")
         assert found is not None
         assert found["status"]["failureDomain"] == "b"
-
-
-def member(text: str) -> Member:
-    """`name`, then r (ready), o (outdated), a (asked to go first)."""
-    name, _, marks = text.partition(":")
-    return Member(name, ready="r" in marks, current="o" not in marks, asked_for="a" in marks)
-
-
-@pytest.mark.parametrize(
-    ("members", "wanted", "missing", "surplus"),
-    [
-        ("", 3, 3, ""),
-        ("a:r b:r c:r", 3, 0, ""),
-        ("a:r b:r c:r", 1, 0, "a b"),
-        ("a:r b:r c:ra", 2, 0, "c"),
-        ("a:r b: c:ra", 1, 0, "c b"),
-        ("a:r b:", 1, 0, "b"),
-        ("a:r b:", 0, 0, "b a"),
-        ("a:ro b:ro", 2, 2, ""),
-        ("a:ro b:ro c: d:", 2, 0, ""),
-        ("a:ro b:ro c:r d:", 2, 0, "a"),
-        ("a:ro b:ro c:r d:r", 2, 0, "a b"),
-        ("a:ro b:roa c:r d:", 2, 0, "b"),
-        ("a:o b:ro", 2, 2, "a"),
-        ("a:ro", 0, 0, "a"),
-    ],
-)
-def test_what_is_made_and_what_goes(members: str, wanted: int, missing: int, surplus: str) -> None:
-    found = [member(one) for one in members.split()]
-    assert plan(found, wanted) == Plan(missing, surplus.split())

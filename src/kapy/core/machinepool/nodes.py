@@ -59,7 +59,8 @@ async def _delete_retired(client: Client, nodes: Informer[Document], pool: Machi
     kept = set(pool.spec.provider_id_list)
     for ref in pool.status.node_refs:
         node = nodes.raw(Key("", ref.name))
-        if node is not None and provider_id_of(node) not in ("", *kept):
+        provider_id = "" if node is None else provider_id_of(node)
+        if node is not None and provider_id and provider_id not in kept:
             await delete_node(client, node)
 
 
