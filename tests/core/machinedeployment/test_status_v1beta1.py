@@ -81,6 +81,7 @@ def test_a_rollout_is_reported(
     conditions: dict[str, str],
 ) -> None:
     report_rollout(of, sets[0] if sets else None, sets, NOW)
+    sum_up(of, NOW)
     assert of.status.deprecated is not None
     told = of.status.deprecated.v1beta1
     assert told is not None

@@ -9,7 +9,7 @@ from kapy.api.names import Finalizer, Label
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machinedeployment.desired import MANAGER, intent_of
 from kapy.core.machinedeployment.rollout import by_age, existing, replicas
-from kapy.core.machinedeployment.scope import MachineDeploymentScope
+from kapy.core.machinedeployment.scope import Known, MachineDeploymentScope
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
 from kapy.kube.apply.settled import is_settled
@@ -88,17 +88,32 @@ async def apply_sets(
     scope: MachineDeploymentScope, new: MachineSet | None, old: Sequence[MachineSet]
 ) -> None:
     """Write the desired sets, the new one first; what is so already is left alone."""
+    before, known = dict(scope.documents), scope.tools.known(scope.deployment)
+    known.settled = {
+        name: agreed for name, agreed in known.settled.items() if name in scope.documents
+    }
     for desired in (new, *old):
         if desired is not None:
-            await _apply(scope, desired)
-    scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
+            await _apply(scope, desired, known)
+    if any(one is not before.get(name) for name, one in scope.documents.items()):
+        scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
 
 
-async def _apply(scope: MachineDeploymentScope, desired: MachineSet) -> None:
+def _is_settled(known: Known, name: str, before: Document, intent: Document) -> bool:
+    state, agreed = known.settled.get(name, (None, None))
+    if state is before and agreed == intent:
+        return True
+    if not is_settled(before, intent, MANAGER):
+        return False
+    known.settled[name] = before, intent
+    return True
+
+
+async def _apply(scope: MachineDeploymentScope, desired: MachineSet, known: Known) -> None:
     tools, name = scope.tools, desired.metadata.name
     before = scope.documents.get(name)
     intent = intent_of(desired)
-    if before is not None and is_settled(before, intent, MANAGER):
+    if before is not None and _is_settled(known, name, before, intent):
         return
     try:
         after = await tools.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)

@@ -22,17 +22,36 @@ from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
 
+class Look(NamedTuple):
+    """A Machine, and whether all is well with it (`kapy.conditions.quiet`)."""
+
+    machine: Machine
+    quiet: bool
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of one MachineDeployment from before. settled: by the name of a MachineSet, its
+    state and the intent that it agreed with."""
+
+    looks: Memory[Look | None] = field(default_factory=Memory)
+    settled: dict[str, tuple[Document, Document]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a MachineDeployment uses. memories: what is known of the Machines of
-    each of them."""
+    """What every reconcile of a MachineDeployment uses. memories: what is known of each of them."""
 
     client: Client
     external: External
     fleet: Fleet
     events: Recorder
     clock: Clock
-    memories: dict[Key, Memory[Look | None]] = field(default_factory=dict)
+    memories: dict[Key, Known] = field(default_factory=dict)
+
+    def known(self, deployment: MachineDeployment) -> Known:
+        """What is known of a MachineDeployment from before."""
+        return self.memories.setdefault(deployment.key, Known())
 
     def looks(self, deployment: MachineDeployment, cluster: Key) -> list[Look]:
         """The Machines that the MachineDeployment's selector selects."""
@@ -44,16 +63,9 @@ class Tools:
             machine = self.fleet.machine_of(document)
             return Look(machine, is_quiet(machine))
 
-        memory = self.memories.setdefault(deployment.key, Memory())
+        memory = self.known(deployment).looks
         looks = memory.of(self.fleet.machines_of(cluster), str(selector), look)
         return [one for one in looks if one is not None]
-
-
-class Look(NamedTuple):
-    """A Machine, and whether all is well with it (`kapy.conditions.quiet`)."""
-
-    machine: Machine
-    quiet: bool
 
 
 @dataclass(slots=True)

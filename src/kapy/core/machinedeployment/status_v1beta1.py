@@ -28,18 +28,13 @@ def report_rollout(
     _count(deployment, new, sets)
     v1beta1.set_condition(legacy, available(deployment), now)
     v1beta1.set_condition(legacy, machine_set_ready(new), now)
-    _sum_up(deployment, now)
 
 
 def sum_up(deployment: MachineDeployment, now: datetime) -> None:
     """Write Ready, made of what was reported so far."""
     if deployment.status.deprecated is not None:
-        _sum_up(deployment, now)
-
-
-def _sum_up(deployment: MachineDeployment, now: datetime) -> None:
-    legacy = v1beta1.conditions_of(deployment)
-    v1beta1.set_condition(legacy, v1beta1.summary(legacy, (V1Beta1Type.AVAILABLE,)), now)
+        legacy = v1beta1.conditions_of(deployment)
+        v1beta1.set_condition(legacy, v1beta1.summary(legacy, (V1Beta1Type.AVAILABLE,)), now)
 
 
 def _count(
