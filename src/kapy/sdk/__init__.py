@@ -9,7 +9,9 @@ from kapy import conditions
 from kapy._aio.clock import Clock
 from kapy.client.client import Client, Listed
 from kapy.conditions import v1beta1
+from kapy.conditions.moments import look_again
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.stale import stale_machines
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External, owner_keys
 from kapy.contract.failure_domains import pick_fewest, pick_most
@@ -89,6 +91,7 @@ __all__ = [
     "cloned",
     "conditions",
     "is_paused",
+    "look_again",
     "own_key",
     "owner_keys",
     "paused_condition",
@@ -96,5 +99,6 @@ __all__ = [
     "pick_most",
     "requeue",
     "run_phases",
+    "stale_machines",
     "v1beta1",
 ]

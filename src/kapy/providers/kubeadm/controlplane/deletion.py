@@ -8,14 +8,14 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Finalizer, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import shortened
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.members import drop_hook
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.stale import stale_machines
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
 from kapy.remote.connections import NotConnected
-from kapy.sdk import DONE, Result, v1beta1
+from kapy.sdk import DONE, Result, stale_machines, v1beta1
 
 _CHECK_LOGS = "Please check controller logs for errors"
 
@@ -91,13 +91,7 @@ def _workers(tools: Tools, plane: ControlPlane) -> list[str]:
         "Machines": [one for one in machines if one["metadata"]["uid"] not in ours],
     }
     return [
-        f"{kind}: {_enumerated(sorted(one['metadata']['name'] for one in objects))}"
+        f"{kind}: {shortened(sorted(one['metadata']['name'] for one in objects), 5)}"
         for kind, objects in found.items()
         if objects
     ]
-
-
-def _enumerated(names: list[str]) -> str:
-    if len(names) <= 5:
-        return ", ".join(names)
-    return f"{', '.join(names[:5])}, ... ({len(names) - 5} more)"

@@ -12,6 +12,7 @@ from kapy.api.machine import Machine
 from kapy.api.machines import is_updating_in_place
 from kapy.api.names import CLUSTER_GROUP, Finalizer, Label, Reason
 from kapy.api.names import ConditionType as T
+from kapy.api.wording import shortened
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import split_api_version
@@ -28,7 +29,7 @@ from kapy.providers.kubeadm.controlplane.machines import sync_machines
 from kapy.providers.kubeadm.controlplane.members import release_deleting, remove_strangers
 from kapy.providers.kubeadm.controlplane.remediation import remediate
 from kapy.providers.kubeadm.controlplane.scaling import scale
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, listed
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.settled import LOOK_ANYWAY
 from kapy.providers.kubeadm.controlplane.status import set_status
 from kapy.providers.kubeadm.controlplane.template import own_template
@@ -44,6 +45,7 @@ from kapy.sdk import (
     Unreadable,
     conditions,
     is_paused,
+    look_again,
     paused_condition,
     requeue,
 )
@@ -187,7 +189,7 @@ class Reconciler:
             if adoptable:
                 await adopt(self.tools, plane, adoptable)
                 return DONE
-            names = listed(one["metadata"]["name"] for one in strangers)
+            names = shortened(sorted(one["metadata"]["name"] for one in strangers), 3)
             raise MixedManagement(
                 "not all control plane machines are owned by this KubeadmControlPlane, refusing to"
                 f" operate in mixed management mode: {names}"
@@ -246,7 +248,9 @@ class Reconciler:
         return None
 
     def _wake_in_time(self, plane: ControlPlane) -> None:
-        """Timers for what time alone changes: rollouts by date, issues that get old enough."""
+        """Timers for what time alone changes: rollouts by date, issues that get old enough, and
+        Machines that are not young any more or take long to go."""
+        plane.wake_by(look_again(plane.machines, plane.now))
         due = next_due(plane.kcp, plane.machines, plane.now)
         if due is not None:
             plane.wake_by(requeue(after=due - plane.now, because="Machines become outdated"))

@@ -179,10 +179,3 @@ def created(machine: Machine) -> datetime:
 def oldest(machines: Iterable[Machine]) -> Machine | None:
     """The Machine that was made first (names break ties)."""
     return min(machines, key=lambda one: (created(one), one.metadata.name), default=None)
-
-
-def listed(names: Iterable[str]) -> str:
-    """At most three names in alphabetical order, and how many more there are."""
-    ordered = sorted(names)
-    text = ", ".join(ordered[:3])
-    return f"{text}, ... ({len(ordered) - 3} more)" if len(ordered) > 3 else text

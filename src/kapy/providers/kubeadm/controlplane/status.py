@@ -13,6 +13,7 @@ from kapy.api.embedded import StatusVersion
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label, Reason
 from kapy.api.names import ConditionType as T
+from kapy.api.wording import machines_are
 from kapy.kube.version import InvalidVersion, parse_tolerant
 from kapy.providers.kubeadm.controlplane.attempts import (
     Attempt,
@@ -28,11 +29,9 @@ from kapy.providers.kubeadm.controlplane.scope import (
     is_false,
     is_to_be_remediated,
     is_true,
-    listed,
 )
-from kapy.providers.kubeadm.controlplane.stale import stale_machines
 from kapy.providers.kubeadm.controlplane.status_v1beta1 import set_status_v1beta1
-from kapy.sdk import conditions
+from kapy.sdk import conditions, stale_machines
 
 _YOUNG: Final = timedelta(seconds=10)
 
@@ -187,13 +186,8 @@ def _remediating(plane: ControlPlane) -> None:
     unhealthy = [
         one.metadata.name for one in plane.machines if is_false(one, T.HEALTH_CHECK_SUCCEEDED)
     ]
-    message = ""
-    if unhealthy:
-        noun, verb = ("Machine", "is") if len(unhealthy) == 1 else ("Machines", "are")
-        message = (
-            f"{noun} {listed(unhealthy)} {verb} not healthy (not to be remediated by"
-            " KubeadmControlPlane)"
-        )
+    rest = "not healthy (not to be remediated by KubeadmControlPlane)"
+    message = machines_are(unhealthy, rest)
     plane.set(conditions.false(T.REMEDIATING, Reason.NOT_REMEDIATING, message))
 
 

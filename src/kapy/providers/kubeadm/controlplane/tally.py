@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Reason
-from kapy.providers.kubeadm.controlplane.scope import listed
+from kapy.api.wording import shortened
 from kapy.sdk import conditions
 
 
@@ -68,7 +68,9 @@ def _line(condition: Condition) -> str:
 def _by_machines(said: dict[str, list[str]]) -> list[str]:
     """Each message with the Machines that say it, those that most of them say first."""
     ranked = sorted(said.items(), key=lambda item: (-len(item[1]), ",".join(item[1])))
-    return [
-        f"* {'Machine' if len(names) == 1 else 'Machines'} {listed(names)}:\n{message}"
-        for message, names in ranked
-    ]
+    return [f"* {_subject(names)}:\n{message}" for message, names in ranked]
+
+
+def _subject(names: Sequence[str]) -> str:
+    noun = "Machine" if len(names) == 1 else "Machines"
+    return f"{noun} {shortened(sorted(names), 3)}"
