@@ -23,8 +23,7 @@ from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result, requeue
-from kapy.kube import Document, Key
-from kapy.kube.meta import O, read
+from kapy.kube import Key
 
 FIRST_REPORT: Final = timedelta(milliseconds=50)
 
@@ -45,9 +44,11 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         return DONE
     draft = Draft(tools.client, Machine, document)
     machine = draft.object
-    cluster = tools.fleet.clusters.get(Key(key.namespace, machine.spec.cluster_name))
-    if cluster is None:
+    clusters = tools.fleet.clusters
+    found = clusters.raw(Key(key.namespace, machine.spec.cluster_name))
+    if found is None:
         return DONE
+    cluster = clusters.shared(found)
     fresh = not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers
     if fresh:
         machine.metadata.finalizers.append(Finalizer.MACHINE)
@@ -116,7 +117,7 @@ def _machine_set(tools: Tools, machine: Machine) -> MachineSet | None:
     for owner in machine.metadata.owner_references:
         if owner.kind == "MachineSet" and owner.api_version.startswith(f"{CLUSTER_GROUP}/"):
             found = tools.fleet.machine_sets.raw(Key(machine.metadata.namespace, owner.name))
-            return _typed(found, MachineSet)
+            return None if found is None else tools.fleet.machine_set_of(found)
     return None
 
 
@@ -127,8 +128,4 @@ def _deployment(tools: Tools, machine_set: MachineSet | None) -> MachineDeployme
     if not name:
         return None
     found = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
-    return _typed(found, MachineDeployment)
-
-
-def _typed(document: Document | None, kind: type[O]) -> O | None:
-    return None if document is None else read(document, kind)
+    return None if found is None else tools.fleet.deployment_of(found)
