@@ -1,8 +1,8 @@
 """What core may read from provider objects, and nothing else.
 
 One table per contract: `InfraCluster`, `InfraMachine`, `InfraMachinePool`, `BootstrapConfig`,
-`ControlPlane` and their templates. A table is a view of a document; it knows both contract versions. `External` finds and
-reads the documents.
+`ControlPlane` and their templates. A table is a view of a document; it knows both contract
+versions. `External` finds and reads the documents.
 """
 
 from kapy.contract.bootstrap import BootstrapConfig

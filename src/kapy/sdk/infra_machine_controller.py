@@ -121,26 +121,35 @@ class InfraMachines(Generic[T]):
         machine: Machine,
         cluster: Cluster,
     ) -> Result:
-        worker, secret = Label.CONTROL_PLANE not in machine.metadata.labels, _secret(machine)
-        reason = not_yet(cluster, has_data=secret is not None, worker=worker)
-        if reason:
+        has_data = machine.spec.bootstrap.data_secret_name is not None
+        worker = Label.CONTROL_PLANE not in machine.metadata.labels
+        if reason := not_yet(cluster, has_data=has_data, worker=worker):
             self._not_started(draft, order, reason)
             return DONE  # Machine, Cluster and Secret are watched
         try:
-            pool = self._pools.of(machine)
-            if pool is not None:
-                order = replace(order, version=order.version or pool.spec.template.spec.version)
-                secret = pool.spec.template.spec.bootstrap.data_secret_name
-            data = await self._bootstrap.read(Key(machine.metadata.namespace, secret or ""))
+            order = await self._with_data(order, machine)
         except NotYet:
             self._not_started(draft, order, Reason.WAITING_FOR_BOOTSTRAP_DATA)
             await self._save(draft, cluster)
             raise
         with tell_failures(self._events, draft.before, "FailedConverge"):
-            answer = await self._provider.converge(replace(order, bootstrap_data=data))
+            answer = await self._provider.converge(order)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
             return await self._provisioned(draft, answer)
+
+    async def _with_data(self, order: MachineOrder[T], machine: Machine) -> MachineOrder[T]:
+        """With what the machine runs: its Machine's, or that of the pool it belongs to.
+
+        Raises NotYet.
+        """
+        pool, version = self._pools.of(machine), order.version
+        bootstrap = machine.spec.bootstrap
+        if pool is not None:
+            bootstrap = pool.spec.template.spec.bootstrap
+            version = version or pool.spec.template.spec.version
+        secret = Key(machine.metadata.namespace, bootstrap.data_secret_name or "")
+        return replace(order, version=version, bootstrap_data=await self._bootstrap.read(secret))
 
     def _not_started(
         self, draft: Draft[InfraMachineLens], order: MachineOrder[T], reason: str
@@ -256,7 +265,3 @@ def not_yet(cluster: Cluster, *, has_data: bool, worker: bool) -> str:
     if worker and not is_true(conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         return Reason.WAITING_FOR_CONTROL_PLANE_INITIALIZED
     return Reason.WAITING_FOR_BOOTSTRAP_DATA
-
-
-def _secret(machine: Machine) -> str | None:
-    return machine.spec.bootstrap.data_secret_name
