@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 from benchmarks.fleet import Fleet, Shape, fleet, names
 from kapy.engine.cache import Informer
 from kapy.engine.controller import Controller
+from kapy.kube import Key
 
 Row = dict[str, Any]
 KINDS: Final = (
@@ -21,7 +23,8 @@ KINDS: Final = (
     "devcluster",
     "devmachine",
 )
-LOOKS: Final = 500
+LOOKS: Final = 40
+ROUNDS: Final = 25
 SETTLING: Final = 15.0  # seconds; nothing tells that nothing is left to do
 
 
@@ -42,8 +45,14 @@ async def looks() -> list[Row]:
 async def _looked(herd: Fleet, controller: Controller, of: Informer[Any]) -> Row:
     keys = of.keys()
     with herd.costs.of() as cost:
-        began = time.process_time()
-        for number in range(LOOKS):
-            await controller.look(keys[number % len(keys)])
-        microseconds = (time.process_time() - began) / LOOKS * 1e6
-    return {"step": f"look at a {controller.name}", **cost.as_row(), "us": round(microseconds, 1)}
+        rounds = sorted([await _round(controller, keys) for _ in range(ROUNDS)])
+    found = {"us": round(rounds[0], 1), "median_us": round(rounds[ROUNDS // 2], 1)}
+    return {"step": f"look at a {controller.name}", **cost.as_row(), **found}
+
+
+async def _round(controller: Controller, keys: Sequence[Key]) -> float:
+    """Microseconds of a look; the best round is the one that nobody else disturbed."""
+    began = time.process_time()
+    for number in range(LOOKS):
+        await controller.look(keys[number % len(keys)])
+    return (time.process_time() - began) / LOOKS * 1e6
