@@ -98,6 +98,7 @@ class Annotation:
     OK_TO_DELETE: Final = "runtime.cluster.x-k8s.io/ok-to-delete"
     PENDING_HOOKS: Final = "runtime.cluster.x-k8s.io/pending-hooks"
     TOPOLOGY_UPGRADE_CONCURRENCY: Final = "topology.cluster.x-k8s.io/upgrade-concurrency"
+    TOPOLOGY_UPGRADE_STEP: Final = "topology.internal.cluster.x-k8s.io/upgrade-step"
     TOPOLOGY_DRY_RUN: Final = "topology.cluster.x-k8s.io/dry-run"
     UNSAFE_UPDATE_CLASS_NAME: Final = (
         "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check"

@@ -9,7 +9,7 @@ from kapy.api.names import CLUSTER_GROUP, Annotation, ConditionType, Label
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
-from kapy.core.machineset.preflight import ALL, UPGRADE_STEP
+from kapy.core.machineset.preflight import ALL
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
 from kapy.engine.cache import Change
@@ -120,7 +120,7 @@ def _about_versions(cluster: Document) -> tuple[object, ...]:
     """What of a Cluster decides whether its control plane is in the way of new Machines."""
     spec, annotations = cluster["spec"], cluster["metadata"].get("annotations") or {}
     version = (spec.get("topology") or {}).get("version")
-    return version, annotations.get(UPGRADE_STEP), spec.get("controlPlaneRef")
+    return version, annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP), spec.get("controlPlaneRef")
 
 
 def _about_remediation(deployment: Document) -> tuple[object, object]:

@@ -25,7 +25,6 @@ KUBERNETES_SKEW: Final = "KubernetesVersionSkew"
 KUBEADM_SKEW: Final = "KubeadmVersionSkew"
 CONTROL_PLANE_SKEW: Final = "ControlPlaneVersionSkew"
 OLDEST: Final = 3  # minor versions that a kubelet may be behind
-UPGRADE_STEP: Final = "topology.internal.cluster.x-k8s.io/upgrade-step"
 
 
 class Checks(NamedTuple):
@@ -102,7 +101,7 @@ def _unstable(scope: MachineSetScope, control_plane: ControlPlane, version: str)
     cluster = scope.cluster
     name = f"{control_plane.kind} {scope.namespace}/{control_plane.name}"
     if cluster.spec.topology is not None:
-        step = cluster.metadata.annotations.get(UPGRADE_STEP, "")
+        step = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP, "")
         if version not in (cluster.spec.topology.version, step):
             return (
                 f"{name} has a pending version upgrade to {step or cluster.spec.topology.version}"

@@ -17,8 +17,6 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane, Preflight, h
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import conditions
 
-UPGRADE_STEP = "topology.internal.cluster.x-k8s.io/upgrade-step"
-
 
 def is_stable(
     tools: Tools, plane: ControlPlane, *, scale_up: bool, leaving: Machine | None = None
@@ -58,7 +56,8 @@ def pending_topology_version(plane: ControlPlane) -> str:
     topology = plane.cluster.spec.topology
     if topology is None:
         return ""
-    version, step = plane.kcp.spec.version, plane.cluster.metadata.annotations.get(UPGRADE_STEP)
+    version = plane.kcp.spec.version
+    step = plane.cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP)
     if version in (topology.version, step):
         return ""
     return step or topology.version
