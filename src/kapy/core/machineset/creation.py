@@ -17,6 +17,7 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.contract.ownership import is_owned_by
 from kapy.contract.templates import SUFFIX, Template, cloned
 from kapy.core.machineset.desired import (
     MANAGER,
@@ -170,8 +171,13 @@ def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
 
 
 async def _take_back(scope: MachineSetScope, attempt: _Attempt) -> None:
+    """Delete what was cloned for a Machine that cannot be; nothing of anybody else's."""
+    tools, key = scope.tools, Key(scope.namespace, attempt.name)
     for resource in attempt.made:
+        clone = tools.cache.informer(resource).raw(key)
+        if clone is None or not is_owned_by(clone, scope.draft.before):
+            continue
         try:
-            await scope.tools.client.delete(resource, Key(scope.namespace, attempt.name))
+            await tools.client.delete(resource, key, uid=clone["metadata"]["uid"])
         except NotFound:
             continue
