@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from tests.oracle.recorded import absent
+from tests.oracle.recorded import PROVIDERS, absent
 
 
 def not_run() -> list[str]:
@@ -12,6 +12,8 @@ def not_run() -> list[str]:
     lines = []
     if topics := absent():
         lines.append(f"not run, as ../shared is not there: recorded cases of {', '.join(topics)}")
+    if not PROVIDERS.is_dir():
+        lines.append("not run, as ../shared is not there: clusters of released providers")
     if not has_kubectl():
         lines.append("not run, as kubectl is not on PATH: tests/e2e")
     if not has_go():

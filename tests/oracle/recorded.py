@@ -10,6 +10,7 @@ from tests.oracle.registry import PURE
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RECORDED: Final = ROOT.parent / "shared" / "oracle"
+PROVIDERS: Final = ROOT.parent / "shared" / "upstream" / "providers"
 SAMPLES: Final = ROOT / "tests" / "data"
 
 SUBTOPICS: Final = (

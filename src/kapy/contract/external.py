@@ -61,6 +61,7 @@ class External:
         self._crds = cache.informer(CRDS)
         self._known: dict[tuple[GroupKind, type[View] | None], tuple[Document, Resolved]] = {}
         self._unreadable: dict[GroupKind, set[Key]] = {}
+        self._watched: set[Resource] = set()
         self._wakes: list[tuple[Controller, Mapper, float]] = []
         self._crds.subscribe(self._crd_changed)
 
@@ -104,7 +105,7 @@ class External:
         except ContractError as error:
             self._unreadable.setdefault(kind, set()).add(key)
             return Unreadable(error)
-        except Forbidden as error:
+        except Forbidden as error:  # rights cannot be watched: whoever asks tries again
             return Unreadable(_not_permitted(kind, error))
         except KapyError as error:
             return Unreadable(error)
@@ -113,6 +114,7 @@ class External:
     async def _read(self, resource: Resource, key: Key) -> Document:
         """Raises NotFound."""
         informer = self._cache.informer(resource)
+        self._watched.add(resource)
         for controller, keys, gather in self._wakes:
             controller.watch(informer, keys, gather=gather)
         if not informer.is_synced:
@@ -148,7 +150,7 @@ class External:
             if change.new is None or change.new is known:
                 continue
             del self._known[name]
-            if not _is_still(where, kind, change.new):
+            if where.resource in self._watched and not _is_still(where, kind, change.new):
                 keys.update(self._cache.informer(where.resource).keys())
         for key in keys:
             self._wake(kind, key)

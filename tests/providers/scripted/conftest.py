@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.oracle.recorded import must_be_there
-from tests.providers.scripted.released import PROVIDERS
+from tests.oracle.recorded import PROVIDERS, must_be_there
 
 collect_ignore = [] if PROVIDERS.is_dir() or must_be_there() else ["test_released.py"]

@@ -15,9 +15,8 @@ import yaml
 from kapy.api.kinds import KINDS
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, SECRETS, GroupKind, Resource, split_api_version
-from tests.oracle.recorded import RECORDED
+from tests.oracle.recorded import PROVIDERS
 
-PROVIDERS: Final = RECORDED.parent / "upstream" / "providers"
 INFRASTRUCTURE: Final = "infrastructure.cluster.x-k8s.io"
 VERSION: Final = "v1.34.0"
 SINCE: Final = "2026-01-01T00:00:00Z"

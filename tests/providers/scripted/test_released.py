@@ -27,10 +27,10 @@ from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.testing.story import Story
+from tests.oracle.recorded import PROVIDERS
 from tests.providers.scripted.plane import Plane, plane
 from tests.providers.scripted.released import (
     CLOUDS,
-    PROVIDERS,
     VERSION,
     Cloud,
     released_crds,
