@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
@@ -12,7 +13,7 @@ from kapy.api.names import Annotation
 from kapy.kube import Key
 from kapy.kube.names import PODS
 from tests.providers.kubeadm.awaiting import at, change, names, replaced, until
-from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
+from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands
 
 
 def key(name: str) -> Key:
@@ -156,6 +157,24 @@ async def test_a_replacement_is_made_although_something_else_is_broken(hands: Ha
     await hands.find_unhealthy(gone)
     await replaced(hands, gone, 3)
     assert broken in await names(hands)
+
+
+async def test_an_upgrade_that_is_about_to_come_goes_first(hands: Hands) -> None:
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    sick = sorted(await names(hands))[0]
+    topology = {"classRef": {"name": "class"}, "version": "v1.35.0"}
+    await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"topology": topology}})
+    await hands.find_unhealthy(sick)
+    said = (
+        "KubeadmControlPlane can't remediate while waiting for a version upgrade to v1.35.0 to be"
+        " propagated from Cluster.spec.topology"
+    )
+    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    assert await owner_says(hands, sick) == ("RemediationDeferred", said)
+    step = {"topology.internal.cluster.x-k8s.io/upgrade-step": "v1.34.0"}
+    await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"metadata": {"annotations": step}})
+    await replaced(hands, sick, 3)
 
 
 async def test_a_mark_that_a_crash_left_behind_does_not_stay(hands: Hands) -> None:
