@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
@@ -173,7 +171,7 @@ async def test_the_endpoint_may_come_from_the_control_plane(plane: Stage) -> Non
     assert (one.spec.control_plane_endpoint.host, one.status.phase) == ("5.6.7.8", "Provisioned")
 
 
-BROKEN = [
+BROKEN: list[tuple[Resource, Document, str]] = [
     (INFRA_CLUSTERS, {"initialization": {"provisioned": "yes"}}, "InfrastructureReady"),
     (INFRA_CLUSTERS, {"initialization": []}, "InfrastructureReady"),
     (INFRA_CLUSTERS, {"failureDomains": {"a": {}}}, "InfrastructureReady"),
@@ -182,56 +180,54 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("resource", "status", "shown_by"), BROKEN)
 async def test_what_breaks_the_contract_is_told_and_can_be_put_right_and_deleted(
-    plane: Stage, resource: Resource, status: Document, shown_by: str
+    plane: Stage,
 ) -> None:
     await running_cluster(plane)
     await plane.settle()
     before = await found(plane)
-    was = (await plane.provider(resource, "c"))["status"]
-    await plane.report(resource, "c", **status)
-    await plane.settle()
-    one = await found(plane)
-    told = condition(one, shown_by)
-    assert (told.status, told.reason) == ("Unknown", "InternalError")
-    (field,) = status
-    for word in (resource.kind, "c", f".status.{field}"):
-        assert word in told.message
-    assert one.status.initialization == before.status.initialization
-    assert one.status.phase == "Provisioned"
+    for resource, status, shown_by in BROKEN:
+        was = (await plane.provider(resource, "c"))["status"]
+        await plane.report(resource, "c", **status)
+        await plane.settle()
+        one = await found(plane)
+        told = condition(one, shown_by)
+        assert (told.status, told.reason) == ("Unknown", "InternalError")
+        (field,) = status
+        for word in (resource.kind, "c", f".status.{field}"):
+            assert word in told.message
+        assert one.status.initialization == before.status.initialization
+        assert one.status.phase == "Provisioned"
 
-    for name in status:
-        await plane.report(resource, "c", **{name: None})
-    await plane.report(resource, "c", **was)
-    await plane.settle(30)
-    assert condition(await found(plane), shown_by).status == "True"
+        await plane.report(resource, "c", **{field: None})
+        await plane.report(resource, "c", **was)
+        await plane.settle(30)
+        assert condition(await found(plane), shown_by).status == "True"
 
-    await plane.report(resource, "c", **status)
+    for resource, status, _ in BROKEN:
+        await plane.report(resource, "c", **status)
     await plane.client.delete(Cluster, KEY)
     await plane.story.until_gone(Cluster, "c")
 
 
-@pytest.mark.parametrize(
-    ("reported", "reason", "length"),
-    [
-        ({"reason": "Not a word!", "message": "m"}, "InvalidConditionReported", 200),
-        ({"reason": "R" * 2000, "message": "m"}, "InvalidConditionReported", 300),
-        ({"reason": "TooMuch", "message": "m" * 100_000}, "TooMuch", 32768),
-    ],
-)
-async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(
-    plane: Stage, reported: Document, reason: str, length: int
-) -> None:
-    ready = {"type": "Ready", "status": "False", "lastTransitionTime": SINCE, **reported}
+UNFIT: list[tuple[Document, str, int]] = [
+    ({"reason": "Not a word!", "message": "m"}, "InvalidConditionReported", 200),
+    ({"reason": "R" * 2000, "message": "m"}, "InvalidConditionReported", 300),
+    ({"reason": "TooMuch", "message": "m" * 100_000}, "TooMuch", 32768),
+]
+
+
+async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(plane: Stage) -> None:
     await running_cluster(plane)
-    await plane.report(INFRA_CLUSTERS, "c", conditions=[ready])
-    await plane.settle()
-    one = await found(plane)
-    told = condition(one, "InfrastructureReady")
-    assert told.reason == reason
-    assert len(told.message) <= length
-    assert one.status.phase == "Provisioned"
+    for reported, reason, length in UNFIT:
+        ready = {"type": "Ready", "status": "False", "lastTransitionTime": SINCE, **reported}
+        await plane.report(INFRA_CLUSTERS, "c", conditions=[ready])
+        await plane.settle()
+        one = await found(plane)
+        told = condition(one, "InfrastructureReady")
+        assert told.reason == reason
+        assert len(told.message) <= length
+        assert one.status.phase == "Provisioned"
 
 
 async def test_a_provider_that_is_not_installed_is_named_and_waited_for(plane: Stage) -> None:
