@@ -6,7 +6,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import CLUSTER_GROUP, Annotation, Label
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.meta import Object, ObjectMeta, OwnerReference
 from kapy.kube.names import split_api_version
 
@@ -26,6 +26,17 @@ def machine_key(metadata: ObjectMeta) -> Key | None:
     """The Machine that owns the object, None when no reference is set (yet)."""
     reference = owner_of_kind(metadata, Machine)
     return None if reference is None else Key(metadata.namespace, reference.name)
+
+
+def machine_of(document: Document) -> Key | None:
+    """As `machine_key`, of a document: for those who look at many."""
+    metadata = document["metadata"]
+    for reference in metadata.get("ownerReferences") or ():
+        if reference["kind"] == Machine.RESOURCE.kind:
+            group, _ = split_api_version(reference["apiVersion"])
+            if group == CLUSTER_GROUP:
+                return Key(metadata.get("namespace", ""), reference["name"])
+    return None
 
 
 def pool_key(metadata: ObjectMeta) -> Key | None:

@@ -24,11 +24,11 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.generated_names import generated_name
 from kapy.kube.label_values import label_value
-from kapy.kube.meta import ObjectMeta, owner_reference
-from kapy.kube.model import decode, encode
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
 from kapy.kube.names import Resource
 from kapy.sdk.infra_machine_pool import MachinePoolOrder
-from kapy.sdk.ownership import machine_key
+from kapy.sdk.ownership import machine_of
 from kapy.sdk.pool_plan import Member, plan
 
 BY_POOL: Final = "sdk/pool"
@@ -83,7 +83,7 @@ class PoolMachines:
         for one in self.of(order):
             if _is_going(one):
                 continue
-            if machine_key(_metadata(one)) is not None:
+            if machine_of(one) is not None:
                 await self._delete(one)
             else:  # nobody will make a Machine for it any more
                 await self._delete_this(self._resource, one)
@@ -105,7 +105,7 @@ class PoolMachines:
         )
 
     def _machine_of(self, document: Document) -> Document | None:
-        key = machine_key(_metadata(document))
+        key = machine_of(document)
         return None if key is None else self._machines.raw(key)
 
     def _new(self, order: MachinePoolOrder[Any], name: str, special: Document) -> Document:
@@ -160,10 +160,6 @@ def _version(obj: Any) -> str:
 
 def _is_going(document: Document) -> bool:
     return "deletionTimestamp" in document["metadata"]
-
-
-def _metadata(document: Document) -> ObjectMeta:
-    return decode(document["metadata"], ObjectMeta)
 
 
 def _pool_of(document: Document) -> Iterable[str]:

@@ -16,7 +16,6 @@ from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.infrastructure import PoolInstance
 from kapy.api.names import ConditionType, Reason
 from kapy.kube import Document
-from kapy.kube.meta import read
 from kapy.kube.model import encode
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
 from kapy.sdk import (
@@ -25,6 +24,7 @@ from kapy.sdk import (
     PoolMachines,
     PoolProvisioned,
     Released,
+    Runtime,
     Waiting,
     conditions,
     pick_fewest,
@@ -39,17 +39,20 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
 
     machine_kind = KIND
 
-    def __init__(self, machines: PoolMachines) -> None:
+    def __init__(self, runtime: Runtime, machines: PoolMachines) -> None:
         self._machines = machines
+        self._typed = runtime.cache.informer(DevMachine).shared  # read only
 
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
     async def converge(self, order: Order) -> PoolProvisioned | Waiting:
         documents = await self._machines.converge(
-            order, _Maker(order, self._machines.of(order)), lambda one: _is_current(one, order)
+            order,
+            _Maker(order, self._machines.of(order)),
+            lambda one: _is_current(self._typed(one), order),
         )
-        machines = [read(one, DevMachine) for one in documents]
+        machines = [self._typed(one) for one in documents]
         ids = sorted(one.spec.provider_id for one in machines if one.spec.provider_id)
         told = replicas_ready(len(ids), len(machines), order.replicas)
         if told.status != conditions.TRUE and not order.provisioned:
@@ -88,11 +91,10 @@ class _Maker:
         return {"metadata": {"annotations": annotations}, "spec": spec}
 
 
-def _is_current(document: Document, order: Order) -> bool:
+def _is_current(machine: DevMachine, order: Order) -> bool:
     """Whether the machine was made for the version and the start-up times that are wanted now."""
-    if _annotation(document, VERSION) != order.version:
-        return False
-    return read(document, DevMachine).spec.backend.in_memory == order.object.spec.backend.in_memory
+    made_for = machine.metadata.annotations.get(VERSION, ""), machine.spec.backend.in_memory
+    return made_for == (order.version, order.object.spec.backend.in_memory)
 
 
 def _annotation(document: Document, name: str) -> str:

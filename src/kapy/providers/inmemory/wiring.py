@@ -83,7 +83,7 @@ def _pools(runtime: Runtime, concurrency: int) -> Controller:
     controller = add_infra_machine_pool(
         runtime,
         DevMachinePool,
-        DevMachinePools(machines),
+        DevMachinePools(runtime, machines),
         finalizer=Finalizer.DEV_MACHINE_POOL,
         concurrency=concurrency,
     )
