@@ -12,6 +12,7 @@ import pytest_asyncio
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.kube import Document, Key
 from kapy.kube.errors import ServerError
@@ -245,7 +246,9 @@ async def plane() -> AsyncIterator[Stage]:
         yield running
 
 
-def condition(obj: Cluster | Machine | MachineSet | None, of_type: str) -> Condition:
+def condition(
+    obj: Cluster | Machine | MachineDeployment | MachineSet | None, of_type: str
+) -> Condition:
     assert obj is not None
     (one,) = [one for one in obj.status.conditions or () if one.type == of_type]
     return one
@@ -376,6 +379,9 @@ async def test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine(plane: 
     assert two.status.node_ref is None
 
 
+PUT_RIGHT: Final = {"cluster.x-k8s.io/v1beta2": "v1beta2"}
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -405,8 +411,7 @@ async def test_a_crd_without_a_contract_is_told_until_it_has_one(
     told = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
     assert (told.status, told.reason, told.message) == ("Unknown", "InternalError", message)
     await plane.settle(600)
-    put_right = {"metadata": {"labels": {"cluster.x-k8s.io/v1beta2": "v1beta2"}}}
-    await plane.client.patch(CRDS, name, put_right)
+    await plane.client.patch(CRDS, name, {"metadata": {"labels": PUT_RIGHT}})
     await plane.settle(1)
     told = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
     assert told.message == "FakeMachine status.initialization.provisioned is false"
@@ -473,6 +478,31 @@ async def test_a_webhook_that_is_down_is_told_and_outlived(plane: Stage) -> None
     )
     plane.controllers.fault = lambda _: None
     await plane.settle(60)
+    assert len(await plane.story.all(Machine)) == 1
+
+
+async def test_templates_that_cannot_be_read_are_told(plane: Stage) -> None:
+    await running_cluster(plane)
+    name = Key("", INFRA_TEMPLATES.group_resource)
+    label = {"cluster.x-k8s.io/v1beta2": "v3"}
+    await plane.client.patch(CRDS, name, {"metadata": {"labels": label}})
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(5)
+    wrong = (
+        "CRD fakemachinetemplates.infrastructure.cluster.x-k8s.io has the label "
+        "cluster.x-k8s.io/v1beta2: v3, but this names version v3, which it does not have (versions "
+        "that it serves: v1beta2)"
+    )
+    (machine_set,) = await plane.story.all(MachineSet)
+    assert condition(machine_set, "ScalingUp").message == (
+        f"Scaling up from 0 to 1 replicas is blocked because:\n* {wrong}"
+    )
+    owner = await plane.story.get(MachineDeployment, "md")
+    assert condition(owner, "ScalingUp").message == (
+        f"Scaling up from 0 to 1 replicas is blocked because {wrong}"
+    )
+    await plane.client.patch(CRDS, name, {"metadata": {"labels": {**label, **PUT_RIGHT}}})
+    await plane.settle(5)
     assert len(await plane.story.all(Machine)) == 1
 
 

@@ -39,6 +39,7 @@ class Scope:
     machine_sets: list[MachineSet] | None
     machines: list[Machine] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    broken: str = ""
     now: datetime = NOW
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kapy.api.names import Label
+from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Unreadable
 from kapy.contract.template_owner import owned_template
 from kapy.core.machinedeployment.scope import MachineDeploymentScope
@@ -36,6 +37,8 @@ async def reconcile_templates(scope: MachineDeploymentScope) -> Result:
             continue
         found = await owned_template(tools.external, tools.client, ref, scope.cluster)
         if isinstance(found, Unreadable):
+            if isinstance(found.error, ContractError):
+                scope.broken = str(found.error)
             raise found.error
         if isinstance(found, Absent):
             scope.missing.append(ref.kind)

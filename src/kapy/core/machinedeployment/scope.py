@@ -75,7 +75,8 @@ class MachineDeploymentScope:
     machines: all that its selector selects, shared with others that read them; quiet: the
     ids of those with which all is well. machine_sets: those
     that it controls, None until they were read; documents: the same by name, as they were read.
-    missing: kinds of templates that do not exist, bootstrap first.
+    missing: kinds of templates that do not exist, bootstrap first. broken: how a template (or its
+    definition) breaks the contract.
     """
 
     tools: Tools
@@ -87,6 +88,7 @@ class MachineDeploymentScope:
     machine_sets: list[MachineSet] | None = None
     documents: dict[str, Document] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    broken: str = ""
 
     @property
     def deployment(self) -> MachineDeployment:

@@ -121,6 +121,8 @@ def scaling_up(scope: MachineDeploymentScope) -> Condition:
     if scope.missing:
         verb = "do" if len(scope.missing) > 1 else "does"
         missing = f"because {' and '.join(scope.missing)} {verb} not exist"
+    elif scope.broken:
+        missing = f"because {scope.broken}"
     if current >= desired:
         message = ""
         if missing and not deployment.deleting:
