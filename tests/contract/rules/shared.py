@@ -133,6 +133,7 @@ def api_version(
                 "contract/test_resolve.py::"
                 "test_versions_that_the_crd_lacks_or_does_not_serve_are_passed_over",
                 "contract/test_resolve.py::test_a_label_without_any_version_to_take_is_told",
+                "contract/test_broken_providers.py::test_templates_that_cannot_be_read_are_told",
                 "contract/test_broken_providers.py::"
                 "test_a_crd_without_a_contract_is_told_until_it_has_one",
             ),
