@@ -43,7 +43,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
         events=runtime.events.named("machinepool-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
-        infra_machine_keys=mapping.of_infra_machine,
+        infra_machine_keys=awaited(mapping.of_infra_machine),
     )
     controller = Controller("machinepool", partial(reconcile, tools))
     tools.controller = controller

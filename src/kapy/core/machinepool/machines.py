@@ -17,6 +17,7 @@ from kapy.contract.observed import Found
 from kapy.core.machinepool.desired import MANAGER, desired_machine, labels_of
 from kapy.core.machinepool.scope import MachinePoolScope, Mark
 from kapy.engine.cache import Informer
+from kapy.engine.controller import REPORTED
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
@@ -79,7 +80,7 @@ async def _infra_machines(scope: MachinePoolScope, kind: GroupKind) -> Informer[
     resource: Resource = (await tools.external.resolve(kind, InfraMachine)).resource
     informer = tools.cache.informer(resource)
     informer.add_index(BY_POOL, pool_labels)
-    tools.controller.watch(informer, tools.infra_machine_keys)
+    tools.controller.watch(informer, tools.infra_machine_keys, gather=REPORTED)
     if not informer.is_synced:
         raise NotYet(f"the {resource.plural} are not read yet")
     return informer
