@@ -17,7 +17,7 @@ from kapy.api.features import FeatureGates
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.apps.all_in_one import Plane, management_plane
-from kapy.apps.feature_gates import NAMES, feature_gates
+from kapy.apps.feature_gates import NAMES, feature_gates, notices
 from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
 from kapy.apps.manifests import sample
 from kapy.apps.progress import is_complete
@@ -201,6 +201,15 @@ async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None
 )
 def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) -> None:
     assert feature_gates(texts) == FeatureGates(**changed)
+
+
+def test_whoever_changes_a_gate_that_does_little_is_told() -> None:
+    gates = feature_gates(["PriorityQueue=false,RuntimeSDK=true,MachinePool=false"])
+    assert notices(gates) == [
+        "feature gate PriorityQueue changes nothing here",
+        "feature gate RuntimeSDK opens what the API takes; no controller acts on it yet",
+    ]
+    assert notices(FeatureGates()) == []
 
 
 def test_gates_have_upstreams_names() -> None:

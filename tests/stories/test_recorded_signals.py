@@ -102,9 +102,12 @@ async def play(plane: Plane, name: str) -> None:
 
 async def test_a_fleet_tells_what_upstream_tells(recorded: dict[str, Any]) -> None:
     async with running() as plane:
-        text, *_ = await asyncio.gather(_later(plane), *(play(plane, name) for name in STORIES))
+        async with asyncio.TaskGroup() as group:
+            meanwhile = group.create_task(_later(plane))
+            for name in STORIES:
+                group.create_task(play(plane, name))
         events = (await plane.client.list(EVENTS)).items
-        text += plane.runtime.metrics.text().decode()
+        text = meanwhile.result() + plane.runtime.metrics.text().decode()
     assert _differing_events(recorded["events"], events) == []
     assert _differing_families(recorded["metrics"], text) == []
 

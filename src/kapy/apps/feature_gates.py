@@ -38,6 +38,8 @@ _STAGES: Final = {
 }
 WITHOUT_EFFECT: Final = ("PriorityQueue", "ReconcilerRateLimiting")
 """Gates of the inner working of upstream's controllers: known, and nothing here depends on them."""
+AHEAD: Final = ("ClusterTopology", "InPlaceUpdates", "RuntimeSDK")
+"""Gates that open what the API takes, and nothing here acts on it yet."""
 _TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
@@ -63,14 +65,23 @@ def feature_gates(texts: Iterable[str]) -> FeatureGates:
     return FeatureGates(**chosen | {_field(name): value for name, value in asked.items()})
 
 
-def without_effect(gates: FeatureGates) -> list[str]:
-    """Gates that were changed and change nothing."""
+def notices(gates: FeatureGates) -> list[str]:
+    """What somebody should know who changed gates, a sentence each."""
     usual = FeatureGates()
-    return [
-        name
-        for name in WITHOUT_EFFECT
-        if getattr(gates, NAMES[name]) != getattr(usual, NAMES[name])
+    changed = [name for name in NAMES if _is_on(gates, name) != _is_on(usual, name)]
+    idle = [
+        f"feature gate {name} changes nothing here" for name in changed if name in WITHOUT_EFFECT
     ]
+    ahead = [
+        f"feature gate {name} opens what the API takes; no controller acts on it yet"
+        for name in changed
+        if name in AHEAD
+    ]
+    return idle + ahead
+
+
+def _is_on(gates: FeatureGates, name: str) -> bool:
+    return bool(getattr(gates, NAMES[name]))
 
 
 def _truth(name: str, value: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kapy.apps.feature_gates import without_effect
+from kapy.apps.feature_gates import notices
 from kapy.apps.manager_flags import BadFlag, Flag, controlling, flags_of
 from kapy.apps.settings import Controlling
 
@@ -30,8 +30,8 @@ def controlling_of(given: Mapping[str, Any]) -> Controlling:
         told = controlling(texts)
     except BadFlag as error:
         raise click.UsageError(str(error)) from None
-    for name in without_effect(told.manager.gates):
-        click.echo(f"feature gate {name} changes nothing here", err=True)
+    for sentence in notices(told.manager.gates):
+        click.echo(sentence, err=True)
     return told
 
 

@@ -63,7 +63,7 @@ class Informer(Generic[T]):
         key = Key(metadata.get("namespace", ""), metadata["name"])
         known = self._shared.get(key)
         if known is None or known[0] is not document:
-            typed = self._read(document)
+            typed: T = self._read(document)
             if self._store.objects.get(key) is not document:
                 return typed  # not the newest: nobody will ask for it again
             known = self._shared[key] = document, typed
