@@ -103,8 +103,8 @@ def not_found(kind: Kind, name: str) -> ApiError:
 def nothing_runs(kind: Kind, name: str, part: str) -> ApiError:
     """A request for a part of a pod or node that only its kubelet has."""
     message = (
-        f'no {part} of {kind.group_resource} "{name}": this server keeps pods and nodes as records, '
-        "and nothing runs them"
+        f'no {part} of {kind.group_resource} "{name}": this server keeps pods and nodes as '
+        "records, and nothing runs them"
     )
     return NothingRuns(message, details=details(kind, name))
 
