@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.kube import Document, Key
 from kapy.sdk.answers import Provisioned, Released, Waiting
@@ -64,4 +64,12 @@ class InfraMachineProvider(ABC, Generic[T]):
         `WaitingForBootstrapData`. Without any, the Ready condition has the reason itself.
         """
         del order, reason
+        return ()
+
+    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+        """What readers of v1beta1 are told of what is reported, if they are told anything.
+
+        Their Ready sums it up. A condition that is not given stays as it was told last.
+        """
+        del reported
         return ()

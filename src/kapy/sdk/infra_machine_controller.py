@@ -42,7 +42,7 @@ from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.lens import InfraMachineLens, lens_on
 from kapy.sdk.ownership import labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
-from kapy.sdk.readiness import report
+from kapy.sdk.readiness import report, report_v1beta1
 
 T = TypeVar("T")
 
@@ -215,7 +215,12 @@ class InfraMachines(Generic[T]):
     def _report(
         self, draft: Draft[InfraMachineLens], conditions: Sequence[Condition], ready: Condition
     ) -> None:
-        report(draft.object, conditions, ready, self._runtime.clock())
+        now, starting = self._runtime.clock(), not draft.object.spec.provider_id
+        report(draft.object, conditions, ready, now)
+        legacy = self._provider.for_v1beta1(conditions)
+        types = [one.type for one in conditions]
+        counted = starting and not draft.object.deleting
+        report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
     async def _save(self, draft: Draft[InfraMachineLens], cluster: Cluster | None) -> None:
         paused = paused_condition(draft.object, cluster)

@@ -14,6 +14,7 @@ from msgspec import field
 from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress
 from kapy.api.infrastructure import PoolInstance
+from kapy.api.status import DeprecatedConditions
 from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
@@ -36,6 +37,7 @@ class InfraMachineStatus(Model):
     initialization: Initialization = field(default_factory=Initialization)
     addresses: list[MachineAddress] = field(default_factory=list)
     failure_domain: str = ""
+    deprecated: DeprecatedConditions | None = None
 
 
 class InfraMachineLens(Object):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
-from kapy.conditions import Conditioned, Merge, reasons, set_condition, summary
+from kapy.conditions import Conditioned, Merge, reasons, set_condition, summary, v1beta1
 
 _MERGE: Final = Merge(reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY))
 
@@ -27,3 +27,23 @@ def report(
         otherwise = summary(obj, ConditionType.READY, types, merge=_MERGE)
     if otherwise is not None:
         set_condition(obj, otherwise, now)
+
+
+def report_v1beta1(
+    obj: Conditioned,
+    told: Sequence[V1Beta1Condition],
+    types: Sequence[str],
+    now: datetime,
+    *,
+    counted: bool,
+) -> None:
+    """Write what readers of v1beta1 are told, and their Ready; nothing where they are not.
+
+    types: which conditions Ready sums up. counted: Ready tells how many of them hold already.
+    """
+    if not told:
+        return
+    legacy = v1beta1.conditions_of(obj)
+    for condition in told:
+        v1beta1.set_condition(legacy, condition, now)
+    v1beta1.set_condition(legacy, v1beta1.summary(legacy, types, counted=counted), now)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from kapy.api.cluster import Cluster
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.dev_machine import DevMachine, InMemoryMachineBackendSpec
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Reason
@@ -30,6 +30,7 @@ from kapy.providers.inmemory.startup import (
     progress,
     reported,
 )
+from kapy.providers.inmemory.status_v1beta1 import reported_v1beta1
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.remote.secrets import CLUSTER_CA, key_pair, secret_key
@@ -64,6 +65,9 @@ class DevMachines(InfraMachineProvider[DevMachine]):
 
     def before_start(self, order: Order, reason: str) -> Sequence[Condition]:
         return not_started(reason, control_plane=order.control_plane)
+
+    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+        return reported_v1beta1(reported)
 
     async def converge(self, order: Order) -> Provisioned | Waiting:
         workload = self._in_memory.get(order.cluster)
