@@ -12,7 +12,6 @@ import base64
 import gzip
 import importlib.util
 import json
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -47,8 +46,6 @@ stringData: {k: v}
 """
 
 IGNORED = (
-    # Controllers learn to write it one by one; then this line goes.
-    *(() if os.environ.get("KAPY_COMPARE_DEPRECATED") else ("status.deprecated",)),
     "metadata.managedFields",
     "metadata.generation",
     "metadata.uid",
