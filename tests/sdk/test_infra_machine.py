@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.conditions import false, true
 from kapy.kube import Document
@@ -23,6 +24,7 @@ from kapy.sdk import (
     Released,
     Waiting,
     add_infra_machine,
+    v1beta1,
 )
 from kapy.testing.conformance import check_infra_machine
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
@@ -56,6 +58,13 @@ def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
     return {
         one["type"]: (one["status"], one["reason"], one["message"])
         for one in document.get("status", {}).get("conditions", [])
+    }
+
+
+def old_conditions(document: Document) -> dict[str, tuple[str, str, str]]:
+    return {
+        one["type"]: (one["status"], one.get("reason", ""), one.get("message", ""))
+        for one in document["status"]["deprecated"]["v1beta1"]["conditions"]
     }
 
 
@@ -215,6 +224,45 @@ async def test_ready_sums_up_the_providers_conditions_after_it_is_provisioned() 
                 "* Inked: wait a little",
             )
             await bench.until(RESOURCE, "worker-0", is_ready)
+
+
+class OldFashioned(Detailed):
+    """Tells readers of v1beta1 of the ink, and has no ID before that."""
+
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        found = await super().converge(order)
+        assert isinstance(found, Provisioned)
+        if found.look_again is None:
+            return found
+        return Waiting(
+            because=found.because, poll_after=found.look_again, conditions=found.conditions
+        )
+
+    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+        folded, inked = reported
+        if inked.status == "True":
+            return [v1beta1.true(folded.type), v1beta1.true(inked.type)]
+        return [
+            v1beta1.true(folded.type),
+            v1beta1.false(inked.type, "Wet", v1beta1.INFO, inked.message),
+        ]
+
+
+async def test_readers_of_v1beta1_are_told_what_the_provider_says_to_them() -> None:
+    async with provider_bench([RESOURCE]) as bench:
+        add_infra_machine(bench.runtime, PaperMachine, OldFashioned(), finalizer=FINALIZER)
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+            machine = await bench.until(RESOURCE, "worker-0", conditions)
+            assert old_conditions(machine) == {
+                "Ready": ("False", "Wet", "1 of 2 completed"),
+                "Folded": ("True", "", ""),
+                "Inked": ("False", "Wet", "wait a little"),
+            }
+            machine = await bench.until(RESOURCE, "worker-0", is_ready)
+            told = old_conditions(machine)
+            assert told == dict.fromkeys(("Ready", "Folded", "Inked"), ("True", "", ""))
 
 
 async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_an_event() -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
@@ -75,6 +75,9 @@ class _Overheard(InfraMachineProvider[Any]):
 
     def before_start(self, order: MachineOrder[Any], reason: str) -> Sequence[Condition]:
         return self._provider.before_start(order, reason)
+
+    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+        return self._provider.for_v1beta1(reported)
 
 
 async def check_infra_cluster(
