@@ -1,8 +1,12 @@
-"""How lists of names read in messages."""
+"""How messages read: what several kinds say in the same words, and lists of names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
+
+LOOK_AT_LOGS: Final = "Please check controller logs for errors"
+"""What a condition says of a failure that is not the user's, and over with the next try."""
 
 
 def shortened(names: Iterable[str], most: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.contract.errors import ContractError
 from kapy.contract.fields import View
 from kapy.contract.ownership import OwnedByAnother
@@ -17,8 +18,6 @@ from kapy.kube.errors import Forbidden, Invalid, ServerError
 
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
-
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from typing import Final
 from kapy.api.condition import Condition
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import ConditionType, Reason
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, foreign_conditions
 from kapy.conditions.lookup import TRUE, false, from_bool, unknown
 from kapy.conditions.mirror import Fallback, mirror_foreign
 from kapy.contract.fields import View
-from kapy.contract.observed import LOOK_AT_LOGS, Found, Observed, Unreadable, because, complaint
+from kapy.contract.observed import Found, Observed, Unreadable, because, complaint
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta

@@ -10,6 +10,7 @@ from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.condition import Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.api.times import stamp
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.aggregate import aggregate
 from kapy.conditions.change import Conditioned, set_condition
 from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
@@ -19,7 +20,7 @@ from kapy.conditions.paused import paused_condition
 from kapy.conditions.priority import Priority, by_polarity
 from kapy.conditions.summary import summary
 from kapy.contract.errors import ContractError
-from kapy.contract.observed import LOOK_AT_LOGS, Found, Unreadable
+from kapy.contract.observed import Found, Unreadable
 from kapy.core.cluster.counters import count_control_plane, count_workers
 from kapy.core.cluster.references import (
     Reporting,

@@ -8,6 +8,7 @@ from typing import Final
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, true
@@ -15,7 +16,6 @@ from kapy.core.clusterresourceset.scope import SetScope
 
 APPLIED: Final = ConditionType.RESOURCES_APPLIED
 FAILED: Final = "Failed to apply ClusterResourceSet resources to Cluster"
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 
 
 @dataclass(frozen=True, slots=True)

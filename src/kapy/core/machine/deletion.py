@@ -14,6 +14,7 @@ from kapy.api.machine import MachineNodeReference
 from kapy.api.names import Finalizer, Label, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import stamp
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.v1beta1 import INFO, WARNING, false
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import View
@@ -35,8 +36,6 @@ from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NODES
 from kapy.remote.connections import NotConnected
-
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 
 Step = Callable[[MachineScope], Awaitable[Result | None]]
 """One step: None when it is done, otherwise when to look again."""

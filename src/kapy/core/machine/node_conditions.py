@@ -11,6 +11,7 @@ from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Reason
 from kapy.api.times import moment, stamp
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN, get, has
 from kapy.contract.observed import Found, Observed, Unreadable
 from kapy.engine.result import DONE, Result, requeue
@@ -21,7 +22,6 @@ FAILURES: Final = 5
 """Failed attempts after which a first connection counts as down rather than as yet to come."""
 
 PRESSURES: Final = ("MemoryPressure", "DiskPressure", "PIDPressure")
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from kapy.api.machine_deployment import MachineDeployment, MachineDeploymentStat
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import ConditionType, Reason
 from kapy.api.versions import together
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.change import set_condition
 from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.lookup import FALSE, false, get, true, unknown
@@ -22,7 +23,6 @@ from kapy.core.machinedeployment.scope import MachineDeploymentScope
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 NOT_BY_US: Final = "not to be remediated by MachineDeployment/MachineSet"
 
 

@@ -13,6 +13,7 @@ from kapy.api.condition import V1Beta1Condition
 from kapy.api.embedded import MachineHealthCheckRemediationTemplateReference
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import v1beta1
 from kapy.conditions.lookup import false, get
 from kapy.contract.crd_names import crd_name
@@ -31,7 +32,6 @@ from kapy.kube.names import CRDS, Resource, split_api_version
 
 REMEDIATED: Final = ConditionType.EXTERNALLY_REMEDIATED
 WAITING: Final = Marks((false(REMEDIATED, Reason.WAITING_FOR_REMEDIATION),))
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 NOT_CREATED: Final = Marks(
     (false(REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
 )

@@ -11,6 +11,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.machines import is_updating_in_place
 from kapy.api.names import Annotation, ConditionType, Reason
 from kapy.api.versions import versions_of
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.change import set_condition
 from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.lookup import false, is_true, true, unknown
@@ -23,7 +24,6 @@ from kapy.engine.result import Result
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
-LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 NOT_BY_US: Final = "not to be remediated by MachineSet"
 
 OWN_CONDITIONS: Final = (

@@ -17,12 +17,12 @@ from kapy.api.dev_machine import DevMachine, InMemoryMachineBackendSpec
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Reason
 from kapy.api.times import moment
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.kube import Document
 from kapy.kube.pki import KeyPair
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.startup import (
-    FAILED,
     BadDuration,
     Durations,
     Progress,
@@ -121,7 +121,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             workload.start_etcd(host)
         if found.api_server and not self._start_api_server(order, workload, host):
             told[-1] = conditions.false(
-                ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, FAILED
+                ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
             )
         elif found.api_server or (found.node and not order.control_plane):
             await self._bootstrapped(order)

@@ -20,7 +20,6 @@ from kapy.providers.inmemory.workload.cluster import Milestones
 from kapy.sdk import conditions
 
 NOTHING: Final = timedelta(0)
-FAILED: Final = "Please check controller logs for errors"
 
 Part = Literal["VM", "node", "etcd", "API server"]
 

@@ -12,6 +12,7 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.providers.kubeadm.bootstrap.initlock import InitLock
 from kapy.providers.kubeadm.bootstrap.owner import ConfigOwner
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
@@ -99,7 +100,7 @@ class Scope:
             conditions.unknown(
                 ConditionType.CERTIFICATES_AVAILABLE,
                 Reason.INTERNAL_ERROR,
-                "Please check controller logs for errors",
+                LOOK_AT_LOGS,
             )
         )
         type_ = V1Beta1Type.CERTIFICATES_AVAILABLE

@@ -8,6 +8,7 @@ from kapy.api.condition import V1Beta1Condition
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import SECRET_TYPE, ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
@@ -18,8 +19,6 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.providers.kubeadm.keychain import Kept
 from kapy.sdk import Result, conditions, v1beta1
-
-_CHECK_LOGS = "Please check controller logs for errors"
 
 
 async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | None:
@@ -43,7 +42,7 @@ async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | Non
     except KapyError as error:
         plane.set(
             conditions.unknown(
-                ConditionType.CERTIFICATES_AVAILABLE, Reason.INTERNAL_ERROR, _CHECK_LOGS
+                ConditionType.CERTIFICATES_AVAILABLE, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
             )
         )
         plane.set_v1beta1(_unavailable_v1beta1(v1beta1.WARNING, str(error)))

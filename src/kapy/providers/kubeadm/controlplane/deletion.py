@@ -8,7 +8,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Finalizer, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
-from kapy.api.wording import shortened
+from kapy.api.wording import LOOK_AT_LOGS, shortened
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.members import drop_hook
@@ -16,8 +16,6 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
 from kapy.remote.connections import NotConnected
 from kapy.sdk import DONE, Result, stale_machines, v1beta1
-
-_CHECK_LOGS = "Please check controller logs for errors"
 
 
 async def delete(tools: Tools, plane: ControlPlane) -> Result:
@@ -65,7 +63,7 @@ async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
     if not errors:
         return
     plane.deleting_reason = Reason.INTERNAL_ERROR
-    plane.deleting_message = _CHECK_LOGS
+    plane.deleting_message = LOOK_AT_LOGS
     said = "; ".join(map(str, errors))
     tools.recorder.warning(
         plane.kcp,

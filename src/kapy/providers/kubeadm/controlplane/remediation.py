@@ -14,6 +14,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Reason
 from kapy.api.names import ConditionType as T
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.kube import duration
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.attempts import (
@@ -39,7 +40,6 @@ from kapy.providers.kubeadm.controlplane.scope import (
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import DONE, Draft, Result, conditions, requeue, v1beta1
 
-_CHECK_LOGS: Final = "Please check controller logs for errors"
 _ETCD: Final = (T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)
 _COMPONENTS: Final = (
     T.API_SERVER_POD_HEALTHY,
@@ -191,7 +191,7 @@ async def _delete(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
     try:
         await tools.runtime.client.delete(Machine.RESOURCE, machine.key, uid=machine.metadata.uid)
     except KapyError as error:
-        _tell(plane, machine, Reason.INTERNAL_ERROR, _CHECK_LOGS)
+        _tell(plane, machine, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
         _tell_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_FAILED, v1beta1.ERROR, str(error))
         raise
     _tell(plane, machine, Reason.MACHINE_DELETING, "Machine is deleting")
