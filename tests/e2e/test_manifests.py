@@ -127,7 +127,7 @@ async def read(kubectl: Kubectl, *versions: str) -> dict[str, Document]:
 
 
 async def wrote(kubectl: Kubectl, verb: str, documents: list[Document]) -> list[str]:
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
+    text = "\n".join(json.dumps(one) for one in documents)
     _, err = await kubectl(f"{verb} -f -", text)
     return errors(err)
 

@@ -55,7 +55,7 @@ def page(registry: Registry, health: Health, request: Request) -> Reply | None:
         case ["healthz" | "livez" | "readyz", *_]:
             return health.page(request)
         case ["openapi", *rest]:
-            return _openapi(registry, rest, request.headers.get("accept", ""))
+            return _openapi(registry, rest)
         case ["api" | "apis" as root, *rest]:
             return _discovery(registry, root, rest, request)
         case _:
@@ -70,10 +70,8 @@ def _paths(registry: Registry, health: Health) -> list[str]:
     return sorted([*found, *health.paths(), "/metrics", "/openapi/v2", "/openapi/v3", "/version"])
 
 
-def _openapi(registry: Registry, rest: list[str], accept: str) -> Reply:
+def _openapi(registry: Registry, rest: list[str]) -> Reply:
     match rest:
-        case ["v2"]:
-            return _swagger(registry, accept)
         case ["v3"]:
             return Reply(200, openapi.encoded(openapi.index(registry)), _TEXT)
         case ["v3", "api", version_name]:
@@ -87,8 +85,8 @@ def _openapi(registry: Registry, rest: list[str], accept: str) -> Reply:
     return Reply(200, found)
 
 
-def _swagger(registry: Registry, accept: str) -> Reply:
-    """OpenAPI v2 in the first form that the client takes."""
+def swagger(registry: Registry, accept: str) -> Reply:
+    """OpenAPI v2 in the first form that the client takes. It takes long: ask in a thread."""
     for clause in accept.split(","):
         media = clause.partition(";")[0].strip()
         if media in _SWAGGER_ASKED:

@@ -31,7 +31,7 @@ from kapy.apiserver.controllers.namespaces import (
 )
 from kapy.apiserver.definitions import Definitions
 from kapy.apiserver.health import Health
-from kapy.apiserver.pages import page
+from kapy.apiserver.pages import page, swagger
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.refusals import (
@@ -245,6 +245,10 @@ class Server:
             families = list(self.metrics())
             printing = asyncio.get_running_loop().run_in_executor(None, text_of, families)
             return Reply(200, await printing, METRICS_TYPE)
+        if request.path == "/openapi/v2" and request.method == "GET":
+            accept = request.headers.get("accept", "")
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(None, swagger, self.plane.registry, accept)
         found = page(self.plane.registry, self.health, request) or self.access.page(request)
         if found is None:
             if request.path.startswith("/api/"):
