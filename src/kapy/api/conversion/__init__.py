@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.api.conversion.spoke import CannotConvert, ConversionError, ReferenceVersion, Spoke
-from kapy.api.conversion.wire import Misformed, wired
+from kapy.api.conversion.wire import Misformed, wired, wired_json
 from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
@@ -155,7 +155,7 @@ def _remembered(data: str | None, hub: type[Any]) -> Document | None:
     if data is None:
         return None
     try:
-        return wired(msgspec.json.decode(data, type=dict), hub)
+        return wired_json(data, hub)
     except msgspec.DecodeError as error:
         raise CannotConvert(f"metadata.annotations[{DATA}]", str(error)) from None
 

@@ -89,6 +89,19 @@ def wired(document: Document, kind: type[Model]) -> Document:
     except msgspec.ValidationError:
         # Nulls are rare, and dear to look for: only when something is wrong.
         found = msgspec.convert(without_nulls(document, shape), shape)
+    return _written(found)
+
+
+def wired_json(text: str, kind: type[Model]) -> Document:
+    """As `wired`, of a document in JSON. Raises msgspec.DecodeError, too."""
+    try:
+        return _written(msgspec.json.decode(text, type=shape_of(kind)))
+    except msgspec.ValidationError:
+        return wired(msgspec.json.decode(text, type=dict), kind)
+
+
+def _written(found: Model) -> Document:
+    shape = type(found)
     written: Document = msgspec.to_builtins(found)
     if (tidy := _tidier(shape)) is not None:
         tidy(written)
