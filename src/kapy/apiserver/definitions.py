@@ -12,14 +12,11 @@ from typing import Any
 
 from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.resources.custom import kinds_of, storage_version
+from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS, kinds_of, storage_version
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
 from kapy.kube.apply import Write
-
-TABLE = "customresourcedefinitions.apiextensions.k8s.io"
-CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class Definitions:
@@ -29,7 +26,7 @@ class Definitions:
         self._plane = plane
         self._served: dict[str, list[Kind]] = {}
         self._ending: dict[str, str] = {}  # name of the definition by table
-        table = plane.store.peek(TABLE)
+        table = plane.store.peek(DEFINITIONS)
         if table is not None:
             for document in list(table.scan("")):
                 self._serve(document)
@@ -46,7 +43,7 @@ class Definitions:
         )
 
     def _noticed(self, one: Happening) -> None:
-        if one.table == TABLE:
+        if one.table == DEFINITIONS:
             self._changed(one)
         elif one.change == "DELETED" and one.table in self._ending:
             self._finish(one.table)
@@ -76,7 +73,7 @@ class Definitions:
     def _read_again(self, table_name: str) -> None:
         """Let the objects that are stored already be read by the definition as it is now."""
         table = self._plane.store.table(table_name)
-        definition = self._plane.store.table(TABLE).get("", table_name)
+        definition = self._plane.store.table(DEFINITIONS).get("", table_name)
         kinds = {kind.resource.api_version: kind for kind in self._served.get(table_name, ())}
         # What was written after the definition was read by it then.
         since = int(definition["metadata"]["resourceVersion"]) if definition else 0
@@ -107,13 +104,13 @@ class Definitions:
         )
         new = kind.schema.tracker.track(document, new, write)
         new = {**new, "metadata": {**new["metadata"]}}
-        return plane.store.put(plane.store.table(TABLE), "", new["metadata"]["name"], new)
+        return plane.store.put(plane.store.table(DEFINITIONS), "", new["metadata"]["name"], new)
 
     def _others(self, document: Document) -> list[Document]:
         name, group = document["metadata"]["name"], document["spec"]["group"]
         return [
             one
-            for one in self._plane.store.table(TABLE).scan("")
+            for one in self._plane.store.table(DEFINITIONS).scan("")
             if one["metadata"]["name"] != name and one["spec"]["group"] == group
         ]
 
@@ -137,7 +134,7 @@ class Definitions:
         if table not in self._ending:
             return
         objects = self._plane.store.peek(table)
-        definitions = self._plane.store.table(TABLE)
+        definitions = self._plane.store.table(DEFINITIONS)
         document = definitions.latest("", table)
         if document is None or (objects is not None and (len(objects) or objects.staged)):
             return

@@ -12,6 +12,7 @@ from kapy.apiserver.admission import Admission
 from kapy.apiserver.equivalent import Equivalent
 from kapy.apiserver.refusals import StorageFailure
 from kapy.apiserver.resources.builtin.event_forms import as_core, as_new
+from kapy.apiserver.resources.custom import DEFINITIONS
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry, builtin_registry
 from kapy.apiserver.store.store import Store
@@ -28,8 +29,6 @@ Convert = Callable[
 ]
 """Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind. The last
 argument looks definitions up by their names."""
-
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 _RANDOM = random.Random()

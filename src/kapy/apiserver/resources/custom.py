@@ -16,6 +16,12 @@ from kapy.kube.apply import ToVersion, Tracker, Types
 from kapy.kube.names import Resource
 from kapy.kube.schema import Rules, Structural
 
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+"""The table of the definitions themselves."""
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""The finalizer of a definition that waits until its objects are gone."""
+
 
 class CustomStrategy(Strategy):
     """A custom resource: generation always, status as the version says."""

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
-from kapy.apiserver.definitions import CLEANUP
-from kapy.apiserver.definitions import TABLE as DEFINITIONS
 from kapy.apiserver.metadata import stamp
 from kapy.apiserver.parameters import flag, whole
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_options, not_found
+from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.selection import selection
 from kapy.apiserver.shown import listed, shown

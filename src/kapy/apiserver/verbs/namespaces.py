@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kapy.apiserver.ask import Ask
-from kapy.apiserver.definitions import TABLE as DEFINITIONS
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import details
+from kapy.apiserver.resources.custom import DEFINITIONS
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden, NotFound
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.plane import Plane
+from kapy.apiserver.resources.custom import DEFINITIONS
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
 from kapy.kube.names import Resource
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 
 _SUFFIX = "webhookconfigurations.admissionregistration.k8s.io"
 _MUTATING, _VALIDATING = f"mutating{_SUFFIX}", f"validating{_SUFFIX}"
-_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
-_WATCHED = frozenset((_MUTATING, _VALIDATING, _DEFINITIONS))
+_WATCHED = frozenset((_MUTATING, _VALIDATING, DEFINITIONS))
 
 
 class Following:
@@ -80,7 +80,7 @@ class Following:
     def _noticed(self, one: Happening) -> None:
         if one.table not in _WATCHED:
             return
-        if one.table != _DEFINITIONS:
+        if one.table != DEFINITIONS:
             self._renew()
         elif self._plane.webhooks:
             self._plane.handled.clear()  # there may be other versions, which a rule names
