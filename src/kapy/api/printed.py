@@ -39,8 +39,8 @@ def kept(name: str, make: Callable[[], list[Document]]) -> list[Document]:
 
 
 def _state() -> str:
-    """What the sources are: their names, sizes and times."""
-    state = sha256(sys.version.encode())
+    """What prints (interpreter and msgspec), and the sources: their names, sizes and times."""
+    state = sha256(f"{sys.version} {msgspec.__version__}".encode())
     for path in _sources():
         facts = path.stat()
         state.update(f"{path.name} {facts.st_size} {facts.st_mtime_ns}\n".encode())

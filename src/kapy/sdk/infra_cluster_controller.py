@@ -24,7 +24,7 @@ from kapy.conditions.paused import is_paused, paused_condition
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.draft import Draft
-from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
@@ -164,9 +164,7 @@ class InfraClusters(Generic[T]):
     def _waiting(self, draft: Draft[InfraClusterLens], answer: Waiting, reason: str) -> Result:
         ready = false(ConditionType.READY, reason, answer.because)
         report(draft.object, answer.conditions, ready, self._runtime.clock())
-        if answer.poll_after is None:
-            return DONE
-        return requeue(after=answer.poll_after, because=answer.because)
+        return requeue_if(after=answer.poll_after, because=answer.because)
 
     async def _save(self, draft: Draft[InfraClusterLens], cluster: Cluster | None) -> None:
         paused = paused_condition(draft.object, cluster)

@@ -29,7 +29,7 @@ from kapy.conditions.paused import is_paused, paused_condition
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
@@ -150,9 +150,7 @@ class InfraMachinePools(Generic[T]):
         status.instances = list(answer.instances)
         status.initialization.provisioned = status.ready = True
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
-        if answer.look_again is None:
-            return DONE
-        return requeue(after=answer.look_again, because=answer.because)
+        return requeue_if(after=answer.look_again, because=answer.because)
 
     async def _deleting(
         self,
@@ -183,9 +181,7 @@ class InfraMachinePools(Generic[T]):
     def _waiting(self, draft: Draft[InfraMachinePoolLens], answer: Waiting, reason: str) -> Result:
         ready = false(ConditionType.READY, reason, answer.because)
         self._report(draft, answer.conditions, ready)
-        if answer.poll_after is None:
-            return DONE
-        return requeue(after=answer.poll_after, because=answer.because)
+        return requeue_if(after=answer.poll_after, because=answer.because)
 
     def _report(
         self, draft: Draft[InfraMachinePoolLens], conditions: Sequence[Condition], ready: Condition
