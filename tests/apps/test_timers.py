@@ -11,7 +11,16 @@ import kapy
 
 SOURCE = Path(kapy.__file__).parent
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "timers.md"
-TIMERS = {"requeue", "sleep", "call_later", "call_at", "timeout", "timeout_at", "wait_for"}
+TIMERS = {
+    "requeue",
+    "requeue_if",
+    "sleep",
+    "call_later",
+    "call_at",
+    "timeout",
+    "timeout_at",
+    "wait_for",
+}
 NOT_RUN = ("testing",)
 """Packages that no plane runs."""
 
