@@ -1,0 +1,52 @@
+"""What goes wrong in management operations.
+
+* ClusterctlError            a sentence with the way out; the command line shows it as it is
+  - ConfigError              the configuration file or a flag is wrong
+  - RepositoryError          a provider's repository cannot be read, or lacks a file or version
+    + FileMissing            the version is there and has no such file
+  - MetadataError            metadata.yaml is missing or wrong
+  - ComponentsError          a components file breaks its contract
+  - TemplateError            a cluster template or a ClusterClass file is wrong
+  - InventoryError           the management cluster's providers do not allow it
+  - MoveError                a move cannot begin, or did not end; says how to go on
+"""
+
+from __future__ import annotations
+
+from kapy.kube.errors import KapyError
+
+
+class ClusterctlError(KapyError):
+    """A management operation cannot be done."""
+
+
+class ConfigError(ClusterctlError):
+    """The configuration file, the environment or a flag is wrong."""
+
+
+class RepositoryError(ClusterctlError):
+    """A repository cannot be read, or has no such version or file."""
+
+
+class FileMissing(RepositoryError):
+    """A version of a provider has no file of that name."""
+
+
+class MetadataError(ClusterctlError):
+    """A provider's metadata.yaml is missing, or something in it is wrong."""
+
+
+class ComponentsError(ClusterctlError):
+    """A provider's components file breaks the contract."""
+
+
+class TemplateError(ClusterctlError):
+    """A cluster template or a ClusterClass file is wrong."""
+
+
+class InventoryError(ClusterctlError):
+    """What is installed does not allow the operation."""
+
+
+class MoveError(ClusterctlError):
+    """A move cannot begin, or did not end; the message says how to go on."""
