@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kapy.client.intercept import NO_ANSWER, Counted
+from kapy.engine.applied import Applied
 from kapy.engine.controller import Controller
 from kapy.kube.prometheus import Collector, Rows, counter, gauge, histogram
 
@@ -29,6 +30,7 @@ class Metrics:
         self._controllers: list[Controller] = []
         self._requests = [] if requests is None else [requests]
         self._others: list[Collector] = []
+        self._applied: list[Applied] = []
         self._registry: CollectorRegistry | None = None
 
     def measure(self, controller: Controller) -> None:
@@ -38,6 +40,11 @@ class Metrics:
     def count(self, requests: Counted) -> None:
         """Show the requests of one more transport."""
         self._requests.append(requests)
+
+    def remember(self, applied: Applied) -> Applied:
+        """Show how often an apply was known to change nothing."""
+        self._applied.append(applied)
+        return applied
 
     def add(self, collector: Collector) -> None:
         """Show what another collector tells."""
@@ -73,8 +80,23 @@ class Metrics:
             ["code", "host", "method"],
             _requests(self._requests),
         )
+        if self._applied:
+            yield from self._applies()
         for collector in self._others:
             yield from collector.collect()
+
+    def _applies(self) -> Iterator[Metric]:
+        def rows(counts: Callable[[Applied], Counter[str]]) -> Rows:
+            for one in self._applied:
+                for kind, count in sorted(counts(one).items()):
+                    yield [kind, one.controller], count
+
+        labels = ["kind", "controller"]
+        hits, misses = rows(lambda one: one.hits), rows(lambda one: one.misses)
+        yield counter("capi_ssa_cache_hits_total", "Applies known to change nothing.", labels, hits)
+        yield counter(
+            "capi_ssa_cache_misses_total", "Applies not known to change nothing.", labels, misses
+        )
 
     def _reconciles(self) -> Iterator[Metric]:
         controllers = self._controllers
