@@ -9,10 +9,11 @@ import click
 
 from kapy._aio.clock import system_clock
 from kapy.apps.backup import back_up, back_up_to
+from kapy.cli.flags import command
 from kapy.cli.running import data_dir_option, meant_folder, name_option
 
 
-@click.command()
+@command()
 @click.argument("file")
 @name_option
 @data_dir_option

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import click
 
+from kapy.cli.flags import command
 from kapy.kube import Document
 
 
-@click.command()
+@command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "-o",

@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from kapy.cli.flags import command
 from kapy.cli.reaching import reached, reaching
 from kapy.client.blocking import run
 from kapy.kube import Key
@@ -18,7 +19,7 @@ class NoCluster(KapyError):
     """There is no such cluster."""
 
 
-@click.command()
+@command()
 @click.argument("name")
 @reaching
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kapy.cli.flags import command
 from kapy.cli.reaching import reached, reaching
 from kapy.client.blocking import run
 from kapy.kube import Key
@@ -15,7 +16,7 @@ class NoKubeconfig(KapyError):
     """The cluster has no kubeconfig (yet), or there is no such cluster."""
 
 
-@click.command()
+@command()
 @click.argument("name")
 @reaching
 def kubeconfig(name: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:

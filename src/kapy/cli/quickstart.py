@@ -23,6 +23,7 @@ from kapy.apps.progress import until_available
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
 from kapy.cli.describe import wants_color
+from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
@@ -59,7 +60,7 @@ class Where:
     kubeconfig: str
 
 
-@click.command()
+@command()
 @click.option("-f", "--file", "files", multiple=True, help="Apply this YAML, not the sample.")
 @click.option("--exit", "leave", is_flag=True, help="End after success (or with the reason).")
 @click.option("--detach", is_flag=True, help="Leave the plane running in the background.")

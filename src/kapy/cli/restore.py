@@ -10,10 +10,11 @@ from typing import IO
 import click
 
 from kapy.apps import restore as restoring
+from kapy.cli.flags import command
 from kapy.cli.running import chosen_folder, data_dir_option, name_option
 
 
-@click.command()
+@command()
 @click.argument("file")
 @name_option
 @data_dir_option

@@ -12,6 +12,7 @@ import click
 
 from kapy.apps.presence import NoPlane, ask_to_end, is_claimed, presence_of
 from kapy.apps.settings import Folder, folder_of
+from kapy.cli.flags import command
 from kapy.kube.errors import KapyError
 
 PATIENCE = 30.0
@@ -43,7 +44,7 @@ name_option = click.option("--name", default="", help="Name of the plane.")
 data_dir_option = click.option("--data-dir", default="", help="Folder of the plane.")
 
 
-@click.command()
+@command()
 @name_option
 @data_dir_option
 def down(name: str, data_dir: str) -> None:
@@ -61,7 +62,7 @@ def down(name: str, data_dir: str) -> None:
     click.echo(f"stopped the management plane in {folder.path}")
 
 
-@click.command()
+@command()
 @name_option
 @data_dir_option
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
@@ -82,7 +83,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     click.echo(f"  kubeconfig  {presence.kubeconfig}, context {presence.context}")
 
 
-@click.command()
+@command()
 @name_option
 @data_dir_option
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")

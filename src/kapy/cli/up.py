@@ -11,6 +11,7 @@ import click
 from kapy.apps.settings import Durability
 from kapy.cli.background import READY
 from kapy.cli.controller_options import controller_options, controlling_of
+from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, Up, plane_options, run, told_to_stop, up_and_announced
 from kapy.cli.running import chosen_folder
@@ -18,7 +19,7 @@ from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.webhook_services import services_of
 
 
-@click.command()
+@command()
 @click.option("--name", default="", help="Name of the plane; its context is kapy or kapy-NAME.")
 @plane_options
 @click.option("--ready-fd", type=int, default=None, hidden=True)

@@ -4,23 +4,53 @@ from __future__ import annotations
 
 import json
 import platform
+from typing import Any, Final
 
 import click
 
 from kapy import __version__
+from kapy.cli.flags import command
+
+CLUSTER_API: Final = "v1.14.0"
+"""The release of upstream's clusterctl that kapy stands in for."""
 
 
-@click.command()
-@click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
-def version(output: str | None) -> None:
-    """Print the version."""
-    if output is None:
+@command()
+@click.option("-o", "--output", default="", help="json, yaml or short.")
+def version(output: str) -> None:
+    """Print the version: of kapy, and of the clusterctl that it stands in for.
+
+    short is the latter alone, which scripts made for clusterctl expect there.
+    """
+    if output == "":
         click.echo(f"kapy {__version__}")
-        return
-    told = {
+    elif output == "short":
+        click.echo(CLUSTER_API)
+    elif output == "json":
+        click.echo(json.dumps(_told(), indent=2))
+    elif output == "yaml":
+        from kapy.kube.yaml import dump
+
+        click.echo(dump(_told()), nl=False)
+    else:
+        raise click.UsageError(f"invalid output format: {output}; there are json, yaml and short")
+
+
+def _told() -> dict[str, Any]:
+    major, minor, _ = CLUSTER_API.removeprefix("v").split(".")
+    return {
         "version": __version__,
         "python": platform.python_version(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "clusterAPI": {"version": "v1.14", "contract": "v1beta2"},
+        "clusterAPI": {"version": CLUSTER_API, "contract": "v1beta2"},
+        "clusterctl": {
+            "major": major,
+            "minor": minor,
+            "gitVersion": CLUSTER_API,
+            "compiler": platform.python_implementation(),
+            "platform": f"{platform.system().lower()}/{_GO_NAMES.get(platform.machine(), '')}",
+        },
     }
-    click.echo(json.dumps(told, indent=2))
+
+
+_GO_NAMES: Final = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}

@@ -1,0 +1,172 @@
+"""Commands and flags that are parsed as upstream's command line parses its own (cobra, pflag).
+
+    @command()
+    @strings("-i", "--infrastructure", help="Infrastructure providers.")
+    @click.option("--wait-providers", is_flag=True)
+    def init(infrastructure: tuple[str, ...], wait_providers: bool) -> None: ...
+
+Every command takes `--config` and `-v`, wherever they stand; `persistent()` says what was given.
+A switch takes a value, too: `--grouping=false`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NoReturn, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CONFIG: Final = "kapy.cli.config"
+_VERBOSITY: Final = "kapy.cli.verbosity"
+
+
+@dataclass(frozen=True, slots=True)
+class Persistent:
+    """What counts for every command.
+
+    config: path or URL of the configuration file, "" for the usual place. verbosity: None where
+    it was not given (then CLUSTERCTL_LOG_LEVEL counts).
+    """
+
+    config: str = ""
+    verbosity: int | None = None
+
+
+def persistent() -> Persistent:
+    """What was given of the flags that every command has."""
+    meta = click.get_current_context().meta
+    return Persistent(meta.get(_CONFIG, ""), meta.get(_VERBOSITY))
+
+
+class WithHelp(click.UsageError):
+    """A command was called wrongly, and its help says how."""
+
+
+class Command(click.Command):
+    """A command with upstream's persistent flags.
+
+    missing: what is said when an argument is missing or there is one too many, as
+    `please specify a cluster name`.
+    """
+
+    def __init__(self, *args: Any, missing: str = "", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._missing = missing
+        self.params.extend(persistent_flags(self.params))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, self._without_values_of_switches(ctx, args))
+        except click.MissingParameter as error:
+            if self._missing and isinstance(error.param, click.Argument):
+                raise WithHelp(self._missing, ctx) from None
+            raise
+        except click.NoSuchOption as error:
+            refuse_unknown(error, args)
+        except click.UsageError as error:
+            if self._missing and "extra argument" in error.message:
+                raise WithHelp(self._missing, ctx) from None
+            raise
+
+    def _without_values_of_switches(self, ctx: click.Context, args: list[str]) -> list[str]:
+        switches = {
+            name: one
+            for one in self.get_params(ctx)
+            if isinstance(one, click.Option) and one.is_flag and not one.count
+            for name in one.opts
+        }
+        return [given for one in args for given in _plain(one, switches)]
+
+
+def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
+    """As click.command, for a Command."""
+    return click.command(name, cls=Command, **more)
+
+
+def _plain(argument: str, switches: Mapping[str, click.Option]) -> list[str]:
+    name, equals, value = argument.partition("=")
+    if not equals or name not in switches:
+        return [argument]
+    if value.lower() not in _TRUTHS:
+        raise click.UsageError(f'invalid argument "{value}" for "{name}" flag: say true or false')
+    if _TRUTHS[value.lower()]:
+        return [name]
+    # A switch that is off already has no word for it.
+    return list(switches[name].secondary_opts[:1])
+
+
+_TRUTHS: Final = {
+    "1": True, "t": True, "true": True, "0": False, "f": False, "false": False,
+}  # fmt: skip
+
+
+def refuse_unknown(error: click.NoSuchOption, args: list[str]) -> NoReturn:
+    """Raises UsageError in upstream's words, with the nearest flag."""
+    name = error.option_name
+    if name.startswith("--"):
+        text = f"unknown flag: {name}"
+    else:
+        where = next((one for one in args if one.startswith(name)), name)
+        text = f"unknown shorthand flag: '{name[1:]}' in {where}"
+    nearest = f" (is {error.possibilities[0]} meant?)" if error.possibilities else ""
+    raise click.UsageError(text + nearest, error.ctx) from None
+
+
+def strings(*names: str, help: str) -> Callable[[F], F]:
+    """A flag with any number of values: given several times, or separated by commas."""
+
+    def split(_: object, __: object, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part for one in given for part in one.split(",") if part)
+
+    return click.option(*names, multiple=True, callback=split, metavar="strings", help=help)
+
+
+def persistent_flags(given: list[click.Parameter]) -> list[click.Parameter]:
+    """`--config` and `-v`; `-v` not where a command has one of its own."""
+    taken = {name for one in given for name in (*one.opts, *one.secondary_opts)}
+    return [one for one in _flags() if not taken.intersection(one.opts)]
+
+
+def _flags() -> list[click.Option]:
+    return [
+        click.Option(
+            ["--config"],
+            expose_value=False,
+            callback=partial(_keep, _CONFIG),
+            help="Configuration file or its URL; usually cluster-api/clusterctl.yaml below "
+            "$XDG_CONFIG_HOME.",
+        ),
+        click.Option(
+            ["-v", "--v"],
+            type=_Verbosity(),
+            expose_value=False,
+            callback=partial(_keep, _VERBOSITY),
+            help="How much is said; overrides CLUSTERCTL_LOG_LEVEL.",
+        ),
+    ]
+
+
+def _keep(name: str, ctx: click.Context, _: click.Parameter, value: Any) -> None:
+    if value is not None:
+        ctx.meta[name] = value
+
+
+class _Verbosity(click.ParamType[int]):
+    name = "int"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,  # noqa: ARG002
+        ctx: click.Context | None,
+    ) -> int:
+        try:
+            return int(value)
+        except ValueError:
+            raise click.UsageError(
+                f'invalid argument "{value}" for "-v, --v" flag: a whole number is expected', ctx
+            ) from None

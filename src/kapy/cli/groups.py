@@ -1,0 +1,34 @@
+"""Groups of commands below `kapy`."""
+
+from __future__ import annotations
+
+from kapy.cli.lazy import Lazy
+from kapy.cli.tree import COMMANDS, Commands
+
+
+def _group(name: str, commands: Commands, line: str = "") -> Lazy:
+    line = line or COMMANDS[name][1]
+    return Lazy(name, help=line, no_args_is_help=True, commands_at=commands)
+
+
+GET = _group(
+    "get",
+    {"kubeconfig": ("kapy.cli.get:kubeconfig", "Print the kubeconfig of a workload cluster.")},
+)
+DESCRIBE = _group(
+    "describe",
+    {"cluster": ("kapy.cli.describe:cluster", "Show a cluster's objects and their state.")},
+)
+ALPHA = _group(
+    "alpha",
+    {"rollout": ("kapy.cli.groups:ROLLOUT", "Pause, resume or restart a rollout.")},
+)
+ROLLOUT = _group(
+    "rollout",
+    {
+        "pause": ("kapy.cli.rollout:pause", "Pause what is named."),
+        "resume": ("kapy.cli.rollout:resume", "Let what is named go on."),
+        "restart": ("kapy.cli.rollout:restart", "Replace the Machines of what is named."),
+    },
+    "Pause, resume or restart the rollout of MachineDeployments and control planes.",
+)

@@ -1,0 +1,52 @@
+"""Groups whose commands are modules, imported when they are called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from kapy.cli.flags import persistent_flags, refuse_unknown
+from kapy.cli.tree import Commands
+
+
+class Lazy(click.Group):
+    """A group of commands.
+
+    commands_at: `module:attribute` and one line of help, by name. A group that is called without
+    a command, or with one that it does not know, prints its help, as upstream's do.
+    """
+
+    def __init__(self, *args: Any, commands_at: Commands, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._at = commands_at
+        self.params.extend(persistent_flags(self.params))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            refuse_unknown(error, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self._at)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in self._at:
+            return None
+        module, _, attribute = self._at[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if ctx.parent is not None and args[0] not in self._at and not args[0].startswith("-"):
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._at.items()])

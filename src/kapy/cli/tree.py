@@ -1,0 +1,60 @@
+"""The commands, by the sections of the help. A new command is a line here; it imports nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+Commands = Mapping[str, tuple[str, str]]
+"""`module:attribute` and one line of help, by the command's name."""
+
+SECTIONS: Final[Mapping[str, Commands]] = {
+    "Management planes": {
+        "quickstart": ("kapy.cli.quickstart:quickstart", "Start a plane and a Ready cluster."),
+        "up": ("kapy.cli.up:up", "Run a management plane until Ctrl-C."),
+        "down": ("kapy.cli.running:down", "Stop a plane that runs in the background."),
+        "status": ("kapy.cli.running:status", "Say whether a plane runs, and where."),
+        "logs": ("kapy.cli.running:logs", "Print what a plane in the background said."),
+        "backup": ("kapy.cli.backup:backup", "Save a plane, also while it runs."),
+        "restore": ("kapy.cli.restore:restore", "Put a backup of a plane back."),
+    },
+    "Providers": {
+        "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
+    },
+    "Clusters": {
+        "describe": ("kapy.cli.groups:DESCRIBE", "Describe workload clusters."),
+        "get": ("kapy.cli.groups:GET", "Get info of a workload cluster."),
+        "alpha": ("kapy.cli.groups:ALPHA", "Commands that may still change."),
+    },
+    "Others": {
+        "completion": ("kapy.cli.completion:completion", "Print code that completes in a shell."),
+        "version": ("kapy.cli.version:version", "Print the version."),
+    },
+}
+
+COMMANDS: Final[Commands] = {
+    name: where for section in SECTIONS.values() for name, where in section.items()
+}
+
+_HEAD: Final = """\
+Usage: kapy [OPTIONS] COMMAND [ARGS]...
+
+  Cluster API in Python: a management plane for Kubernetes clusters, with
+  nothing to install.
+
+Options:
+  --config TEXT  Configuration file, or its URL.
+  -v, --v INT    How much is said.
+  --version      Print the version.
+  -h, --help     Show this message and exit.
+"""
+
+
+def root_help() -> str:
+    """The help of `kapy` itself."""
+    width = max(map(len, COMMANDS)) + 2
+    parts = [_HEAD]
+    for title, commands in SECTIONS.items():
+        lines = [f"  {name:{width}}{line}" for name, (_, line) in commands.items()]
+        parts.append("\n".join([f"{title}:", *lines]) + "\n")
+    return "\n".join(parts)
