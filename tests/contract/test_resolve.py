@@ -20,6 +20,7 @@ from kapy.contract import (
     version_priority,
 )
 from kapy.contract.definitions import check_definition, mandatory_paths
+from kapy.contract.resolve import contract_of
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, Resource
 
@@ -184,3 +185,11 @@ def test_resources_are_namespaced() -> None:
     definition = defined(ANYTHING, "v1beta2", scope="Cluster")
     with pytest.raises(BrokenDefinition, match=r"its scope is Cluster, and .* be Namespaced"):
         check_definition(definition, resolved(KIND, definition), InfraMachine)
+
+
+def test_a_version_of_a_kind_keeps_the_contract_that_names_it() -> None:
+    definition = crd("v1 v2 v3", v1beta1="v1", v1beta2="v2_v3")
+    assert contract_of(definition, "v1") is Version.V1BETA1
+    assert contract_of(definition, "v2") is Version.V1BETA2
+    with pytest.raises(NoContract, match="names version v9"):
+        contract_of(definition, "v9")

@@ -97,6 +97,9 @@ class Annotation:
     LOAD_BALANCER_WEIGHT: Final = "devmachine.infrastructure.cluster.x-k8s.io/weight"
     OK_TO_DELETE: Final = "runtime.cluster.x-k8s.io/ok-to-delete"
     PENDING_HOOKS: Final = "runtime.cluster.x-k8s.io/pending-hooks"
+    BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX: Final = "before-upgrade.hook.cluster.cluster.x-k8s.io"
+    TOPOLOGY_DEFER_UPGRADE: Final = "topology.cluster.x-k8s.io/defer-upgrade"
+    TOPOLOGY_HOLD_UPGRADE_SEQUENCE: Final = "topology.cluster.x-k8s.io/hold-upgrade-sequence"
     TOPOLOGY_UPGRADE_CONCURRENCY: Final = "topology.cluster.x-k8s.io/upgrade-concurrency"
     TOPOLOGY_UPGRADE_STEP: Final = "topology.internal.cluster.x-k8s.io/upgrade-step"
     TOPOLOGY_DRY_RUN: Final = "topology.cluster.x-k8s.io/dry-run"
@@ -104,6 +107,8 @@ class Annotation:
         "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check"
     )
     UNSAFE_UPDATE_VERSION: Final = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check"
+    CONVERSION_DATA: Final = "cluster.x-k8s.io/conversion-data"
+    LAST_APPLIED_CONFIGURATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
     CRD_MIGRATION_OBSERVED_GENERATION: Final = "crd-migration.cluster.x-k8s.io/observed-generation"
 
 
@@ -163,6 +168,7 @@ class ConditionType:
     PAUSED: Final = "Paused"
     PRELOADED_IMAGES_READY: Final = "PreLoadedImagesReady"
     READY: Final = "Ready"
+    REF_VERSIONS_UP_TO_DATE: Final = "RefVersionsUpToDate"
     REMEDIATING: Final = "Remediating"
     REMEDIATION_ALLOWED: Final = "RemediationAllowed"
     REMOTE_CONNECTION_PROBE: Final = "RemoteConnectionProbe"

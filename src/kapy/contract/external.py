@@ -25,9 +25,9 @@ from kapy.client.client import Client
 from kapy.contract.crd_names import crd_name
 from kapy.contract.definitions import check_definition
 from kapy.contract.errors import ContractError, NotPermitted, NotServed
-from kapy.contract.fields import View
+from kapy.contract.fields import Version, View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.contract.resolve import Resolved, resolved
+from kapy.contract.resolve import Resolved, contract_of, resolved
 from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import Controller, Mapper
 from kapy.kube import Document, Key
@@ -110,6 +110,25 @@ class External:
         except KapyError as error:
             return Unreadable(error)
         return Found(view(document, where.contract))
+
+    async def named(self, api_version: str, kind: str, key: Key) -> Document:
+        """An object in the version that a reference says, watched as everything read here.
+
+        Raises NotFound, ContractError, and what the client raises.
+        """
+        group, version = split_api_version(api_version)
+        resource = (await self.resolve(GroupKind(group, kind))).resource
+        if resource.version != version:
+            resource = replace(resource, version=version)
+        return await self._read(resource, key)
+
+    async def contract(self, document: Document) -> Version:
+        """The contract by which an object is read in the version that it is in.
+
+        Raises ContractError.
+        """
+        group, version = split_api_version(document["apiVersion"])
+        return contract_of(await self._crd(GroupKind(group, document["kind"])), version)
 
     async def _read(self, resource: Resource, key: Key) -> Document:
         """Raises NotFound."""

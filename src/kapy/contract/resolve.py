@@ -54,6 +54,19 @@ def resolved(kind: GroupKind, crd: Document) -> Resolved:
     )
 
 
+def contract_of(crd: Document, version: str) -> Version:
+    """The newest contract that a version of the CRD implements. Raises NoContract."""
+    labels = crd["metadata"].get("labels") or {}
+    for contract in _NEWEST_FIRST:
+        if version in labels.get(f"{CLUSTER_GROUP}/{contract}", "").split("_"):
+            return contract
+    known = " or ".join(f"{CLUSTER_GROUP}/{one}" for one in _NEWEST_FIRST)
+    raise NoContract(
+        f"no label {known} of CRD {crd['metadata']['name']} names version {version}, so that "
+        f"nobody knows by which contract its objects are to be read (see {_OVERVIEW})"
+    )
+
+
 def _newest(crd: Document, label: str, listed: str) -> str:
     """The newest of the versions in a label that the CRD serves. Raises NoVersion."""
     served = {one["name"]: one.get("served") for one in crd["spec"].get("versions") or ()}
