@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.defaults import value_at
-from kapy.api.names import Annotation, ConditionType
+from kapy.api.names import Annotation
 from kapy.api.validation.class_use import class_key, class_use_errors
 from kapy.api.validation.cluster_class import compatibility_errors
 from kapy.api.validation.topology_change import (
@@ -19,12 +19,11 @@ from kapy.api.validation.topology_change import (
     version_change_errors,
 )
 from kapy.client.client import Client
-from kapy.conditions.lookup import has, is_false
 from kapy.core.cluster.upgrade import unsettled
-from kapy.core.cluster.variables import Misshapen, with_variables
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.field_errors import FieldError, forbidden
+from kapy.topology.cluster_variables import Misshapen, is_reconciled, with_variables
 
 
 class Findings(NamedTuple):
@@ -127,12 +126,3 @@ async def _class_of(client: Client, key: Key, warnings: list[str]) -> ClusterCla
             "Please take a look at the ClusterClass status"
         )
     return found
-
-
-def is_reconciled(cluster_class: ClusterClass) -> bool:
-    """Whether the class's status, with all its variables, is about the class as it is."""
-    status, conditions = cluster_class.status, cluster_class.status.conditions
-    ready = ConditionType.VARIABLES_READY
-    if status.observed_generation != cluster_class.metadata.generation:
-        return False
-    return has(conditions, ready) and not is_false(conditions, ready)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.defaults import value_at
 from kapy.api.embedded import ClusterVariable
+from kapy.api.names import ConditionType
+from kapy.conditions.lookup import has, is_false
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.patch.merge_patch import same
@@ -33,6 +35,15 @@ class _Place(NamedTuple):
     path: str
     whole: bool
     old: tuple[str | int, ...] | None
+
+
+def is_reconciled(cluster_class: ClusterClass) -> bool:
+    """Whether the class's status, with all its variables, is about the class as it is."""
+    status, conditions = cluster_class.status, cluster_class.status.conditions
+    ready = ConditionType.VARIABLES_READY
+    if status.observed_generation != cluster_class.metadata.generation:
+        return False
+    return has(conditions, ready) and not is_false(conditions, ready)
 
 
 def with_variables(
