@@ -108,7 +108,6 @@ class Annotation:
     )
     UNSAFE_UPDATE_VERSION: Final = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check"
     CONVERSION_DATA: Final = "cluster.x-k8s.io/conversion-data"
-    LAST_APPLIED_CONFIGURATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
     CRD_MIGRATION_OBSERVED_GENERATION: Final = "crd-migration.cluster.x-k8s.io/observed-generation"
 
 

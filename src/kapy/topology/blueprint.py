@@ -7,15 +7,21 @@ from dataclasses import dataclass, field
 
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_topology import Topology
+from kapy.contract.fields import CURRENT, Version
 from kapy.kube import Document
 
 
 @dataclass(frozen=True)
 class ControlPlaneBlueprint:
-    """Templates of the control plane. Machine templates are there where the class names one."""
+    """Templates of the control plane. Machine templates are there where the class names one.
+
+    contract: by which contract the control plane's object is read and written, in the version that
+    the template has.
+    """
 
     template: Document
     infrastructure_machine_template: Document | None = None
+    contract: Version = CURRENT
 
 
 @dataclass(frozen=True)

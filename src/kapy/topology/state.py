@@ -29,29 +29,38 @@ class ControlPlaneState:
 class MachineDeploymentState:
     """A MachineDeployment and what belongs to it alone.
 
+    Templates are None only in a current state, of a MachineDeployment that is being deleted.
     is_upgrading: whether one of its Machines has another version than it (current state only).
     """
 
     object: MachineDeployment
-    bootstrap_template: Document
-    infrastructure_machine_template: Document
+    bootstrap_template: Document | None = None
+    infrastructure_machine_template: Document | None = None
     machine_health_check: MachineHealthCheck | None = None
     is_upgrading: bool = False
 
 
 @dataclass
 class MachinePoolState:
-    """A MachinePool and what belongs to it alone; is_upgrading as with a MachineDeployment."""
+    """A MachinePool and what belongs to it alone.
+
+    What it is made of is None only in a current state, of a MachinePool that is being deleted.
+    is_upgrading: whether one of its Nodes has another version than it (current state only).
+    """
 
     object: MachinePool
-    bootstrap_object: Document
-    infrastructure_machine_pool_object: Document
+    bootstrap_object: Document | None = None
+    infrastructure_machine_pool_object: Document | None = None
     is_upgrading: bool = False
 
 
 @dataclass
 class ClusterState:
-    """A managed cluster. Workers are keyed by their names in the topology."""
+    """A managed cluster. Workers are keyed by their names in the topology.
+
+    The Cluster of a desired state is the current one with its references, labels and annotations as
+    they should be.
+    """
 
     cluster: Cluster
     infrastructure_cluster: Document | None = None

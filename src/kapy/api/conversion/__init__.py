@@ -16,12 +16,13 @@ import msgspec
 from kapy.api.conversion.spoke import CannotConvert, ConversionError, ReferenceVersion, Spoke
 from kapy.api.conversion.wire import Misformed, wired, wired_json
 from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
+from kapy.api.names import Annotation
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
 __all__ = ["ConversionError", "ReferenceVersion", "convert"]
 
-DATA: Final = "cluster.x-k8s.io/conversion-data"
+DATA: Final = Annotation.CONVERSION_DATA
 """The annotation that keeps the hub's form of an object that was converted from it."""
 
 _ESCAPES: Final = {

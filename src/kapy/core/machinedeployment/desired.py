@@ -17,6 +17,7 @@ from kapy.api.names import Annotation, Finalizer, Label
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, max_surge, strategy_of
 from kapy.core.machinedeployment.revisions import kept_revision_annotations
 from kapy.kube import Document
+from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
 from kapy.kube.meta import ObjectMeta, owner_reference, written
@@ -25,8 +26,8 @@ from kapy.kube.model import copied, encode
 MANAGER: Final = "capi-machinedeployment"
 NOT_FOR_SETS: Final = frozenset(
     {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        "cluster.x-k8s.io/conversion-data",
+        LAST_APPLIED,
+        Annotation.CONVERSION_DATA,
         Annotation.REVISION,
         Annotation.REVISION_HISTORY,
         Annotation.DESIRED_REPLICAS,

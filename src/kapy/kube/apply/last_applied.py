@@ -18,14 +18,16 @@ from kapy.kube.apply.types import MapType
 MANAGER: Final = "kubectl"
 """The field manager of kubectl's server-side apply; nobody else's is treated like this."""
 
-_ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
+ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""Where kubectl keeps what a client-side apply asked for."""
+
 _LIMIT: Final = 256 * 1024
 
 
 def allowed(root: MapType, live: Document) -> Fields:
     """The fields of the last client-side apply that still have its values."""
     try:
-        last = json.loads(_annotations(live).get(_ANNOTATION) or "null")
+        last = json.loads(_annotations(live).get(ANNOTATION) or "null")
     except ValueError:
         return {}
     if not isinstance(last, dict) or last.get("apiVersion") != live["apiVersion"]:
@@ -38,17 +40,17 @@ def allowed(root: MapType, live: Document) -> Fields:
 def refreshed(result: Document, applied: Document) -> Document:
     """The object with its annotation (if it has one) saying what was applied now."""
     annotations = _annotations(result)
-    if not annotations.get(_ANNOTATION):
+    if not annotations.get(ANNOTATION):
         return result
-    rest = {key: value for key, value in _annotations(applied).items() if key != _ANNOTATION}
+    rest = {key: value for key, value in _annotations(applied).items() if key != ANNOTATION}
     metadata = {key: one for key, one in applied["metadata"].items() if key != "annotations"}
     metadata |= {"annotations": rest} if rest else {}
     configuration = {**applied, "metadata": metadata}
     text = json.dumps(configuration, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    others = {key: value for key, value in annotations.items() if key != _ANNOTATION}
+    others = {key: value for key, value in annotations.items() if key != ANNOTATION}
     size = sum(len(key) + len(value) for key, value in others.items())
-    fits = size + len(_ANNOTATION) + len(text) + 1 <= _LIMIT
-    after = {**others, _ANNOTATION: f"{text}\n"} if fits else others
+    fits = size + len(ANNOTATION) + len(text) + 1 <= _LIMIT
+    after = {**others, ANNOTATION: f"{text}\n"} if fits else others
     if after == annotations:
         return result
     return {**result, "metadata": {**result["metadata"], "annotations": after}}
