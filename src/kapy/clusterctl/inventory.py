@@ -1,0 +1,263 @@
+"""What is installed in a management cluster: one Provider object for each provider.
+
+Upstream: `cmd/clusterctl/client/cluster/inventory.go`. The Provider objects are the last thing
+that an installation writes and the last that a deletion removes, so whatever was interrupted is
+seen, and can be done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_VERSION
+from kapy.clusterctl.errors import InventoryError
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.provider import ProviderType, manifest_label
+from kapy.clusterctl.waiting import until_established
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.names import CRDS, Resource, split_api_version
+from kapy.kube.version import Version, parse_tolerant
+
+PROVIDERS: Final = Resource(*split_api_version(INVENTORY_VERSION), "providers", "Provider")
+CONTRACT: Final = "v1beta2"
+"""The contract of Cluster API that kapy manages."""
+OLDER_CONTRACT: Final = "v1beta1"
+"""Providers of it still work; a core of it can only be upgraded."""
+BUILT_IN: Final = "kapy.cluster.x-k8s.io/built-in"
+"""Annotation of Provider objects (and Deployments) of what runs inside the plane itself."""
+OLDEST_KUBERNETES: Final = Version(1, 20, 0)
+
+_CLUSTERS: Final = Key("", "clusters.cluster.x-k8s.io")
+_MANY: Final = "https://cluster-api.sigs.k8s.io/developer/core/support-multiple-instances"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A provider that is installed. object_name: of its Provider object."""
+
+    name: str
+    type: ProviderType
+    version: str
+    namespace: str
+    object_name: str = ""
+    watched_namespace: str = ""
+    built_in: bool = False
+
+    @property
+    def label(self) -> str:
+        """As labels and folders call it: `infrastructure-aws`."""
+        return manifest_label(self.name, self.type)
+
+    @property
+    def instance(self) -> str:
+        """As messages call it: `capa-system/infrastructure-aws`."""
+        return f"{self.namespace}/{self.object_name or self.label}"
+
+    @property
+    def key(self) -> Key:
+        """Of its Provider object."""
+        return Key(self.namespace, self.object_name or self.label)
+
+
+class Inventory:
+    """The Provider objects of one management cluster, and their definition."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def ensure(self) -> None:
+        """Define the kind Provider where it is not. Raises InventoryError, ApiErrors."""
+        await self._check_kubernetes()
+        try:
+            found = await persistently(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
+        except NotFound:
+            await self._define()
+            return
+        if all(one["name"] != PROVIDERS.version for one in found["spec"]["versions"]):
+            raise InventoryError(
+                f"clusterctl inventory CRD does not defines the {PROVIDERS.version} version; it "
+                "is of another clusterctl, use that one"
+            )
+
+    async def _check_kubernetes(self) -> None:
+        """The first request of a command: a server that cannot be reached is told at once."""
+        told = str((await self._client.raw("GET", "/version")).get("gitVersion", ""))
+        if parse_tolerant(told) < OLDEST_KUBERNETES:
+            raise InventoryError(
+                f"unsupported management cluster server version: {told} - minimum required "
+                f"version is v{OLDEST_KUBERNETES}"
+            )
+
+    async def _define(self) -> None:
+        with suppress(AlreadyExists):  # made meanwhile, or by a try whose answer was lost
+            await persistently(lambda: self._client.create(CRDS, DEFINITION))
+        await until_established(self._client, [DEFINITION["metadata"]["name"]])
+
+    async def installed(self) -> list[Installed]:
+        """All providers, in the order of their namespaces and names; none without the CRD."""
+        try:
+            listed = await persistently(lambda: self._client.list(PROVIDERS))
+        except NotFound:
+            return []
+        return [installed_of(one) for one in listed.items]
+
+    async def record(self, provider: Document) -> None:
+        """Write a Provider object: the provider is installed, in this version."""
+        key = Key.of(provider)
+        try:
+            await persistently(lambda: self._client.create(PROVIDERS, provider))
+        except AlreadyExists:
+            await persistently(lambda: self._client.patch(PROVIDERS, key, provider))
+
+    async def check_contract(
+        self, *, also: Collection[str] = (), not_installed: bool = False
+    ) -> None:
+        """Raises InventoryError unless Cluster API is there, of our contract or one of `also`.
+
+        not_installed: it need not be there.
+        """
+        try:
+            found = await persistently(lambda: self._client.get(CRDS, _CLUSTERS))
+        except NotFound as error:
+            if not_installed:
+                return
+            raise InventoryError(
+                f"failed to check Cluster API version: {error}; `init` installs Cluster API"
+            ) from None
+        stored = next((one["name"] for one in found["spec"]["versions"] if one["storage"]), "")
+        if stored not in {CONTRACT, *also}:
+            raise InventoryError(
+                f'this version of clusterctl could be used only with "{CONTRACT}" management '
+                f'clusters, "{stored}" detected; use the clusterctl of that Cluster API'
+            )
+
+
+def installed_of(document: Document) -> Installed:
+    """What a Provider object says. Raises InventoryError where its type is none."""
+    key = Key.of(document)
+    try:
+        of_type = ProviderType(document.get("type", ""))
+    except ValueError:
+        raise InventoryError(
+            f'Provider {key}: "{document.get("type", "")}" is no type of provider; set it to one '
+            f"of {', '.join(one.value for one in ProviderType)}"
+        ) from None
+    return Installed(
+        document.get("providerName", ""),
+        of_type,
+        document.get("version", ""),
+        key.namespace,
+        key.name,
+        document.get("watchedNamespace", ""),
+        BUILT_IN in (document["metadata"].get("annotations") or {}),
+    )
+
+
+def named(installed: Iterable[Installed], name: str, of_type: ProviderType) -> list[Installed]:
+    """The instances of a provider."""
+    return [one for one in installed if (one.name, one.type) == (name, of_type)]
+
+
+def default_name(installed: Iterable[Installed], of_type: ProviderType) -> str:
+    """The name of the only provider of a type, "" where there is none or more than one."""
+    names = {one.name for one in installed if one.type is of_type}
+    return names.pop() if len(names) == 1 else ""
+
+
+def core_of(installed: Iterable[Installed]) -> Installed:
+    """The core provider. Raises InventoryError unless there is exactly one."""
+    cores = [one for one in installed if one.type is ProviderType.CORE]
+    if len(cores) != 1:
+        raise InventoryError(
+            "invalid management cluster: there must be one core provider, found "
+            f"{len(cores)}; `init` installs it where there is none"
+        )
+    return cores[0]
+
+
+def check_single_instances(installed: Sequence[Installed]) -> None:
+    """Raises InventoryError where a provider is there more than once."""
+    instances: dict[str, list[str]] = {}
+    for one in installed:
+        instances.setdefault(one.label, []).append(one.instance)
+    many = [
+        f'multiple instance of provider type "{label}" found: [{" ".join(names)}]'
+        for label, names in instances.items()
+        if len(names) > 1
+    ]
+    if many:
+        raise InventoryError(
+            "detected multiple instances of the same provider, but clusterctl does not support "
+            f"this use case. See {_MANY} for more details: {'; '.join(many)}"
+        )
+
+
+def compatible(contract: str) -> tuple[str, ...]:
+    """The contracts that providers may have beside a core of `contract`."""
+    return (CONTRACT, OLDER_CONTRACT) if contract == CONTRACT else (contract,)
+
+
+def _text(description: str) -> Document:
+    return {"type": "string", "description": description}
+
+
+def _column(name: str, path: str, of_type: str = "string") -> Document:
+    return {"name": name, "jsonPath": path, "type": of_type}
+
+
+DEFINITION: Final[Document] = {
+    "apiVersion": CRDS.api_version,
+    "kind": CRDS.kind,
+    "metadata": {
+        "name": PROVIDERS.group_resource,
+        "labels": {CLUSTERCTL_LABEL: "", CORE_LABEL: "inventory"},
+    },
+    "spec": {
+        "group": PROVIDERS.group,
+        "names": {
+            "categories": ["cluster-api"],
+            "kind": PROVIDERS.kind,
+            "listKind": "ProviderList",
+            "plural": PROVIDERS.plural,
+            "singular": "provider",
+        },
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": PROVIDERS.version,
+                "served": True,
+                "storage": True,
+                "subresources": {},
+                "additionalPrinterColumns": [
+                    _column("Age", ".metadata.creationTimestamp", "date"),
+                    _column("Type", ".type"),
+                    _column("Provider", ".providerName"),
+                    _column("Version", ".version"),
+                ],
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "description": "A provider that is installed in this cluster.",
+                        "properties": {
+                            "apiVersion": _text("The group and version of the API."),
+                            "kind": _text("What kind of object this is."),
+                            "metadata": {"type": "object"},
+                            "providerName": _text("Name of the provider: `aws`, `kubeadm`."),
+                            "type": _text("Type of the provider: `InfrastructureProvider`."),
+                            "version": _text("The installed version."),
+                            "watchedNamespace": _text(
+                                "Deprecated: providers watch all namespaces; empty."
+                            ),
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+"""The CRD of Provider, as upstream's clusterctl makes it."""

@@ -1,0 +1,36 @@
+"""Several requests under way at once, but not more than a server likes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+AT_ONCE: Final = 16
+
+
+async def side_by_side(
+    works: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE
+) -> list[T]:
+    """The answers in the order of the works. The first failure ends the others, and is raised."""
+    from asyncio import Semaphore, TaskGroup
+
+    room = Semaphore(at_once)
+
+    async def one(work: Callable[[], Awaitable[T]]) -> T:
+        async with room:
+            return await work()
+
+    try:
+        async with TaskGroup() as group:
+            tasks = [group.create_task(one(work)) for work in works]
+    except BaseExceptionGroup as failures:
+        raise _first(failures) from None
+    return [task.result() for task in tasks]
+
+
+def _first(failures: BaseException) -> BaseException:
+    while isinstance(failures, BaseExceptionGroup):
+        failures = failures.exceptions[0]
+    return failures

@@ -1,0 +1,97 @@
+"""Waiting for what others do with an object, by watching it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import Document, Key
+from kapy.kube.errors import Expired, NotFound, Unreachable
+from kapy.kube.names import CRDS, Resource
+
+ESTABLISHED_WITHIN: Final = 60.0
+"""Seconds in which an API server serves a new kind, as upstream waits."""
+
+Done = Callable[[Document | None], bool]
+"""Whether an object (None: it is not there) is as it should be."""
+
+
+class NotInTime(ClusterctlError):
+    """What was waited for did not happen in time."""
+
+
+async def until(
+    client: Client, resource: Resource, key: Key, done: Done, *, within: float
+) -> Document | None:
+    """The object as soon as it is done. Raises TimeoutError after `within` seconds."""
+    import asyncio
+
+    async with asyncio.timeout(within):
+        while True:
+            found, settled = await _followed(client, resource, key, done)
+            if settled:
+                return found
+
+
+async def until_established(client: Client, names: Sequence[str]) -> None:
+    """Wait until the API server serves the kinds of these CRDs. Raises NotInTime."""
+
+    async def one(name: str) -> None:
+        try:
+            await until(client, CRDS, Key("", name), established, within=ESTABLISHED_WITHIN)
+        except TimeoutError:
+            raise NotInTime(
+                f"the API server does not serve {name} after {ESTABLISHED_WITHIN:.0f} s; "
+                f"`kubectl describe crd {name}` says why"
+            ) from None
+
+    await side_by_side(partial(one, name) for name in names)
+
+
+async def until_gone(client: Client, resource: Resource, key: Key, *, within: float) -> None:
+    """Wait until an object that is being deleted is gone. Raises TimeoutError."""
+    await until(client, resource, key, lambda found: found is None, within=within)
+
+
+def established(crd: Document | None) -> bool:
+    """Whether the API server serves the kind of a CRD."""
+    return crd is not None and holds(crd, "Established")
+
+
+def holds(document: Document, of_type: str) -> bool:
+    """Whether a condition of an object is True."""
+    conditions = (document.get("status") or {}).get("conditions") or []
+    return any(one["type"] == of_type and one["status"] == "True" for one in conditions)
+
+
+async def _followed(
+    client: Client, resource: Resource, key: Key, done: Done
+) -> tuple[Document | None, bool]:
+    """The object when it is done; else when the watch of it ended."""
+    listed = await persistently(
+        lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
+    )
+    found = next(iter(listed.items), None)
+    if done(found):
+        return found, True
+    try:
+        async with client.watch(
+            resource,
+            key.namespace,
+            resource_version=listed.resource_version,
+            fields=f"metadata.name={key.name}",
+        ) as events:
+            async for event in events:
+                if event.type == "BOOKMARK":
+                    continue
+                found = None if event.type == "DELETED" else event.document
+                if done(found):
+                    return found, True
+    except (Expired, NotFound, Unreachable):
+        pass  # the list begins anew, with its patience
+    return found, False
