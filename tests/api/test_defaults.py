@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kapy.api.defaults import CannotDefault, default, value_at
+from kapy.api.defaults import CannotDefault, default
 from kapy.kube import Document
+from kapy.kube.nested import value_at
 
 CORE = "cluster.x-k8s.io/v1beta2"
 INFRA = "infrastructure.cluster.x-k8s.io/v1beta2"

@@ -23,9 +23,8 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, required
 from kapy.kube.label_values import label_value
+from kapy.kube.nested import Changes, Path, value_at, with_values
 
-Path: TypeAlias = tuple[str, ...]
-Changes: TypeAlias = dict[Path, Any]
 Defaulter: TypeAlias = Callable[[Document, Document | None], Changes]
 
 NODE_DELETION_TIMEOUT_SECONDS: Final = 10
@@ -59,7 +58,7 @@ def default(document: Document, old: Document | None = None, *, dry_run: bool = 
     group = str(document.get("apiVersion", "")).partition("/")[0]
     defaulter = _DEFAULTERS.get((group, document.get("kind", "")))
     if defaulter is not None:
-        document = _changed(document, defaulter(document, old))
+        document = with_values(document, defaulter(document, old))
     elif dry_run and document.get("kind") == "KubeadmConfigTemplate":
         annotations = value_at(document, ("metadata", "annotations")) or {}
         if Annotation.TOPOLOGY_DRY_RUN in annotations:
@@ -78,35 +77,7 @@ def previous_defaults(document: Document, spec: Path) -> Document:
     if value_at(document, (*kubeconfig, "user", "exec")):
         version = (*kubeconfig, "user", "exec", "apiVersion")
         changes |= _unless_set(document, version, "client.authentication.k8s.io/v1")
-    return _changed(document, changes)
-
-
-def value_at(document: Any, path: Path) -> Any:
-    """What stands at a path; None when nothing does."""
-    for part in path:
-        document = document.get(part) if isinstance(document, dict) else None
-    return document
-
-
-def _changed(document: Document, changes: Changes) -> Document:
-    """The document with values put in; a path through something that is no object is left."""
-    copies: dict[Path, Document] = {}
-    for path, value in changes.items():
-        if value_at(document, path) == value:
-            continue
-        *parents, name = path
-        node = copies.setdefault((), dict(document))
-        for depth in range(1, len(parents) + 1):
-            here = tuple(parents[:depth])
-            if here not in copies:
-                below = node.get(here[-1])
-                if below is not None and not isinstance(below, dict):
-                    break
-                node[here[-1]] = copies[here] = dict(below or {})
-            node = copies[here]
-        else:
-            node[name] = value
-    return copies.get((), document)
+    return with_values(document, changes)
 
 
 def _cluster(cluster: Document, _: Document | None) -> Changes:

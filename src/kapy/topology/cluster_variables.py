@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kapy.api.cluster_class import ClusterClass
-from kapy.api.defaults import value_at
 from kapy.api.embedded import ClusterVariable
 from kapy.api.names import ConditionType
 from kapy.conditions.lookup import has, is_false
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
+from kapy.kube.nested import value_at
 from kapy.kube.patch.merge_patch import same
 from kapy.topology.variables import defaulted_variables, variable_value_errors
 

@@ -9,10 +9,11 @@ from typing import Any, Final
 import msgspec
 
 from kapy.api.conversion.wire import wired
-from kapy.api.defaults import default, previous_defaults, value_at
+from kapy.api.defaults import default, previous_defaults
 from kapy.kube import Document
 from kapy.kube.field_errors import NO_VALUE, FieldError
 from kapy.kube.meta import Object
+from kapy.kube.nested import value_at
 from kapy.kube.patch.merge_patch import same
 
 _SPEC: Final = ("spec", "template", "spec")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
-from kapy.api.defaults import value_at
 from kapy.api.names import Annotation
 from kapy.api.validation.class_use import class_key, class_use_errors
 from kapy.api.validation.cluster_class import compatibility_errors
@@ -23,6 +22,7 @@ from kapy.core.cluster.upgrade import unsettled
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.field_errors import FieldError, forbidden
+from kapy.kube.nested import value_at
 from kapy.topology.cluster_variables import Misshapen, is_reconciled, with_variables
 
 
