@@ -8,6 +8,7 @@ from kapy._aio.services import Service
 from kapy.apps.settings import Controlling
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.core.cluster.controller import add_to as add_clusters
+from kapy.core.clusterclass.controller import add_to as add_cluster_classes
 from kapy.core.clusterresourceset.controller import add_to as add_cluster_resource_sets
 from kapy.core.clusterresourcesetbinding.controller import add_to as add_resource_set_bindings
 from kapy.core.machine.controller import add_to as add_machines
@@ -80,6 +81,8 @@ def _add_core(runtime: Runtime, connections: Connections, told: Controlling) -> 
     add_machine_deployments(runtime, connections)
     if gates.machine_pool:
         add_machine_pools(runtime, connections)
+    if gates.cluster_topology:
+        add_cluster_classes(runtime)
     add_machine_health_checks(runtime, connections)
     add_cluster_resource_sets(runtime, connections)
     add_resource_set_bindings(runtime, connections)

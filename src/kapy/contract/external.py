@@ -117,7 +117,11 @@ class External:
         Raises NotFound, ContractError, and what the client raises.
         """
         group, version = split_api_version(api_version)
-        resource = (await self.resolve(GroupKind(group, kind))).resource
+        try:
+            resource = (await self.resolve(GroupKind(group, kind))).resource
+        except ContractError:
+            self._unreadable.setdefault(GroupKind(group, kind), set()).add(key)
+            raise
         if resource.version != version:
             resource = replace(resource, version=version)
         return await self._read(resource, key)

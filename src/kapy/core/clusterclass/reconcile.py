@@ -1,0 +1,45 @@
+"""One look at a ClusterClass: the order of the phases, and what is written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.cluster_class import ClusterClass
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.clusterclass.scope import ClassScope, Tools
+from kapy.core.clusterclass.status import update_status
+from kapy.core.clusterclass.templates import reconcile_templates
+from kapy.core.clusterclass.variables import reconcile_variables
+from kapy.engine.draft import Draft
+from kapy.engine.phases import Phase, run_phases
+from kapy.engine.result import DONE, Result
+from kapy.kube import Key
+
+PHASES: Final[tuple[Phase[ClassScope], ...]] = (reconcile_templates, reconcile_variables)
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring a ClusterClass one step further."""
+    document = tools.classes.raw(key)
+    if document is None:
+        return DONE
+    draft = Draft(tools.client, ClusterClass, document)
+    cluster_class, now = draft.object, tools.clock()
+    set_condition(cluster_class, paused_condition(cluster_class, None), now)
+    if is_paused(cluster_class, None) or cluster_class.deleting:
+        await draft.save()
+        return DONE
+    scope = ClassScope(tools, draft, now)
+    result, failure = DONE, None
+    try:
+        result = await run_phases(PHASES, scope)
+    except Exception as error:
+        failure = error
+    update_status(scope)
+    if failure is None:
+        cluster_class.status.observed_generation = cluster_class.metadata.generation
+    await draft.save()
+    if failure is not None:
+        raise failure
+    return result

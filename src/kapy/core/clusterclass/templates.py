@@ -1,0 +1,59 @@
+"""Phase: the templates that a ClusterClass refers to are its own."""
+
+from __future__ import annotations
+
+from kapy.api.cluster_class_template import ClusterClassTemplateReference
+from kapy.contract.class_templates import template_refs
+from kapy.contract.ownership import claim, ownership_patch
+from kapy.core.clusterclass.scope import ClassScope, Outdated
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import GroupKind, split_api_version
+
+
+class Unusable(KapyError):
+    """Templates of a class that are not there, cannot be read, or cannot be made its own."""
+
+
+async def reconcile_templates(scope: ClassScope) -> Result:
+    """Own every template, also after one could not be; one that comes later is watched for."""
+    problems: list[str] = []
+    for ref in template_refs(scope.cluster_class):
+        try:
+            await _own(scope, ref)
+            await _compare_version(scope, ref)
+        except KapyError as error:
+            problems.append(_told(scope, ref, error))
+    if problems:
+        scope.unreadable = Unusable("; ".join(problems))
+        raise scope.unreadable
+    return DONE
+
+
+async def _own(scope: ClassScope, ref: ClusterClassTemplateReference) -> None:
+    """Raises NotFound, ContractError, and what the client raises."""
+    tools, namespace = scope.tools, scope.cluster_class.metadata.namespace
+    template = await tools.external.named(ref.api_version, ref.kind, Key(namespace, ref.name))
+    owner = owner_reference(scope.cluster_class)
+
+    def patch(document: Document) -> Document:
+        return ownership_patch(document, owner)
+
+    if patch(template):
+        await claim(tools.client, await tools.external.resource_of(template), template, patch)
+
+
+async def _compare_version(scope: ClassScope, ref: ClusterClassTemplateReference) -> None:
+    group, version = split_api_version(ref.api_version)
+    newest = (await scope.tools.external.resolve(GroupKind(group, ref.kind))).resource.version
+    if version != newest:
+        scope.outdated.append(Outdated(ref.kind, ref.name, version, newest))
+
+
+def _told(scope: ClassScope, ref: ClusterClassTemplateReference, error: KapyError) -> str:
+    who = f"{ref.kind} {scope.cluster_class.metadata.namespace}/{ref.name} ({ref.api_version})"
+    if isinstance(error, NotFound):
+        return f"{who} does not exist"
+    return f"{who} cannot be used: {error}"

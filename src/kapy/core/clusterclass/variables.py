@@ -1,0 +1,61 @@
+"""Phase: which variables Clusters of a class may set, and how they are defined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_class_variables import ClusterClassVariable
+from kapy.api.validation.cluster_class_variables import variable_errors
+from kapy.core.clusterclass.scope import ClassScope
+from kapy.engine.result import DONE, Result
+from kapy.kube.errors import KapyError
+from kapy.kube.field_errors import together
+from kapy.topology.discovery import VariableDiscovery, status_variables
+
+
+class DiscoveryFailed(KapyError):
+    """An extension did not tell its variables, or tells such as cannot be used."""
+
+
+async def reconcile_variables(scope: ClassScope) -> Result:
+    """Gather the definitions; those of before stay when not all are known."""
+    cluster_class = scope.cluster_class
+    try:
+        discovered = await _discovered(scope.tools.discovery, cluster_class)
+        found = status_variables(cluster_class.spec.variables, discovered)
+        cluster_class.status.variables = found
+        if conflicts := [one.name for one in found if one.definitions_conflict]:
+            names = ",".join(conflicts)
+            raise DiscoveryFailed(f"the following variables have conflicting schemas: {names}")
+    except KapyError as error:
+        scope.undiscovered = DiscoveryFailed(f"VariableDiscovery failed: {error}")
+        raise DiscoveryFailed(
+            f"failed to discover variables for ClusterClass {cluster_class.metadata.name}: {error}"
+        ) from error
+    return DONE
+
+
+async def _discovered(
+    discovery: VariableDiscovery | None, cluster_class: ClusterClass
+) -> Mapping[str, Sequence[ClusterClassVariable]]:
+    """Variables of extensions, by the name of their patch. Raises DiscoveryFailed."""
+    if discovery is None:
+        return {}
+    found: dict[str, Sequence[ClusterClassVariable]] = {}
+    problems = []
+    for patch in cluster_class.spec.patches:
+        external = patch.external
+        if external is None or not external.discover_variables_extension:
+            continue
+        try:
+            variables = await discovery.discover_variables(cluster_class, external)
+        except KapyError as error:
+            problems.append(f"failed to call DiscoverVariables for patch {patch.name}: {error}")
+            continue
+        if errors := list(variable_errors(variables, f"{patch.name}.variables")):
+            problems.append(together(errors))
+        found[patch.name] = variables
+    if problems:
+        raise DiscoveryFailed(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+    return found

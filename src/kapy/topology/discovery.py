@@ -1,0 +1,85 @@
+"""The variables of a ClusterClass: those that it defines itself, and those of extensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_class_patches import ExternalPatchDefinition
+from kapy.api.cluster_class_variables import (
+    ClusterClassStatusVariable,
+    ClusterClassStatusVariableDefinition,
+    ClusterClassVariable,
+)
+from kapy.kube.model import encode
+
+INLINE: Final = "inline"
+"""Where a definition comes from that the class holds itself."""
+
+_SAME_AS_ABSENT: Final = frozenset(
+    {
+        "uniqueItems",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-int-or-string",
+    }
+)
+
+
+class VariableDiscovery(Protocol):
+    """Asks extensions which variables their patches use (the DiscoverVariables hook)."""
+
+    async def discover_variables(
+        self, cluster_class: ClusterClass, patch: ExternalPatchDefinition
+    ) -> Sequence[ClusterClassVariable]:
+        """The variables that an external patch uses. Raises KapyError."""
+        ...
+
+
+def status_variables(
+    inline: Sequence[ClusterClassVariable],
+    discovered: Mapping[str, Sequence[ClusterClassVariable]],
+) -> list[ClusterClassStatusVariable]:
+    """All variables by name, each with its definitions, and whether these disagree.
+
+    discovered: by the name of the patch, in the order of the class.
+    """
+    found: dict[str, ClusterClassStatusVariable] = {}
+    for origin, variables in ((INLINE, inline), *discovered.items()):
+        for one in variables:
+            definition = ClusterClassStatusVariableDefinition(
+                from_=origin,
+                required=one.required,
+                deprecated_v1beta1_metadata=one.deprecated_v1beta1_metadata,
+                schema=one.schema,
+            )
+            known = found.get(one.name)
+            if known is None:
+                found[one.name] = ClusterClassStatusVariable(
+                    name=one.name, definitions_conflict=False, definitions=[definition]
+                )
+                continue
+            known.definitions.append(definition)
+            if _meaning(known.definitions[0]) != _meaning(definition):
+                known.definitions_conflict = True
+    return [found[name] for name in sorted(found)]
+
+
+def _meaning(definition: ClusterClassStatusVariableDefinition) -> Any:
+    """What a definition says, in one form; where it comes from left out."""
+    said = encode(definition)
+    said.pop("from", None)
+    return _without_noes(said)
+
+
+def _without_noes(node: Any) -> Any:
+    """A schema without switches that are off, which is what they are where they are not."""
+    if isinstance(node, dict):
+        return {
+            key: _without_noes(value)
+            for key, value in node.items()
+            if not (key in _SAME_AS_ABSENT and value is False)
+        }
+    return [_without_noes(one) for one in node] if isinstance(node, list) else node
