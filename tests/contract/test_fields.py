@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress, StatusVersion
+from kapy.api.embedded import (
+    APIEndpoint,
+    ContractVersionedObjectReference,
+    FailureDomain,
+    MachineAddress,
+    StatusVersion,
+)
 from kapy.contract import (
     BootstrapConfig,
     ControlPlane,
@@ -73,6 +79,22 @@ def at(path: str, value: Any) -> Document:
                 FailureDomain(name="a", control_plane=False, attributes={"k": "v"}),
                 FailureDomain(name="b", control_plane=True),
             ],
+        ),
+        (
+            ControlPlane,
+            "infrastructure_ref",
+            "spec.machineTemplate.infrastructureRef",
+            OLD,
+            {"apiVersion": "infra.io/v1", "kind": "ThingTemplate", "name": "t", "namespace": "n"},
+            ContractVersionedObjectReference(kind="ThingTemplate", name="t", api_group="infra.io"),
+        ),
+        (
+            ControlPlane,
+            "node_drain_timeout",
+            "spec.machineTemplate.nodeDrainTimeout",
+            OLD,
+            "1m30s",
+            90,
         ),
         (
             BootstrapConfig,

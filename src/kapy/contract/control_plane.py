@@ -6,7 +6,7 @@ from typing import Final
 
 from kapy.contract import values
 from kapy.contract.errors import WrongType
-from kapy.contract.fields import Field, Version, View, boolean, integer, items, text
+from kapy.contract.fields import Field, Version, View, boolean, integer, items, seconds, text
 from kapy.kube.version import InvalidVersion, compare, parse_tolerant
 from kapy.kube.version import Version as KubernetesVersion
 
@@ -26,12 +26,24 @@ class ControlPlane(View):
     rollout_after = Field("spec.rollout.after", values.time)
 
     machine_metadata = Field(f"{_TEMPLATE}.metadata", values.template_meta)
-    infrastructure_ref = Field(f"{_TEMPLATE}.spec.infrastructureRef", values.reference)
-    node_drain_timeout = integer(f"{_TEMPLATE}.spec.deletion.nodeDrainTimeoutSeconds")
-    node_volume_detach_timeout = integer(
-        f"{_TEMPLATE}.spec.deletion.nodeVolumeDetachTimeoutSeconds"
+    infrastructure_ref = Field(
+        f"{_TEMPLATE}.spec.infrastructureRef",
+        values.reference,
+        v1beta1=f"{_TEMPLATE}.infrastructureRef",
+        decode_v1beta1=values.versioned_reference,
     )
-    node_deletion_timeout = integer(f"{_TEMPLATE}.spec.deletion.nodeDeletionTimeoutSeconds")
+    node_drain_timeout = seconds(
+        f"{_TEMPLATE}.spec.deletion.nodeDrainTimeoutSeconds",
+        v1beta1=f"{_TEMPLATE}.nodeDrainTimeout",
+    )
+    node_volume_detach_timeout = seconds(
+        f"{_TEMPLATE}.spec.deletion.nodeVolumeDetachTimeoutSeconds",
+        v1beta1=f"{_TEMPLATE}.nodeVolumeDetachTimeout",
+    )
+    node_deletion_timeout = seconds(
+        f"{_TEMPLATE}.spec.deletion.nodeDeletionTimeoutSeconds",
+        v1beta1=f"{_TEMPLATE}.nodeDeletionTimeout",
+    )
     readiness_gates = Field(
         f"{_TEMPLATE}.spec.readinessGates",
         items(values.readiness_gate),

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar, overload
 from kapy.contract.errors import MissingField, WrongType
 from kapy.contract.limits import too_long
 from kapy.kube import Document
+from kapy.kube.duration import parse as parse_duration
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -168,6 +169,11 @@ def integer(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -
     return Field(path, _integer, v1beta1=v1beta1, mandatory=mandatory)
 
 
+def seconds(path: str, *, v1beta1: str) -> Field[int]:
+    """A field that holds whole seconds; in v1beta1 it was a duration as Go prints it."""
+    return Field(path, _integer, v1beta1=v1beta1, decode_v1beta1=_duration)
+
+
 def items(decode: Callable[[Any], U]) -> Callable[[Any], Sequence[U]]:
     """Decodes a list, each item with `decode`."""
 
@@ -205,6 +211,13 @@ def _integer(value: Any) -> int:
     if abs(value) > _INT32:
         raise TypeError(f"{value} is no int32")
     return value
+
+
+def _duration(value: Any) -> int:
+    try:
+        return int(parse_duration(_text(value)).total_seconds())
+    except ValueError as error:
+        raise TypeError(str(error)) from None
 
 
 _INT32: Final = 2**31 - 1

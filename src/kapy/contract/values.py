@@ -22,6 +22,7 @@ from kapy.api.times import moment
 from kapy.contract.fields import kind_of
 from kapy.contract.limits import out_of_limits
 from kapy.kube.model import Model, decode
+from kapy.kube.names import split_api_version
 
 M = TypeVar("M", bound=Model)
 
@@ -41,6 +42,15 @@ def address(value: Any) -> MachineAddress:
 def reference(value: Any) -> ContractVersionedObjectReference:
     """A reference by group, kind and name."""
     return _decoded(value, ContractVersionedObjectReference)
+
+
+def versioned_reference(value: Any) -> ContractVersionedObjectReference:
+    """A reference by group, version, kind and name, as v1beta1 had it."""
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, got {kind_of(value)}")
+    version = value.get("apiVersion")
+    group = split_api_version(version)[0] if isinstance(version, str) else ""
+    return reference({**value, "apiGroup": group})
 
 
 def template_meta(value: Any) -> TemplateMeta:
