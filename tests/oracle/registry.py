@@ -13,6 +13,7 @@ PURE: Final[Mapping[str, str]] = {
     "cloudinit": "tests.providers.kubeadm.recorded",
     "conditions": "tests.conditions.recorded",
     "crdnames": "tests.oracle.crdnames",
+    "envsubst": "tests.oracle.envsubst",
     "failuredomains": "tests.oracle.failuredomains",
     "kubeconfig": "tests.oracle.kubeconfig",
     "labels": "tests.oracle.labels",

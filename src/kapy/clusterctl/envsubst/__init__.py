@@ -1,0 +1,58 @@
+"""Variables in text: the language of `drone/envsubst`, which Go's clusterctl substitutes with.
+
+    ${A}                                      the value
+    ${A:=b} ${A:-b} ${A=b}                    the value, or b where it is unset or empty
+    ${#A}                                     its length in bytes
+    ${A:2} ${A:2:3} ${A:-3}                   a part of it, counted in bytes
+    ${A^} ${A^^} ${A,} ${A,,}                 first letter or all in upper or lower case
+    ${A#p} ${A##p} ${A%p} ${A%%p}             without what glob p matches at beginning or end
+    ${A/x/y} ${A//x/y} ${A/#x/y} ${A/%x/y}    the first, every, a leading, a trailing x replaced
+    $$                                        a dollar
+
+Where bash and envsubst differ, this is envsubst: `${A:?b}` and `${A:+b}` mean the same as `:-`, a
+default may hold other variables, and `${A-b}` is an error. Where a length cuts a character in
+the middle, surrogate escapes stand for its bytes (`errors="surrogateescape"` writes them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapy.clusterctl.envsubst.functions import called
+from kapy.clusterctl.envsubst.parser import BadSubstitution, Function, Node, parsed
+
+__all__ = ["BadSubstitution", "Function", "Node", "defaults", "parsed", "substituted"]
+
+
+def substituted(nodes: list[Node], values: Mapping[str, str]) -> str:
+    """The text with every function replaced; a variable without a value is empty.
+
+    Raises BadSubstitution for a length below zero.
+    """
+    joined = "".join(_text(node, values) for node in nodes)
+    # Bytes of one character that came from two places are a character again.
+    return joined.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
+def _text(node: Node, values: Mapping[str, str]) -> str:
+    if isinstance(node, str):
+        return node
+    arguments = [_text(one, values) for one in node.arguments]
+    return called(node.operator, values.get(node.parameter) or "", arguments)
+
+
+def defaults(nodes: list[Node]) -> dict[str, str]:
+    """The default of each variable as it is first named; empty where it must be set.
+
+    Upstream takes the arguments of whatever function for a default. Variables that stand only
+    inside another one's default are not among them.
+    """
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, Function):
+            found.setdefault(node.parameter, "".join(map(_as_written, node.arguments)))
+    return found
+
+
+def _as_written(node: Node) -> str:
+    return node if isinstance(node, str) else f"${{{node.parameter}}}"

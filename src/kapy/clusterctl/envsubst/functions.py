@@ -1,0 +1,138 @@
+"""What the operators do with a value.
+
+Lengths and offsets count bytes of UTF-8, and globs are matched byte by byte, as in Go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from kapy.clusterctl.envsubst.globs import BadPattern, matches
+from kapy.clusterctl.envsubst.parser import BadSubstitution
+
+_Operation: TypeAlias = Callable[..., str]
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_LARGEST: Final = 2**63
+
+
+def called(operator: str, value: str, arguments: list[str]) -> str:
+    """The value of a function: of an operator, a parameter's value and arguments.
+
+    Raises BadSubstitution for a length below zero.
+    """
+    if operator == "#" and not arguments:
+        return str(len(_bytes(value)))
+    operation = _OPERATIONS.get(operator)
+    return operation(value, *arguments) if operation else value or "".join(arguments)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _string(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _part(value: str, offset: str, length: str | None = None) -> str:
+    content, start = _bytes(value), _integer(offset)
+    if start is None:
+        return value
+    if start < 0:
+        start = max(0, start + len(content))
+    if length is None:
+        return _string(content[start:])
+    count = _integer(length)
+    if count is None:
+        return value
+    if start + count >= len(content):
+        return _string(content[start:])
+    if count < 0:
+        raise BadSubstitution(
+            f"a length of {count} in ${{…:{offset}:{length}}}; a length counts from 0"
+        )
+    return _string(content[start : start + count])
+
+
+def _integer(text: str) -> int | None:
+    """A number of 64 bits in decimal; None for all else."""
+    number = int(text) if _INTEGER.fullmatch(text) else None
+    return number if number is not None and -_LARGEST <= number < _LARGEST else None
+
+
+def _upper(text: str) -> str:
+    return "".join(map(_one_upper, text))
+
+
+def _one_upper(letter: str) -> str:
+    # Go maps a letter to one letter, where Unicode's full mapping has several (ß, ŉ, ᾳ).
+    return next((one for one in (letter.upper(), letter.title()) if len(one) == 1), letter)
+
+
+def _lower(text: str) -> str:
+    return "".join(letter.lower()[0] for letter in text)
+
+
+def _replaced(value: str, pattern: str, text: str = "", *, count: int) -> str:
+    return value.replace(pattern, text, count)
+
+
+def _leading(value: str, pattern: str, text: str | None = None) -> str:
+    if text is None or not value.startswith(pattern):
+        return value
+    return text + value[len(pattern) :]
+
+
+def _trailing(value: str, pattern: str, text: str | None = None) -> str:
+    if text is None or not value.endswith(pattern):
+        return value
+    return value[: len(value) - len(pattern)] + text
+
+
+def _without_beginning(value: str, glob: str, *, longest: bool) -> str:
+    """Without the beginning that a glob matches; unchanged where none or a bad glob is."""
+    content, pattern = _bytes(value), _bytes(glob)
+    try:
+        lengths = list(_matched_lengths(content, pattern, longest=longest))
+    except BadPattern:
+        return value
+    return _string(content[lengths[-1] :]) if lengths else value
+
+
+def _matched_lengths(content: bytes, pattern: bytes, *, longest: bool) -> Iterator[int]:
+    for length in range(len(content), 0, -1):
+        if matches(pattern, content[:length]):
+            yield length
+            if longest:
+                return
+
+
+def _without_end(value: str, glob: str, *, longest: bool) -> str:
+    return _reversed(_without_beginning(_reversed(value), _reversed(glob), longest=longest))
+
+
+def _reversed(text: str) -> str:
+    # Characters are turned round, not bytes: those that are none become Go's sign for that.
+    return _LONE.sub("\N{REPLACEMENT CHARACTER}", text)[::-1]
+
+
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+_OPERATIONS: Final[Mapping[str, _Operation]] = {
+    ",": lambda value: _lower(value[:1]) + value[1:],
+    ",,": _lower,
+    "^": lambda value: _upper(value[:1]) + value[1:],
+    "^^": _upper,
+    "#": lambda value, glob: _without_beginning(value, glob, longest=False),
+    "##": lambda value, glob: _without_beginning(value, glob, longest=True),
+    "%": lambda value, glob: _without_end(value, glob, longest=False),
+    "%%": lambda value, glob: _without_end(value, glob, longest=True),
+    ":": _part,
+    "/": lambda value, *how: _replaced(value, *how, count=1),
+    "//": lambda value, *how: _replaced(value, *how, count=-1),
+    "/#": _leading,
+    "/%": _trailing,
+}
+"""What an operator does; for all others, the value or its default."""

@@ -1,0 +1,131 @@
+"""Shell globs over bytes, as Go's `path.Match` reads them, but where `*` matches `/` too.
+
+`*` any bytes, `?` one character, `[a-z]` and `[^a-z]` one of a class, `\\` the next as it is. A
+glob is only found to be malformed when matching gets there: one that fails before, just fails.
+"""
+
+from __future__ import annotations
+
+
+class BadPattern(Exception):
+    """The glob is malformed."""
+
+
+def matches(pattern: bytes, name: bytes) -> bool:
+    """Whether a glob matches a whole name. Raises BadPattern."""
+    while pattern:
+        star = pattern.startswith(b"*")
+        chunk, pattern = _split(pattern.lstrip(b"*"))
+        if star and not chunk:
+            return True
+        rest = _rest(chunk, name, star=star, last=not pattern)
+        if rest is None:
+            return False
+        name = rest
+    return not name
+
+
+def _rest(chunk: bytes, name: bytes, *, star: bool, last: bool) -> bytes | None:
+    """What of a name follows a chunk that matches at its beginning (with a star: anywhere).
+
+    The last chunk has to reach the end; None if there is no such place.
+    """
+    for start in range(len(name) + 1 if star else 1):
+        rest = _after(chunk, name[start:])
+        if rest is not None and not (last and rest):
+            return rest
+    return None
+
+
+def _split(pattern: bytes) -> tuple[bytes, bytes]:
+    """A pattern before its next star, and from there."""
+    inside, at = False, 0
+    while at < len(pattern):
+        sign = pattern[at : at + 1]
+        if sign == b"\\":
+            at += 1
+        elif sign in (b"[", b"]"):
+            inside = sign == b"["
+        elif sign == b"*" and not inside:
+            break
+        at += 1
+    return pattern[:at], pattern[at:]
+
+
+def _after(chunk: bytes, name: bytes) -> bytes | None:
+    """What follows the part of a name that a chunk without stars matches; None: it does not."""
+    while chunk:
+        if not name:
+            return None
+        sign, size = chunk[:1], 1
+        if sign == b"[":
+            size = _size(name)
+            within, chunk = _class(chunk[1:], _letter(name))
+            if not within:
+                return None
+        elif sign == b"?":
+            size, chunk = _size(name), chunk[1:]
+        else:
+            chunk = _unescaped(chunk)
+            if chunk[0] != name[0]:
+                return None
+            chunk = chunk[1:]
+        name = name[size:]
+    return name
+
+
+def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
+    """Whether a letter is of the class that a chunk begins with, and what follows the class."""
+    negated = chunk.startswith(b"^")
+    chunk = chunk[1:] if negated else chunk
+    found, ranges = False, 0
+    while not (ranges and chunk.startswith(b"]")):
+        low, chunk = _bound(chunk)
+        high = low
+        if chunk.startswith(b"-"):
+            high, chunk = _bound(chunk[1:])
+        found = found or low <= letter <= high
+        ranges += 1
+    return found != negated, chunk[1:]
+
+
+def _bound(chunk: bytes) -> tuple[int, bytes]:
+    """One end of a range, and what follows it, which is never nothing."""
+    if not chunk or chunk[:1] in (b"-", b"]"):
+        raise BadPattern
+    chunk = _unescaped(chunk)
+    letter, size = _letter(chunk), _size(chunk)
+    if len(chunk) == size or (letter == _NONE and size == 1):
+        raise BadPattern
+    return letter, chunk[size:]
+
+
+def _unescaped(chunk: bytes) -> bytes:
+    if not chunk.startswith(b"\\"):
+        return chunk
+    if len(chunk) == 1:
+        raise BadPattern
+    return chunk[1:]
+
+
+_NONE = 0xFFFD
+"""What Go reads where bytes are no character."""
+
+
+def _size(text: bytes) -> int:
+    """How many bytes the first character has; 1 if it is none."""
+    for size in range(1, 5):
+        try:
+            text[:size].decode()
+        except UnicodeDecodeError:
+            continue
+        return size
+    return 1
+
+
+def _letter(text: bytes) -> int:
+    """The number of the first character."""
+    try:
+        return ord(text[: _size(text)].decode())
+    except UnicodeDecodeError:
+        return _NONE

@@ -1,0 +1,173 @@
+"""Text with variables, taken apart.
+
+Each function's syntax is one entry in the table of what may follow a name; what of bash is
+missing there, is missing in envsubst.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from kapy.clusterctl.errors import ClusterctlError
+
+
+class BadSubstitution(ClusterctlError):
+    """A `${…}` that cannot be understood; the message says on which line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`${parameter operator arguments}`; without an operator, the parameter's value."""
+
+    parameter: str
+    operator: str = ""
+    arguments: tuple[Node, ...] = ()
+
+
+Node: TypeAlias = "str | Function"
+
+
+def parsed(text: str) -> list[Node]:
+    """Text and functions in their order. Raises BadSubstitution.
+
+    A NUL character ends the text, as it does for upstream's scanner.
+    """
+    parser = _Parser(text)
+    try:
+        return list(parser.nodes())
+    except RecursionError:
+        raise parser.error("variables are nested too deeply") from None
+
+
+_ESCAPE: Final = r"(?P<escape>\$\$|\\[/\\])"
+_IN_TEXT: Final = re.compile(r"\$\{|\0|(?P<escape>\$\$)")
+_TO_BRACE: Final = re.compile(r"\$\{|[}\0]")
+_TO_COLON: Final = re.compile(r"\$\{|[:}\0]")
+_TO_SLASH: Final = re.compile(rf"\$\{{|{_ESCAPE}|[/\0]")
+_REPLACEMENT: Final = re.compile(rf"\$\{{|{_ESCAPE}|[}}\0]")
+"""Where a piece of text ends; an escape does not end it, its second character belongs to it."""
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._source = text
+        self._at = 0
+        self._began = 0
+
+    def nodes(self) -> Iterator[Node]:
+        """Everything up to the end of the text."""
+        while self._peek():
+            if self._skips("${"):
+                self._began = self._at - 2
+                yield self._function()
+            else:
+                yield self._run(_IN_TEXT)
+
+    def error(self, what: str) -> BadSubstitution:
+        """What is wrong with the variable that is being read, and where that is."""
+        line = self._source.count("\n", 0, self._began) + 1
+        shown = self._source[self._began :].split("\n", 1)[0][:60]
+        return BadSubstitution(f"{what}: line {line}, at {shown}")
+
+    def _peek(self) -> str:
+        """The next character; empty at the end."""
+        return self._source[self._at : self._at + 1].strip("\0")
+
+    def _skips(self, token: str) -> bool:
+        """Whether a token stands here; what comes after it is next then."""
+        if not self._source.startswith(token, self._at):
+            return False
+        self._at += len(token)
+        return True
+
+    def _token(self, pattern: re.Pattern[str]) -> str:
+        """What a pattern matches here, or nothing."""
+        found = pattern.match(self._source, self._at)
+        self._at += len(found[0]) if found else 0
+        return found[0] if found else ""
+
+    def _run(self, end: re.Pattern[str]) -> str:
+        """The text up to what ends it."""
+        pieces: list[str] = []
+        while True:
+            found = end.search(self._source, self._at)
+            stop = found.start() if found else len(self._source)
+            pieces.append(self._source[self._at : stop])
+            self._at = stop
+            if not (found and "escape" in end.groupindex and found["escape"]):
+                return "".join(pieces)
+            pieces.append(found["escape"][1])
+            self._at += 2
+
+    def _function(self) -> Function:
+        """A function whose `${` is behind us, and its brace."""
+        if self._skips("#"):
+            return self._closed(Function(self._name(), "#"))
+        name = self._name()
+        for operator, arguments in _OPERATORS.items():
+            if sign := self._token(operator):
+                return self._closed(Function(name, sign, tuple(arguments(self))))
+        return self._closed(Function(name))
+
+    def _name(self) -> str:
+        start = self._at
+        while (sign := self._peek()) and (sign == "_" or sign.isalpha() or sign.isdecimal()):
+            self._at += 1
+        if start == self._at:
+            raise self.error("unable to parse variable name")
+        return self._source[start : self._at]
+
+    def _closed(self, function: Function) -> Function:
+        if not self._skips("}"):
+            raise self.error("missing closing brace")
+        return function
+
+    def _argument(self, end: re.Pattern[str]) -> Node:
+        """A variable, or text that is not empty."""
+        if self._skips("${"):
+            return self._function()
+        text = self._run(end)
+        if not text:
+            raise self.error("unable to parse substitution within function")
+        return text
+
+    def default(self) -> Iterator[Node]:
+        """Text and variables up to the brace."""
+        while self._peek() != "}":
+            yield self._argument(_TO_BRACE)
+
+    def part(self) -> Iterator[Node]:
+        """An offset, and a length after any number of colons."""
+        yield self._argument(_TO_COLON)
+        if self._skips(":"):
+            while self._skips(":"):
+                pass
+            yield self._argument(_TO_BRACE)
+
+    def glob(self) -> Iterator[Node]:
+        """One argument up to the brace."""
+        yield self._argument(_TO_BRACE)
+
+    def replacement(self) -> Iterator[Node]:
+        """What is replaced, and by what."""
+        yield self._argument(_TO_SLASH)
+        if not self._skips("/"):
+            raise self.error("bad substitution")
+        while self._skips("/"):
+            pass
+        if self._peek() != "}":
+            yield self._argument(_REPLACEMENT)
+
+
+_Syntax: TypeAlias = Callable[[_Parser], Iterator[Node]]
+_OPERATORS: Final[Mapping[re.Pattern[str], _Syntax]] = {
+    re.compile(r":[=?+-]|="): _Parser.default,
+    re.compile(r":"): _Parser.part,
+    re.compile(r"[,^]{1,2}"): lambda _: iter(()),
+    re.compile(r"#{1,2}|%{1,2}"): _Parser.glob,
+    re.compile(r"/[/#%]?"): _Parser.replacement,
+}
+"""What may follow a name, and how its arguments are read."""

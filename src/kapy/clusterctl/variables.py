@@ -1,0 +1,51 @@
+"""Variables of templates and components: which ones a file has, and the file with their values.
+
+Upstream: `cmd/clusterctl/client/yamlprocessor/simple_processor.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kapy.clusterctl.envsubst import defaults, parsed, substituted
+from kapy.clusterctl.errors import ClusterctlError
+
+_WITH_SPACES: Final = re.compile(
+    r"\$\{(?:[ \t\n\f\r]+([A-Za-z0-9_$]+)[ \t\n\f\r]*|([A-Za-z0-9_$]+)[ \t\n\f\r]+)\}"
+)
+
+
+class MissingVariables(ClusterctlError):
+    """Variables without default are not set; the message names them all."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(sorted(names))
+        super().__init__(
+            f"value for variables [{', '.join(self.names)}] is not set. Please set the value using "
+            "os environment variables or the clusterctl config file"
+        )
+
+
+def variables_of(text: str) -> dict[str, str | None]:
+    """The default of each variable, sorted by name; None: it has to be set.
+
+    Raises BadSubstitution.
+    """
+    found = defaults(parsed(_without_spaces(text)))
+    return {name: found[name] or None for name in sorted(found)}
+
+
+def processed(text: str, values: Mapping[str, str]) -> str:
+    """The text with every variable replaced. Raises BadSubstitution and MissingVariables."""
+    nodes = parsed(_without_spaces(text))
+    missing = [name for name, own in defaults(nodes).items() if not own and name not in values]
+    if missing:
+        raise MissingVariables(missing)
+    return substituted(nodes, values)
+
+
+def _without_spaces(text: str) -> str:
+    """`${ A }`, as old templates have it, is `${A}`."""
+    return _WITH_SPACES.sub(lambda found: f"${{{found[1] or found[2]}}}", text)

@@ -1,0 +1,41 @@
+"""Variables in text, beyond the recorded cases: what is told when it goes wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.clusterctl.envsubst import BadSubstitution
+from kapy.clusterctl.variables import MissingVariables, processed, variables_of
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: 1\nb: ${A-x}\n", "missing closing brace: line 2, at ${A-x}"),
+        ("a: ${}\n", "unable to parse variable name: line 1, at ${}"),
+        ("a: $$ ${A\n", "missing closing brace: line 1, at ${A"),
+        ("a: ${A/b}\n", "bad substitution: line 1, at ${A/b}"),
+        ("\n\n${A:}", "unable to parse substitution within function: line 3, at ${A:}"),
+        ("${A:=" * 5000, "variables are nested too deeply: line 1, at " + "${A:=" * 12),
+    ],
+)
+def test_a_substitution_that_cannot_be_read_is_shown_with_its_line(text: str, told: str) -> None:
+    with pytest.raises(BadSubstitution) as refused:
+        variables_of(text)
+    assert str(refused.value) == told
+
+
+def test_all_missing_variables_are_named_at_once() -> None:
+    with pytest.raises(MissingVariables) as refused:
+        processed("${B} ${A:=here} ${ C } ${D}", {"D": ""})
+    assert refused.value.names == ("B", "C")
+
+
+def test_a_length_below_zero_is_refused() -> None:
+    with pytest.raises(BadSubstitution, match="a length counts from 0"):
+        processed("${A:1:-2}", {"A": "abcdef"})
+
+
+def test_a_large_file_is_not_read_sign_by_sign() -> None:
+    text = "- some: words\n" * 100_000
+    assert processed(text + "${A}", {"A": "end"}) == text + "end"
