@@ -1,11 +1,23 @@
 """Where providers' releases are: versions and the files of a version.
 
 Whatever keeps them (a folder, GitHub, GitLab, an OCI registry, a dict), it is a `Repository`.
+`repository_of` answers the one that a provider's URL means, with the user's overrides before it
+and, where it is far away, the cache around it.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import SplitResult, urlsplit
+
+from kapy.clusterctl.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config import Config
+    from kapy.clusterctl.provider import Provider
+
+METADATA: Final = "metadata.yaml"
+LATEST: Final = "latest"
 
 
 class Repository(Protocol):
@@ -33,3 +45,55 @@ class Repository(Protocol):
         Raises FileMissing where the version has no such file, else RepositoryError.
         """
         ...
+
+    async def files(self, version: str) -> list[str]:
+        """Names of all files of a version. Raises RepositoryError."""
+        ...
+
+
+def repository_of(provider: Provider, config: Config) -> Repository:
+    """The repository of a provider. Nothing is asked for yet. Raises RepositoryError for its URL.
+
+    A folder is read without an event loop; all else needs one (`is_near` tells).
+    """
+    try:
+        return repository_at(provider.url, provider.label, config, provider.type.components_file)
+    except RepositoryError as error:
+        raise RepositoryError(
+            f"failed to get repository client for the {provider.type.value} with name "
+            f"{provider.name}: {error}"
+        ) from error
+
+
+def repository_at(url: str, label: str, config: Config, components_file: str = "") -> Repository:
+    """The repository at a URL of what is called `label` in folders: a provider, or cert-manager.
+
+    components_file: how the components file is called where the URL need not say it.
+    Raises RepositoryError.
+    """
+    from kapy.clusterctl.repository.overrides import Overridden
+
+    return Overridden(_at(url, label, config, components_file), label, config.overrides_folder)
+
+
+def is_near(url: str) -> bool:
+    """Whether a repository is a folder of this machine."""
+    return urlsplit(url).scheme in ("", "file")
+
+
+def _at(url: str, label: str, config: Config, components_file: str) -> Repository:
+    parts = _split(url)
+    if parts.scheme in ("", "file"):
+        from kapy.clusterctl.repository.folder import folder_at
+
+        return folder_at(parts.path, label, url)
+    from kapy.clusterctl.repository.far import far_repository
+
+    return far_repository(url, label, config, components_file)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise RepositoryError(f'failed to parse repository url "{url}": {error}') from error

@@ -1,0 +1,69 @@
+"""Which cert-manager is installed, and how long it may take to begin its work.
+
+Upstream: `cmd/clusterctl/client/config/cert_manager_client.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from kapy.clusterctl.config.expansion import expanded
+from kapy.clusterctl.config.file import File, text_of
+from kapy.clusterctl.errors import ConfigError
+from kapy.kube import duration
+
+DEFAULT_VERSION: Final = "v1.21.1"
+DEFAULT_URL: Final = (
+    f"https://github.com/cert-manager/cert-manager/releases/{DEFAULT_VERSION}/cert-manager.yaml"
+)
+DEFAULT_TIMEOUT: Final = timedelta(minutes=10)
+_TRUTHS: Final = ("1", "t", "T", "TRUE", "true", "True")
+_UNTRUTHS: Final = ("0", "f", "F", "FALSE", "false", "False")
+
+
+@dataclass(frozen=True, slots=True)
+class CertManager:
+    """externally_provisioned: it is somebody else who installs it; it is only tested."""
+
+    url: str = DEFAULT_URL
+    version: str = DEFAULT_VERSION
+    timeout: timedelta = DEFAULT_TIMEOUT
+    externally_provisioned: bool = False
+
+
+def cert_manager(file: File, environ: Mapping[str, str]) -> CertManager:
+    """What `cert-manager` of the file says; a timeout that is none is the default one.
+
+    Raises ConfigError.
+    """
+    entry: Any = file.values.get("cert-manager") or {}
+    if not isinstance(entry, Mapping):
+        raise ConfigError(
+            f"failed to unmarshal certManager from the clusterctl configuration file: "
+            f"{file.source}: cert-manager must be a map with url, version, timeout or "
+            "externallyProvisioned"
+        )
+    return CertManager(
+        expanded(text_of(entry.get("url")) or DEFAULT_URL, environ, "cert-manager.url"),
+        text_of(entry.get("version")) or DEFAULT_VERSION,
+        _timeout(text_of(entry.get("timeout"))),
+        _truth(text_of(entry.get("externallyprovisioned")) or "false", file.source),
+    )
+
+
+def _timeout(text: str) -> timedelta:
+    try:
+        return duration.parse(text) if text else DEFAULT_TIMEOUT
+    except ValueError:
+        return DEFAULT_TIMEOUT
+
+
+def _truth(text: str, source: str) -> bool:
+    if text not in (*_TRUTHS, *_UNTRUTHS):
+        raise ConfigError(
+            f'{source}: cert-manager.externallyProvisioned is "{text}"; it must be true or false'
+        )
+    return text in _TRUTHS

@@ -1,0 +1,22 @@
+"""`${HOME}` and other variables of the environment in places that the configuration names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapy.clusterctl.errors import ClusterctlError, ConfigError
+
+
+def expanded(text: str, environ: Mapping[str, str], what: str) -> str:
+    """The text with variables of the environment put in; unset ones are empty.
+
+    what: the setting, for errors. Raises ConfigError.
+    """
+    if "$" not in text:
+        return text
+    from kapy.clusterctl.envsubst import parsed, substituted
+
+    try:
+        return substituted(parsed(text), environ)
+    except ClusterctlError as error:
+        raise ConfigError(f'unable to evaluate {what}: "{text}": {error}') from error

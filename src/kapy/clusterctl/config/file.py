@@ -1,0 +1,148 @@
+"""The configuration file: where it is, and what stands in it.
+
+It is read as upstream reads it (with viper): keys in any case; YAML, JSON or TOML by its name's
+end. Upstream: `cmd/clusterctl/client/config/reader_viper.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kapy.clusterctl.config.places import config_folders
+from kapy.clusterctl.errors import ConfigError
+from kapy.kube import yaml
+
+_NAME: Final = "clusterctl"
+_CANNOT: Final = "failed to initialize the configuration reader"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What a configuration file says.
+
+    source: its path or URL; "" where there is none. values: with keys in lower case at every depth.
+    texts: the scalars of the first level as text, which is what variables are.
+    """
+
+    source: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def read(place: str | None, environ: Mapping[str, str]) -> File:
+    """The file at a path or URL; without one, that in the usual places, if any.
+
+    Raises ConfigError.
+    """
+    if place and urlsplit(place).scheme in ("http", "https"):
+        from kapy.clusterctl.config.remote import download
+
+        return _parsed(place, ".yaml", download(place))
+    path = Path(place) if place else usual(config_folders(environ))
+    if path is None:
+        return File()
+    try:
+        return _parsed(str(path), path.suffix.lower(), path.read_bytes())
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{_CANNOT}: failed to check if clusterctl config file exists: stat {path}: no such "
+            "file or directory"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{_CANNOT}: {path} cannot be read: {error.strerror}") from error
+
+
+def usual(folders: Sequence[Path]) -> Path | None:
+    """The first configuration file that is in one of the folders."""
+    every = (folder / f"{_NAME}{end}" for folder in folders for end in _READERS if end)
+    return next((one for one in every if one.is_file()), None)
+
+
+def text_of(value: object) -> str:
+    """A value as the text that a variable has: Go's way to print it; "" for lists and maps."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        text = format(Decimal(repr(value)), "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return "" if value is None or isinstance(value, (list, dict)) else str(value)
+
+
+def _parsed(source: str, end: str, content: bytes) -> File:
+    if end not in _READERS:
+        raise ConfigError(
+            f'{_CANNOT}: {source}: a file "*{end}" cannot be read; write it as YAML, JSON or TOML'
+        )
+    try:
+        values, texts = _READERS[end](content)
+    except (ValueError, yaml.YamlError) as error:
+        raise ConfigError(
+            f"{_CANNOT}: While parsing config: {source}: {error}; correct the file, or name "
+            "another one with --config"
+        ) from error
+    return File(source, _lowered(values), {key.lower(): text for key, text in texts.items()})
+
+
+def _yaml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+    values = _mapping(yaml.load(content))
+    texts = _texts(values)
+    if any(isinstance(value, bool) for value in values.values()):
+        texts |= _words(content)
+    return values, texts
+
+
+def _words(content: bytes) -> dict[str, str]:
+    """Booleans as they are written: `yes` and `on` are words where upstream reads them."""
+    import yaml as pyyaml
+
+    root = pyyaml.compose(content, Loader=pyyaml.CSafeLoader)
+    return {
+        key.value: text.lower() if text.lower() in ("true", "false") else text
+        for key, value in (root.value if isinstance(root, pyyaml.MappingNode) else [])
+        if value.tag == "tag:yaml.org,2002:bool"
+        for text in [str(value.value)]
+    }
+
+
+def _json(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+    import json
+
+    values = _mapping(json.loads(content))
+    return values, _texts(values)
+
+
+def _toml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+    import tomllib
+
+    values = tomllib.loads(content.decode())
+    return values, _texts(values)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise ValueError("the file must be a map of settings (KEY: value)")
+    return value or {}
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: text_of(value) for key, value in values.items() if value is not None}
+
+
+def _lowered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key.lower(): _lowered(one) for key, one in value.items()}
+    return [_lowered(one) for one in value] if isinstance(value, list) else value
+
+
+_READERS: Final[dict[str, Callable[[bytes], tuple[dict[str, Any], dict[str, str]]]]] = {
+    ".json": _json,
+    ".toml": _toml,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    "": _yaml,
+}

@@ -1,0 +1,92 @@
+"""Images from elsewhere: the `images` part of the configuration.
+
+Entries count one over the other: `all`, then a component (`cert-manager`, `infrastructure-aws`),
+then one of its images (`cert-manager/cert-manager-cainjector`).
+Upstream: `cmd/clusterctl/client/config/imagemeta_client.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kapy.clusterctl.config.file import File, text_of
+from kapy.clusterctl.errors import ConfigError
+
+_PART: Final = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_REFERENCE: Final = re.compile(
+    r"(?P<host>(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?)"
+    rf"/(?P<path>(?:{_PART}/)*)(?P<name>{_PART})"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>[A-Za-z][\w+.-]*:[0-9a-fA-F]{32,}))?",
+    re.ASCII,
+)
+
+
+class Images:
+    """What the configuration says about images; wrong entries are told when one is asked for."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def altered(self, component: str, image: str) -> str:
+        """The image to use in the place of one that a component's file names.
+
+        Raises ConfigError where the image's name is not whole, or the configuration is wrong.
+        """
+        parts = _parts(image)
+        entries = self._entries()
+        meta: dict[str, str] = {}
+        for place in ("all", component, f"{component}/{parts.name}"):
+            meta |= entries.get(place, {})
+        if not meta:
+            return image
+        repository = meta.get("repository", parts.repository).removesuffix("/")
+        tag = meta.get("tag", parts.tag)
+        changed = f"{repository}/{meta.get('name', parts.name)}"
+        return changed + (f":{tag}" if tag else "") + (f"@{parts.digest}" if parts.digest else "")
+
+    def _entries(self) -> dict[str, dict[str, str]]:
+        entries: Any = self._file.values.get("images") or {}
+        if not isinstance(entries, Mapping):
+            raise self._error("images must be a map of components")
+        return {place: self._entry(place, entry) for place, entry in entries.items()}
+
+    def _entry(self, place: str, entry: Any) -> dict[str, str]:
+        if not isinstance(entry or {}, Mapping):
+            raise self._error(f"images.{place} must be a map with repository, name or tag")
+        said = {key: text_of((entry or {}).get(key)) for key in ("repository", "name", "tag")}
+        return {key: text for key, text in said.items() if text}
+
+    def _error(self, what: str) -> ConfigError:
+        return ConfigError(
+            f"failed to unmarshal image override configurations: {self._file.source}: {what}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    repository: str
+    name: str
+    tag: str
+    digest: str
+
+
+def _parts(image: str) -> _Parts:
+    found = _REFERENCE.fullmatch(image)
+    if found is None:
+        raise ConfigError(
+            f"couldn't parse image name: {image!r} is no image with its registry "
+            "(registry/path/name:tag)"
+        )
+    host = found["host"]
+    named = "." in host or ":" in host or host == "localhost" or host != host.lower()
+    short = host == "docker.io" and not found["path"]
+    if not named or short or host == "index.docker.io":
+        raise ConfigError(
+            f"couldn't parse image name: repository name must be canonical, and {image!r} is "
+            "not: write it with its registry, as in docker.io/library/nginx:1.29"
+        )
+    repository = f"{host}/{found['path']}".removesuffix("/")
+    return _Parts(repository, found["name"], found["tag"] or "", found["digest"] or "")

@@ -1,0 +1,34 @@
+"""Where configuration, overrides and cached files are, as the XDG base directories say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = "cluster-api"
+_OLD_FOLDER: Final = ".cluster-api"
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """The user's home directory."""
+    return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+
+
+def config_folders(environ: Mapping[str, str]) -> list[Path]:
+    """Where `clusterctl.yaml` and `overrides` are looked for, in this order."""
+    usual = "Library/Application Support" if sys.platform == "darwin" else ".config"
+    return [_xdg(environ, "XDG_CONFIG_HOME", usual) / _FOLDER, home(environ) / _OLD_FOLDER]
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where downloads are kept."""
+    usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
+    return _xdg(environ, "XDG_CACHE_HOME", usual) / _FOLDER
+
+
+def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
+    # A relative path is to be ignored, as the specification says.
+    given = Path(environ.get(name, ""))
+    return given if given.is_absolute() else home(environ) / usual

@@ -1,0 +1,123 @@
+"""The providers that can be had: those that are predefined, and what the file makes of them.
+
+The naming rules are those of the clusterctl contract: lower-case letters, digits and `-`, at most
+63 of them; name and type unique; `cluster-api` is the core provider and nothing else. That names
+of predefined providers begin with a GitHub organisation is no rule for those of a file.
+Upstream: `cmd/clusterctl/client/config/providers_client.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kapy.clusterctl.config.expansion import expanded
+from kapy.clusterctl.config.file import File, text_of
+from kapy.clusterctl.config.predefined import predefined
+from kapy.clusterctl.errors import ConfigError
+from kapy.clusterctl.provider import Provider, ProviderType
+from kapy.kube.qualified_names import dns_label_errors
+
+CORE_NAME: Final = "cluster-api"
+_ALLOWED: Final = (
+    ProviderType.CORE,
+    ProviderType.BOOTSTRAP,
+    ProviderType.INFRASTRUCTURE,
+    ProviderType.CONTROL_PLANE,
+    ProviderType.IPAM,
+    ProviderType.RUNTIME_EXTENSION,
+    ProviderType.ADDON,
+)
+
+
+def configured(file: File, environ: Mapping[str, str]) -> list[Provider]:
+    """All providers, by type and name; an entry of the file takes a predefined one's place.
+
+    Raises ConfigError.
+    """
+    own: dict[tuple[str, ProviderType], Provider] = {}
+    for place, entry in enumerate(_entries(file)):
+        one = _provider(entry, environ)
+        if own.setdefault((one.name, one.type), one) is not one:
+            raise ConfigError(
+                f"{file.source}: providers[{place}]: there is a {one.type.value} {one.name} "
+                "already: name and type must be unique; remove one of the two"
+            )
+    known = {(one.name, one.type): one for one in predefined()}
+    return sorted((known | own).values(), key=lambda one: one.sort_key)
+
+
+def chosen(providers: Sequence[Provider], name: str, kind: ProviderType) -> Provider:
+    """The provider of a name and type. Raises ConfigError with the nearest names."""
+    for one in providers:
+        if one.name == name and one.type is kind:
+            return one
+    raise ConfigError(
+        f"failed to get configuration for the {kind.value} with name {name}. Please check the "
+        "provider name and/or add configuration for new providers using the .clusterctl config "
+        f"file{_meant(providers, name, kind)}"
+    )
+
+
+def _meant(providers: Iterable[Provider], name: str, kind: ProviderType) -> str:
+    named = sorted(one.type.value for one in providers if one.name == name)
+    if named:
+        return f" ({name} is the name of a {' and a '.join(named)})"
+    names = [one.name for one in providers if one.type is kind]
+    # Names may begin with a GitHub organisation, which is easily forgotten.
+    near = [one for one in names if name and one.endswith(f"-{name}")]
+    near += [one for one in get_close_matches(name, names) if one not in near]
+    return f" (the nearest names are {', '.join(near)})" if near else ""
+
+
+def _entries(file: File) -> list[Any]:
+    entries = file.values.get("providers") or []
+    return entries if isinstance(entries, list) else [entries]
+
+
+def _provider(entry: Any, environ: Mapping[str, str]) -> Provider:
+    if not isinstance(entry, Mapping):
+        raise ConfigError(
+            "failed to unmarshal providers from the clusterctl configuration file: providers must "
+            f"be a list of maps with name, url and type, and one of them is {text_of(entry)!r}"
+        )
+    name, kind = text_of(entry.get("name")), text_of(entry.get("type"))
+    url = expanded(text_of(entry.get("url")), environ, "url")
+    if problem := _problem(name, kind, url):
+        raise ConfigError(
+            f"error validating configuration for the {kind} with name {name}. Please fix the "
+            f"providers value in clusterctl configuration file: {problem}"
+        )
+    return Provider(name, ProviderType(kind), url)
+
+
+def _problem(name: str, kind: str, url: str) -> str:
+    if not name:
+        return "name value cannot be empty"
+    if name != name.lower():
+        return f"provider name {name} must be in lower case"
+    if (name == CORE_NAME) != (kind == ProviderType.CORE.value):
+        return (
+            f"name {CORE_NAME} must be used with the {ProviderType.CORE.value} type "
+            f"(name: {name}, type: {kind})"
+        )
+    if errors := dns_label_errors(name):
+        return f"invalid provider name: {'; '.join(errors)}"
+    if not url:
+        return "provider URL value cannot be empty"
+    if problem := _url_problem(url):
+        return f"error parsing provider URL: {problem}"
+    if kind not in (one.value for one in _ALLOWED):
+        names = ", ".join(one.value for one in _ALLOWED)
+        return f"invalid provider type. Allowed values are [{names}]"
+    return ""
+
+
+def _url_problem(url: str) -> str:
+    try:
+        urlsplit(url)
+    except ValueError as error:
+        return f"{url}: {error}"
+    return ""

@@ -1,0 +1,123 @@
+"""What was downloaded is kept: each file of a release is asked for once.
+
+    <folder>/blobs/sha256/<digest>      content, by what it is
+    <folder>/files/<digest of a key>    the digest of the content that a key has
+
+Releases do not change, so what is kept stays true; content that is not what its name says (a disk
+that was full, a hand that slipped) is not used and downloaded again. A cache that cannot be
+written is none: what was downloaded is used all the same. `KAPY_CACHE=off` switches it off, another
+value is the folder to use; the folder may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from asyncio import Lock
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from kapy.clusterctl.errors import FileMissing
+
+Key = tuple[str, ...]
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class Cache:
+    """Downloads of this process and, where there is a folder, of those before it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._here: dict[Key, bytes | FileMissing] = {}
+        self._lists: dict[Key, list[str]] = {}
+        self._locks: defaultdict[Key, Lock] = defaultdict(Lock)
+
+    async def file(self, key: Key, download: Callable[[], Awaitable[bytes]]) -> bytes:
+        """What a key names; whoever asks for it while it is being downloaded waits for that.
+
+        Raises what `download` raises; that a file is missing is remembered while the process runs.
+        """
+        async with self._locks[key]:
+            if key not in self._here:
+                self._here[key] = await self._known(key, download)
+            found = self._here[key]
+        if isinstance(found, FileMissing):
+            raise found
+        return found
+
+    async def names(self, key: Key, ask: Callable[[], Awaitable[list[str]]]) -> list[str]:
+        """A list that may be another tomorrow, such as that of all versions."""
+        async with self._locks[key]:
+            if key not in self._lists:
+                self._lists[key] = await ask()
+            return self._lists[key]
+
+    async def blob(self, digest: str, download: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Content of a digest (`sha256:…`). `download` answers for its being right."""
+        kept = self._content(digest)
+        if kept is None:
+            kept = await download()
+            self._keep(kept)
+        return kept
+
+    async def _known(
+        self, key: Key, download: Callable[[], Awaitable[bytes]]
+    ) -> bytes | FileMissing:
+        entry = self._entry(key)
+        if entry is not None and (kept := self._kept(entry)) is not None:
+            return kept
+        try:
+            content = await download()
+        except FileMissing as error:
+            return error
+        digest = self._keep(content)
+        if entry is not None:
+            _write(entry, digest.encode())
+        return content
+
+    def _entry(self, key: Key) -> Path | None:
+        if self._folder is None:
+            return None
+        return self._folder / "files" / sha256("\n".join(key).encode()).hexdigest()
+
+    def _kept(self, entry: Path) -> bytes | None:
+        try:
+            return self._content(entry.read_text("ascii").strip())
+        except (OSError, ValueError):
+            return None
+
+    def _content(self, digest: str) -> bytes | None:
+        if self._folder is None or not _DIGEST.fullmatch(digest):
+            return None
+        try:
+            content = (self._folder / "blobs" / digest.replace(":", "/")).read_bytes()
+        except OSError:
+            return None
+        return content if digest_of(content) == digest else None
+
+    def _keep(self, content: bytes) -> str:
+        digest = digest_of(content)
+        if self._folder is not None:
+            _write(self._folder / "blobs" / digest.replace(":", "/"), content)
+        return digest
+
+
+def digest_of(content: bytes) -> str:
+    """`sha256:` and 64 hexadecimal digits."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Put a file in its place as a whole; where that cannot be done, there is none."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    except OSError:
+        with suppress(OSError):
+            unfinished.unlink()

@@ -1,0 +1,102 @@
+"""A repository in the file system: `<folder>/<label>/<version>/<file>`.
+
+Upstream: `cmd/clusterctl/client/repository/repository_local.go`. It needs no event loop.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.repository import LATEST
+from kapy.clusterctl.repository.latest import latest_version, newest_first, semantic
+
+_CANNOT = "error creating the local filesystem repository client"
+
+
+class Folder:
+    """The releases of one provider in a folder. default: a version, or `latest`."""
+
+    def __init__(self, path: Path, default: str, components_file: str) -> None:
+        self._path = path
+        self._default = default
+        self._components_file = components_file
+
+    @property
+    def components_file(self) -> str:
+        return self._components_file
+
+    async def default_version(self) -> str:
+        return await latest_version(self) if self._default == LATEST else self._default
+
+    async def versions(self) -> list[str]:
+        try:
+            there = [one.name for one in self._path.iterdir() if one.is_dir()]
+        except OSError as error:
+            raise RepositoryError(
+                f"failed to list release directories: {self._path}: {error.strerror}"
+            ) from error
+        return newest_first(there)[::-1]
+
+    async def file(self, version: str, name: str) -> bytes:
+        path = self._path / version / name
+        cannot = f'failed to read file "{path}" from local release {version}'
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise FileMissing(
+                f"{cannot}: stat {path}: no such file or directory{await self._instead(version)}"
+            ) from None
+        except IsADirectoryError:
+            raise RepositoryError(f"{cannot}: it is a directory") from None
+        except (OSError, ValueError) as error:
+            raise RepositoryError(f"{cannot}: {error}") from error
+
+    async def files(self, version: str) -> list[str]:
+        folder = self._path / version
+        try:
+            return sorted(one.name for one in folder.iterdir() if one.is_file())
+        except OSError as error:
+            raise RepositoryError(
+                f"there is no release {version}: {folder}: {error.strerror}"
+                f"{await self._instead(version)}"
+            ) from error
+
+    async def _instead(self, version: str) -> str:
+        """What to ask for when a version is not there."""
+        if (self._path / version).is_dir():
+            return ""
+        try:
+            there = await self.versions()
+        except RepositoryError:
+            return f"; there is no folder {self._path}"
+        return f"; the releases there are {', '.join(there)}" if there else "; there is no release"
+
+
+def folder_at(path: str, label: str, url: str) -> Folder:
+    """The repository that a URL's path names. Raises RepositoryError."""
+    found = Path(unquote(path))
+    if not found.is_absolute():
+        raise RepositoryError(
+            f'{_CANNOT}: invalid path: path "{url}" must be an absolute path, as '
+            f"/home/me/repository/{label}/v1.0.0/components.yaml"
+        )
+    if len(found.parts) < 4:
+        raise RepositoryError(
+            f"{_CANNOT}: invalid path: path should be in the form "
+            "{basepath}/{provider-name}/{version}/{components.yaml}"
+        )
+    folder, version = found.parent.parent, found.parent.name
+    if version != LATEST and semantic(version) is None:
+        raise RepositoryError(
+            f'{_CANNOT}: invalid version: "{version}". Version must obey the syntax and semantics '
+            'of the "Semantic Versioning" specification (http://semver.org/) and path format '
+            "{basepath}/{provider-name}/{version}/{components.yaml}"
+        )
+    if folder.name != label:
+        raise RepositoryError(
+            f'{_CANNOT}: invalid path: path "{url}" must contain provider "{label}" in the format '
+            "{basepath}/{provider-label}/{version}/{components.yaml}"
+        )
+    return Folder(folder, version, found.name)

@@ -1,0 +1,83 @@
+"""Which version of a repository is the newest.
+
+Upstream: `cmd/clusterctl/client/repository/repository_versions.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.repository import METADATA, Repository
+from kapy.kube import yaml
+from kapy.kube.version import InvalidVersion, Version, parse
+
+CONTRACT: Final = "v1beta2"
+_TRIED: Final = 5  # releases are published in steps, and the newest may not be complete yet
+_NONE: Final = "failed to find releases tagged with a valid semantic version number"
+
+
+async def latest_version(repository: Repository) -> str:
+    """The newest release of this contract: the newest one, or the newest patch of the newest minor
+    version that keeps to the contract where the newest one keeps to another.
+
+    Releases without metadata.yaml are not complete; pre-releases count where there is nothing else.
+    Raises RepositoryError.
+    """
+    ordered = newest_first(await repository.versions())
+    if not ordered:
+        raise RepositoryError(f"{_NONE}; write the version that is meant")
+    latest, metadata = await _newest_complete(repository, ordered)
+    series = _series(metadata)
+    if series is None or series == _minor(latest):
+        return latest
+    patches = [one for one in ordered if _minor(one) == series]
+    return (await _newest_complete(repository, patches))[0]
+
+
+def semantic(text: str) -> Version | None:
+    """The version of a tag, with or without `v`; None where it is none."""
+    try:
+        return parse(text.strip().removeprefix("v"))
+    except InvalidVersion:
+        return None
+
+
+def newest_first(tags: Iterable[str]) -> list[str]:
+    """Tags that are versions, the newest first and pre-releases last."""
+    versions = {tag: found for tag in tags if (found := semantic(tag)) is not None}
+    return sorted(versions, key=lambda tag: (not versions[tag].pre, versions[tag]), reverse=True)
+
+
+async def _newest_complete(repository: Repository, ordered: list[str]) -> tuple[str, bytes]:
+    reasons = []
+    for version in ordered[:_TRIED]:
+        try:
+            return version, await repository.file(version, METADATA)
+        except FileMissing as error:
+            reasons.append(str(error))
+    why = f": the newest ones have no {METADATA} ({reasons[0]})" if reasons else ""
+    raise RepositoryError(f"{_NONE}{why}; write the version that is meant")
+
+
+def _series(metadata: bytes) -> tuple[int, int] | None:
+    """Major and minor version of the newest release series that keeps to the contract, if any.
+
+    What is wrong with the metadata is told to who reads it for its own sake.
+    """
+    try:
+        every: Any = yaml.load(metadata)
+        found = [
+            (int(one["major"]), int(one["minor"]))
+            for one in every["releaseSeries"]
+            if one.get("contract") == CONTRACT
+        ]
+    except (yaml.YamlError, LookupError, TypeError, ValueError, AttributeError):
+        return None
+    return max(found, default=None)
+
+
+def _minor(tag: str) -> tuple[int, int] | None:
+    version = semantic(tag)
+    return None if version is None else (version.major, version.minor)

@@ -1,0 +1,44 @@
+"""The user's own files in the place of a repository's: `<overrides>/<label>/<version>/<file>`.
+
+They are only files: which versions there are is what the repository says.
+Upstream: `cmd/clusterctl/client/repository/overrides.go`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kapy.clusterctl.errors import RepositoryError
+from kapy.clusterctl.repository import Repository
+
+
+class Overridden:
+    """A repository of which some files come from a folder, which need not be there."""
+
+    def __init__(self, repository: Repository, label: str, folder: Path) -> None:
+        self._repository = repository
+        self._folder = folder / label
+
+    @property
+    def components_file(self) -> str:
+        return self._repository.components_file
+
+    async def default_version(self) -> str:
+        return await self._repository.default_version()
+
+    async def versions(self) -> list[str]:
+        return await self._repository.versions()
+
+    async def file(self, version: str, name: str) -> bytes:
+        path = self._folder / version / name
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return await self._repository.file(version, name)
+        except (OSError, ValueError) as error:
+            raise RepositoryError(f"failed to read local override for {path}: {error}") from error
+
+    async def files(self, version: str) -> list[str]:
+        folder = self._folder / version
+        own = [one.name for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
+        return sorted({*own, *await self._repository.files(version)})
