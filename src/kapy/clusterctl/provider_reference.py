@@ -1,0 +1,31 @@
+"""Providers as flags name them: `aws`, or `aws:v2.11.0`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kapy.clusterctl.errors import ConfigError
+from kapy.kube.qualified_names import dns_label_errors
+
+
+class Reference(NamedTuple):
+    """A provider's name, and a version of it or ""."""
+
+    name: str
+    version: str = ""
+
+
+def parse_reference(text: str) -> Reference:
+    """What a flag means. Raises ConfigError (upstream: `parseProviderName`)."""
+    form = f'invalid provider name "{text}". Provider name should be in the form name[:version]'
+    given, colon, version = text.partition(":")
+    if ":" in version:
+        raise ConfigError(form)
+    if not given:
+        raise ConfigError(f"{form} and name cannot be empty")
+    name = given.lower()
+    if errors := dns_label_errors(name):
+        raise ConfigError(f"{form} and the name should be valid: {'; '.join(errors)}")
+    if colon and not version:
+        raise ConfigError(f"{form} and version cannot be empty")
+    return Reference(name, version)
