@@ -80,7 +80,7 @@ class Https:
                 return self._stream(response)
             async with response:
                 body = await response.read()
-        except _NO_ANSWER as error:
+        except NO_ANSWER as error:
             _no_answer(self.host, error)
         headers = _lower(response.headers)
         return Reply(response.status, _decoded(body, headers), headers)
@@ -135,7 +135,7 @@ class EventBody:
         while (line := lines.next()) is None:
             try:
                 chunk = await self._response.content.readany()
-            except _NO_ANSWER as error:
+            except NO_ANSWER as error:
                 _no_answer(self._host, error)
             if not chunk:
                 if lines.rest:
@@ -157,29 +157,34 @@ async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[
     try:
         async for chunk in response.content.iter_any():
             yield chunk
-    except _NO_ANSWER as error:
+    except NO_ANSWER as error:
         _no_answer(host, error)
     finally:
         response.close()
 
 
-_NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 
 
 def _no_answer(host: str, error: BaseException) -> NoReturn:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        reason = f"its certificate is not trusted: {error.certificate_error}"
-    elif isinstance(error, aiohttp.ClientHttpProxyError):
-        reason = f"its proxy answered {error.status} {error.message}"
-    elif isinstance(error, aiohttp.ClientProxyConnectionError):
-        reason = f"its proxy cannot be reached: {error.os_error.strerror or error.os_error}"
-    elif isinstance(error, aiohttp.ClientConnectorError):
-        reason = error.os_error.strerror or str(error.os_error)
-    elif isinstance(error, TimeoutError):
-        reason = "no answer in time"
-    else:
-        reason = str(error) or type(error).__name__
-    raise Unreachable(f"cannot reach {host}: {reason}") from error
+    raise Unreachable(f"cannot reach {host}: {why_no_answer(error)}") from error
+
+
+def why_no_answer(error: BaseException) -> str:
+    """What kept an answer from coming, in a few words."""
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return f"its certificate is not trusted: {error.certificate_error}"
+        case aiohttp.ClientHttpProxyError():
+            return f"its proxy answered {error.status} {error.message}"
+        case aiohttp.ClientProxyConnectionError():
+            return f"its proxy cannot be reached: {error.os_error.strerror or error.os_error}"
+        case aiohttp.ClientConnectorError():
+            return error.os_error.strerror or str(error.os_error)
+        case TimeoutError():
+            return "no answer in time"
+        case _:
+            return str(error) or type(error).__name__
 
 
 def _encoded(body: Any) -> bytes | None:
