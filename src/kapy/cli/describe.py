@@ -5,21 +5,40 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from kapy.cli.flags import command
-from kapy.cli.reaching import reached, reaching
+from kapy.cli.reaching import Reached, reached, reached_async, reaching
 from kapy.client.blocking import run
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
+
+if TYPE_CHECKING:
+    from kapy.client.client import Client
+    from kapy.clusterctl.describe import Node, Options
+
+REDRAWS = 0.2
+"""Seconds between two pictures of `--watch` at least: a rollout changes many objects at once."""
 
 
 class NoCluster(KapyError):
     """There is no such cluster."""
 
 
-@command()
+@dataclass(frozen=True)
+class Picture:
+    """How a tree is shown: as a table, or in one of the forms of `-o`."""
+
+    output: str
+    color: bool
+    waiting: bool
+
+
+@command(missing="please specify a cluster name")
 @click.argument("name")
 @reaching
 @click.option(
@@ -41,7 +60,13 @@ class NoCluster(KapyError):
     default=None,
     help="Below the tree, what each object waits for and since when; usual on a terminal.",
 )
-@click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
+@click.option("-w", "--watch", is_flag=True, help="Draw it again whenever something changes.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["json", "dot", "html"]),
+    help="Print JSON, a graph for Graphviz, or an HTML page.",
+)
 def cluster(
     name: str,
     kubeconfig: str,
@@ -55,6 +80,7 @@ def cluster(
     grouping: bool,
     color: bool | None,
     waiting: bool | None,
+    watch: bool,
     output: str | None,
 ) -> None:
     """Show the objects of the workload cluster NAME as a tree, with conditions and counters."""
@@ -74,47 +100,87 @@ def cluster(
     )
     place = (kubeconfig, kubeconfig_context, namespace)
     wanted = sys.stdout.isatty() if waiting is None else waiting
-    text = run(_described(name, place, options, wants_color(color), wanted, output))
+    picture = Picture(output or "", wants_color(color), wanted)
+    if watch:
+        _watch(name, place, options, picture)
+    else:
+        run(_once(name, place, options, picture))
+
+
+async def _once(name: str, place: tuple[str, str, str], options: Options, picture: Picture) -> None:
+    with reached(*place) as there:
+        _, text = await _drawn(there.client, Key(there.namespace, name), options, picture)
     click.echo(text, nl=False, color=True)
 
 
-async def _described(
-    name: str,
-    place: tuple[str, str, str],
-    options: object,
-    color: bool,
-    waiting: bool,
-    output: str | None,
-) -> str:
-    from kapy._aio.clock import system_clock
-    from kapy.clusterctl.describe import (
-        EVERYTHING,
-        ClientSource,
-        Options,
-        as_document,
-        discover,
-        table,
-        waits,
-        waits_table,
-    )
+def _watch(name: str, place: tuple[str, str, str], options: Options, picture: Picture) -> None:
+    import asyncio
 
-    assert isinstance(options, Options)
-    with reached(*place) as there:
-        key = Key(there.namespace, name)
-        try:
-            source = ClientSource(there.client)
-            tree = await discover(source, key, options)
-            whole = await discover(source, key, EVERYTHING) if waiting else tree
-        except NotFound as error:
-            raise NoCluster(
-                f"{error} in namespace {there.namespace}; `kubectl get clusters -A` lists the "
-                "clusters that there are"
-            ) from None
-    if output == "json":
-        return json.dumps(as_document(tree), indent=2) + "\n"
+    async def main() -> None:
+        async with reached_async(*place) as there:
+            await _redrawn(there, name, options, picture)
+
+    asyncio.run(main())
+
+
+async def _redrawn(there: Reached, name: str, options: Options, picture: Picture) -> None:
+    import asyncio
+
+    from kapy.clusterctl.describe.changes import follow, resources_of
+
+    key = Key(there.namespace, name)
+    changed = asyncio.Event()
+    tree, text = await _drawn(there.client, key, options, picture)
+    async with asyncio.TaskGroup() as group:
+        resources = await resources_of(there.client, tree)
+        group.create_task(follow(there.client, key, resources, changed))
+        while True:
+            # On a terminal the picture stays in its place; elsewhere one follows the other.
+            click.clear()
+            click.echo(text, color=True)
+            changed.clear()
+            await asyncio.sleep(REDRAWS)
+            await changed.wait()
+            _, text = await _drawn(there.client, key, options, picture)
+
+
+async def _drawn(client: Client, key: Key, options: Options, picture: Picture) -> tuple[Node, str]:
+    from kapy.clusterctl.describe import EVERYTHING, ClientSource, discover
+
+    source = ClientSource(client)
+    try:
+        tree = await discover(source, key, options)
+        whole = await discover(source, key, EVERYTHING) if picture.waiting else tree
+    except NotFound as error:
+        raise NoCluster(
+            f"{error} in namespace {key.namespace}; `kubectl get clusters -A` lists the "
+            "clusters that there are"
+        ) from None
+    return tree, _printer(picture)(tree, whole)
+
+
+def _printer(picture: Picture) -> Callable[[Node, Node], str]:
+    from kapy._aio.clock import system_clock
+    from kapy.clusterctl.describe import as_document, table, waits, waits_table
+
     now = system_clock()
-    below = f"\n{waits_table(waits(whole), now)}" if waiting else ""
-    return table(tree, now=now, color=color) + below
+
+    def tabular(tree: Node, whole: Node) -> str:
+        below = f"\n{waits_table(waits(whole), now)}" if picture.waiting else ""
+        return table(tree, now=now, color=picture.color) + below
+
+    match picture.output:
+        case "json":
+            return lambda tree, _: json.dumps(as_document(tree), indent=2) + "\n"
+        case "dot":
+            from kapy.clusterctl.describe.dot import dot
+
+            return lambda tree, _: dot(tree, now=now)
+        case "html":
+            from kapy.clusterctl.describe.page import page
+
+            return lambda tree, _: page(tree, now=now)
+    return tabular
 
 
 def wants_color(asked: bool | None) -> bool:

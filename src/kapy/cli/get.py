@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kapy.cli.flags import command
+from kapy.cli.flags import command, strings
 from kapy.cli.reaching import reached, reaching
 from kapy.client.blocking import run
 from kapy.kube import Key
-from kapy.kube.errors import KapyError, NotFound
-from kapy.kube.names import SECRETS
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.kubeconfig import Holder
 
 
-class NoKubeconfig(KapyError):
-    """The cluster has no kubeconfig (yet), or there is no such cluster."""
-
-
-@command()
+@command(missing="please specify a workload cluster name")
 @click.argument("name")
 @reaching
-def kubeconfig(name: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
-    """Print the kubeconfig of the workload cluster NAME."""
-    click.echo(run(_read(name, kubeconfig, kubeconfig_context, namespace)), nl=False)
+@click.option("--user", default="", help="Make a kubeconfig for this user, with few rights.")
+@strings("--group", help="A group of that user, for the workload cluster's RBAC.")
+@click.option(
+    "--ttl", default="8h", show_default=True, help="How long that user's certificate is valid."
+)
+def kubeconfig(
+    name: str,
+    kubeconfig: str,
+    kubeconfig_context: str,
+    namespace: str,
+    user: str,
+    group: tuple[str, ...],
+    ttl: str,
+) -> None:
+    """Print the kubeconfig of the workload cluster NAME.
+
+    It has all rights and is not for sharing. For people: --user NAME --group GROUP makes one with
+    a certificate of its own, and the rights that the workload cluster gives to them.
+    """
+    if group and not user:
+        raise click.UsageError("--group is of a user: say who with --user")
+    holder = _holder(user, group, ttl) if user else None
+    place = (kubeconfig, kubeconfig_context, namespace)
+    click.echo(run(_read(name, place, holder)), nl=False)
 
 
-async def _read(name: str, kubeconfig: str, context: str, namespace: str) -> str:
-    from kapy.remote.secrets import KUBECONFIG, KUBECONFIG_VALUE, secret_name, secret_value
+def _holder(user: str, groups: tuple[str, ...], ttl: str) -> Holder:
+    from kapy.clusterctl.kubeconfig import Holder
+    from kapy.kube import duration
 
-    with reached(kubeconfig, context, namespace) as there:
-        key = Key(there.namespace, secret_name(name, KUBECONFIG))
-        try:
-            secret = await there.client.get(SECRETS, key)
-        except NotFound as error:
-            # clusterctl's sentence, and what may help.
-            raise NoKubeconfig(
-                f'"{key.name}" not found in namespace "{key.namespace}": {error}; '
-                "`kubectl get clusters -A` lists the clusters that there are"
-            ) from None
-    value = secret_value(secret, KUBECONFIG_VALUE)
-    if value is None:
-        raise NoKubeconfig(f"the Secret {key} has no kubeconfig in it")
-    return value.decode()
+    try:
+        valid = duration.parse(ttl)
+    except ValueError:
+        raise click.UsageError(f'--ttl "{ttl}" is no duration; say 8h, or 30m') from None
+    if valid.total_seconds() <= 0:
+        raise click.UsageError(f'--ttl "{ttl}" is over before it begins; say 8h, or 30m')
+    return Holder(user, groups, valid)
+
+
+async def _read(name: str, place: tuple[str, str, str], holder: Holder | None) -> str:
+    from kapy._aio.clock import system_clock
+    from kapy.clusterctl.kubeconfig import admin_kubeconfig, own_kubeconfig
+
+    with reached(*place) as there:
+        cluster = Key(there.namespace, name)
+        if holder is None:
+            return await admin_kubeconfig(there.client, cluster)
+        return await own_kubeconfig(there.client, cluster, holder, now=system_clock())

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kapy.client.client import Client
+
+if TYPE_CHECKING:
+    from kapy.client.kubeconfig import Kubeconfig
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,14 +50,36 @@ def reached(kubeconfig: str, kubeconfig_context: str, namespace: str) -> Iterato
 
     Its requests block: run what asks it with `kapy.client.blocking.run`.
     """
-    from kapy.client import kubeconfig_files
     from kapy.client.blocking import Blocking
 
-    paths = kubeconfig_files.paths(os.environ, Path.home())
-    access = kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)
+    access = access_to(kubeconfig, kubeconfig_context)
     transport = Blocking(access)
     try:
         client = Client(transport, field_manager="kapy")
         yield Reached(client, namespace or access.namespace or "default")
     finally:
         transport.close()
+
+
+@asynccontextmanager
+async def reached_async(
+    kubeconfig: str, kubeconfig_context: str, namespace: str
+) -> AsyncIterator[Reached]:
+    """As `reached`, for commands that watch or do several things at a time."""
+    from kapy.client.https import Https
+
+    access = access_to(kubeconfig, kubeconfig_context)
+    transport = Https(access)
+    try:
+        client = Client(transport, field_manager="kapy")
+        yield Reached(client, namespace or access.namespace or "default")
+    finally:
+        await transport.aclose()
+
+
+def access_to(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
+    """What the options say of a server and a user. Raises KubeconfigError."""
+    from kapy.client import kubeconfig_files
+
+    paths = kubeconfig_files.paths(os.environ, Path.home())
+    return kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)

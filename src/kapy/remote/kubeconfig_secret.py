@@ -1,12 +1,13 @@
 """The kubeconfig Secret of a cluster: made from the cluster's CA, renewed at half its life.
 
-All functions here are plain computations; the first two make a key, so call them from a thread.
+All functions here are plain computations; some make a key, so call them from a thread.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -101,7 +102,30 @@ def kubeconfig(
         algorithm=algorithm,
         key=key,
     )
-    user = f"{cluster}-admin"
+    return _kubeconfig(cluster, server, ca.certificate, f"{cluster}-admin", client)
+
+
+def personal_kubeconfig(
+    secret: Document,
+    cluster: str,
+    ca: KeyPair,
+    *,
+    user: str,
+    groups: Sequence[str],
+    valid: timedelta,
+    now: datetime,
+) -> str:
+    """A kubeconfig with a client certificate of one's own, for the server of the cluster's Secret.
+
+    user, groups: who its holder is for the workload cluster, which still has to give them rights.
+    Raises BadSecret, InvalidPem.
+    """
+    server = _server(_config(secret), cluster)
+    client = issue(ca, user, now=now, organizations=groups, valid=valid, algorithm="ECDSA-P256")
+    return _kubeconfig(cluster, server, ca.certificate, user, client)
+
+
+def _kubeconfig(cluster: str, server: str, ca: bytes, user: str, client: KeyPair) -> str:
     context = f"{user}@{cluster}"
     return dump(
         {
@@ -112,7 +136,7 @@ def kubeconfig(
                     "name": cluster,
                     "cluster": {
                         "server": server,
-                        "certificate-authority-data": b64encode(ca.certificate).decode(),
+                        "certificate-authority-data": b64encode(ca).decode(),
                     },
                 }
             ],

@@ -1,0 +1,77 @@
+"""When a tree may look different: changes of the objects that it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from kapy.client.client import Client
+from kapy.client.kinds import Kinds
+from kapy.client.stream import Event
+from kapy.clusterctl.describe.source import (
+    CLUSTERS,
+    MACHINE_DEPLOYMENTS,
+    MACHINE_POOLS,
+    MACHINE_SETS,
+    MACHINES,
+    NAME_LABEL,
+)
+from kapy.clusterctl.describe.tree import Node
+from kapy.engine.reflector import Reflector
+from kapy.kube import Document, Key
+from kapy.kube.names import Resource, split_api_version
+
+
+async def resources_of(client: Client, root: Node) -> list[Resource]:
+    """What is watched for a tree: our kinds with machines, and the kinds of providers in it."""
+    kinds = Kinds(client)
+    found = [MACHINES, MACHINE_SETS, MACHINE_DEPLOYMENTS, MACHINE_POOLS]
+    for node in root.walk():
+        api_version = (node.document or {}).get("apiVersion", "")
+        group, _ = split_api_version(api_version)
+        if group in ("", CLUSTERS.group):
+            continue
+        resource = await kinds.preferred(group, node.kind)
+        if resource is not None and resource not in found:
+            found.append(resource)
+    return found
+
+
+async def follow(
+    client: Client, cluster: Key, resources: Iterable[Resource], changed: asyncio.Event
+) -> None:
+    """Sets `changed` whenever an object of the cluster changes; runs until it is cancelled.
+
+    resources: from `resources_of`. What is not labelled as the cluster's is not seen.
+    """
+    sink = _Bell(changed)
+    random = Random()
+    own = Reflector(
+        client, CLUSTERS, sink, random, namespace=cluster.namespace,
+        fields=f"metadata.name={cluster.name}",
+    )  # fmt: skip
+    labels = f"{NAME_LABEL}={cluster.name}"
+    async with asyncio.TaskGroup() as group:
+        group.create_task(own.run())
+        for one in resources:
+            other = Reflector(client, one, sink, random, namespace=cluster.namespace, labels=labels)
+            group.create_task(other.run())
+
+
+class _Bell:
+    """A sink that only rings."""
+
+    def __init__(self, changed: asyncio.Event) -> None:
+        self._changed = changed
+
+    def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
+        self._changed.set()
+        return True
+
+    def rewind(self) -> None:
+        self._changed.set()
+
+    def take(self, event: Event) -> None:
+        if event.type != "BOOKMARK":
+            self._changed.set()

@@ -1,0 +1,63 @@
+"""The tree as one HTML page that needs nothing else: no script, no style sheet, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from html import escape
+from typing import Final
+
+from kapy.clusterctl.describe.row import row_of, title_of
+from kapy.clusterctl.describe.tree import Node, conditions
+
+_STYLE: Final = """\
+body{font:14px/1.5 system-ui,sans-serif;margin:2em;color:#222}
+ul{list-style:none;padding-left:1.4em;border-left:1px solid #ddd}
+summary{cursor:pointer}.good{color:#17803d}.bad{color:#b91c1c}.unknown{color:#a16207}
+.plain,.quiet{color:#666}table{margin:.2em 0 .6em 1.4em;border-collapse:collapse}
+td{padding:.1em .8em .1em 0;vertical-align:top;white-space:pre-wrap}
+"""
+
+
+def page(root: Node, *, now: datetime) -> str:
+    """The whole page: objects as a tree that opens and closes, with their conditions inside."""
+    title = escape(f"{root.kind} {root.name}")
+    parts = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
+        f"<style>\n{_STYLE}</style></head><body><h1>{title}</h1>",
+        f'<p class="quiet">as of {escape(now.isoformat(timespec="seconds"))}</p><ul>',
+        *_item(root, now),
+        "</ul></body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _item(node: Node, now: datetime) -> Iterator[str]:
+    row = row_of(node, now)
+    kind, name, version = title_of(node)
+    words = " ".join(escape(one) for one in (name, version) if one)
+    said = " ".join(one for one in (*row.counters[:1], row.status, row.reason, row.since) if one)
+    message = " ".join(line for line in row.message if line)
+    yield (
+        f'<li><details open><summary>{escape(kind)} <b>{words}</b> <span class="{row.mood}">'
+        f'{escape(said)}</span> <span class="quiet">{escape(message)}</span></summary>'
+    )
+    yield from _conditions(node)
+    if node.children:
+        yield "<ul>"
+        for child in node.children:
+            yield from _item(child, now)
+        yield "</ul>"
+    yield "</details></li>"
+
+
+def _conditions(node: Node) -> Iterator[str]:
+    found = conditions(node.document) if node.document is not None else []
+    if not found:
+        return
+    yield "<details><summary class=quiet>conditions</summary><table>"
+    for one in found:
+        cells = (one.get(key) or "" for key in ("type", "status", "reason", "message"))
+        yield "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
+    yield "</table></details>"

@@ -1,0 +1,85 @@
+"""Kubeconfigs of workload clusters: the administrator's, and one's own for a while.
+
+The Secret `<cluster>-kubeconfig` is what the management plane itself uses, with all rights and for
+a year: it is not for sharing. Who may read the cluster's CA can issue certificates for people,
+with the user and groups that the workload cluster's RBAC knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import SECRETS
+from kapy.remote.secrets import (
+    CLUSTER_CA,
+    KUBECONFIG,
+    KUBECONFIG_VALUE,
+    key_pair,
+    secret_key,
+    secret_value,
+)
+
+
+class NoKubeconfig(ClusterctlError):
+    """There is no such cluster, it has no kubeconfig (yet), or none of one's own can be made."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """For whom a kubeconfig is, and for how long."""
+
+    user: str
+    groups: Sequence[str]
+    valid: timedelta
+
+
+async def admin_kubeconfig(client: Client, cluster: Key) -> str:
+    """What the cluster's Secret says. Raises NoKubeconfig, BadSecret, ApiError."""
+    secret = await _secret(client, secret_key(cluster, KUBECONFIG))
+    value = secret_value(secret, KUBECONFIG_VALUE)
+    if value is None:
+        raise NoKubeconfig(f"the Secret {Key.of(secret)} has no kubeconfig in it")
+    return value.decode()
+
+
+async def own_kubeconfig(client: Client, cluster: Key, holder: Holder, *, now: datetime) -> str:
+    """A kubeconfig with a new client certificate for `holder`, signed by the cluster's CA.
+
+    Raises NoKubeconfig when the CA's key is not kept in the management cluster, BadSecret,
+    InvalidPem, ApiError.
+    """
+    from kapy.remote.kubeconfig_secret import personal_kubeconfig
+
+    secret = await _secret(client, secret_key(cluster, KUBECONFIG))
+    ca = key_pair(await _secret(client, secret_key(cluster, CLUSTER_CA)))
+    if not ca.key:
+        raise NoKubeconfig(
+            f"the Secret {secret_key(cluster, CLUSTER_CA)} has no key of the cluster's CA: the "
+            "certificate must come from who keeps it"
+        )
+    return personal_kubeconfig(
+        secret,
+        cluster.name,
+        ca,
+        user=holder.user,
+        groups=holder.groups,
+        valid=holder.valid,
+        now=now,
+    )
+
+
+async def _secret(client: Client, key: Key) -> Document:
+    try:
+        return await client.get(SECRETS, key)
+    except NotFound as error:
+        # clusterctl's sentence, and what may help.
+        raise NoKubeconfig(
+            f'"{key.name}" not found in namespace "{key.namespace}": {error}; '
+            "`kubectl get clusters -A` lists the clusters that there are"
+        ) from None

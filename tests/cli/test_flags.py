@@ -1,0 +1,123 @@
+"""The command line parses as upstream's does."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from kapy.cli.flags import Command, Persistent, command, persistent, strings
+from kapy.cli.lazy import Lazy
+from kapy.cli.root import ROOT, run
+from tests.cli.surface import walk
+
+SEEN: list[tuple[str, bool, bool, tuple[str, ...], Persistent]] = []
+
+
+@command(missing="please specify a name")
+@click.argument("name")
+@click.option("-f", "--force", is_flag=True)
+@click.option("--grouping/--no-grouping", default=True)
+@strings("-i", "--infrastructure", help="")
+def probe(name: str, force: bool, grouping: bool, infrastructure: tuple[str, ...]) -> None:
+    SEEN.append((name, force, grouping, infrastructure, persistent()))
+
+
+GROUP = Lazy("group", commands_at={"probe": ("tests.cli.test_flags:probe", "Probe.")})
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen() -> None:
+    SEEN.clear()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "force", "grouping", "infrastructure"),
+    [
+        (["x"], False, True, ()),
+        (["x", "--force=true", "--grouping=false"], True, False, ()),
+        (["--force=false", "x", "--grouping=1"], False, True, ()),
+        (["x", "-f", "-i", "aws,docker", "-igcp"], True, True, ("aws", "docker", "gcp")),
+        (["x", "--infrastructure", "aws", "--no-grouping"], False, False, ("aws",)),
+    ],
+)
+def test_switches_take_values_and_lists_take_commas(
+    arguments: list[str], force: bool, grouping: bool, infrastructure: tuple[str, ...]
+) -> None:
+    GROUP.main(["probe", *arguments], standalone_mode=False)
+    assert SEEN[0][:4] == ("x", force, grouping, infrastructure)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["probe", "x", "--config", "c.yaml", "-v", "5"],
+        ["probe", "--v=5", "--config=c.yaml", "x"],
+        ["--config", "c.yaml", "-v5", "probe", "x"],
+    ],
+)
+def test_what_counts_for_every_command_stands_anywhere(arguments: list[str]) -> None:
+    GROUP.main(arguments, standalone_mode=False)
+    told = SEEN[0][4]
+    assert (told.config, told.verbosity) == ("c.yaml", 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["version", "--foo"], "unknown flag: --foo"),
+        (["version", "-x"], "unknown shorthand flag: 'x' in -x"),
+        (["describe", "cluster", "x", "--show-machineset"], "unknown flag: --show-machineset (is"),
+        (["version", "-v", "x"], 'invalid argument "x" for "-v, --v" flag'),
+        (["describe", "cluster", "x", "--echo=perhaps"], 'invalid argument "perhaps" for "--echo"'),
+        (["version", "-o", "zz"], "invalid output format: zz"),
+        (["completion", "tcsh"], 'unsupported shell type "tcsh"'),
+        (["nonsense"], "No such command 'nonsense'"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"Error: {said}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["describe", "cluster"], "please specify a cluster name"),
+        (["describe", "cluster", "a", "b"], "please specify a cluster name"),
+        (["get", "kubeconfig"], "please specify a workload cluster name"),
+        (["completion"], "please specify a shell"),
+    ],
+)
+def test_a_missing_argument_shows_the_help(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 1
+    out, err = capsys.readouterr()
+    assert err == f"Error: {said}\n\n"
+    assert out.startswith("Usage: kapy ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["get"], ["get", "nonsense"], ["alpha", "rollout", "undo", "x"], ["help", "get"]]
+)
+def test_a_group_without_a_command_that_it_knows_prints_its_help(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 0
+    assert capsys.readouterr().out.startswith("Usage: kapy ")
+
+
+def test_every_command_takes_what_counts_for_all() -> None:
+    leaves = [one for one in walk(ROOT) if not isinstance(one.command, click.Group)]
+    assert [one.path for one in leaves if not isinstance(one.command, Command)] == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", shell]) == 0
+    assert "_KAPY_COMPLETE" in capsys.readouterr().out
