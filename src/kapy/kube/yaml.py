@@ -206,6 +206,12 @@ def _where(source: str) -> str:
 
 
 class _Dumper(yaml.CSafeDumper):
+    # Signs that PyYAML gives a meaning, and Go does not (`=`, `*`), need no quotes of their own.
+    yaml_implicit_resolvers: dict[str, Any] = {  # noqa: RUF012
+        first: [(tag, regexp) for tag, regexp in known if not tag.endswith((":value", ":yaml"))]
+        for first, known in yaml.CSafeDumper.yaml_implicit_resolvers.items()
+    }
+
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
 
@@ -229,13 +235,13 @@ _Dumper.add_representer(str, _string)
 
 
 def dump(value: Any) -> str:
-    """One document as kubectl prints it: keys sorted, two spaces, lists not indented."""
+    """One document as Go prints it: keys sorted, lists not indented, long lines folded."""
     text: str = yaml.dump(
         _ordered(value),
         Dumper=_Dumper,
         default_flow_style=False,
         allow_unicode=True,
-        width=4096,
+        width=80,
         sort_keys=False,
     )
     return text
