@@ -1,0 +1,11 @@
+"""The desired state of a managed cluster: what its Cluster and ClusterClass ask for, as objects.
+
+    desired = await desired_state(blueprint, current, upgrades, calls)
+
+Everything is computed before anything is written, and nothing that it was computed from is changed.
+"""
+
+from kapy.topology.desired.errors import CannotCompute
+from kapy.topology.desired.state import desired_state
+
+__all__ = ["CannotCompute", "desired_state"]

@@ -1,0 +1,92 @@
+"""Objects and templates of one cluster, made of the templates of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.names import Annotation, Label
+from kapy.contract.templates import cloned
+from kapy.kube import Document
+from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
+from kapy.kube.meta import OwnerReference, owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import GroupKind, split_api_version
+from kapy.topology.names import shim_name
+
+
+def object_of(
+    template: Document,
+    cluster: Cluster,
+    name: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    owner: OwnerReference | None = None,
+) -> Document:
+    """An object made of a template; shares the spec with it. Raises FieldProblem."""
+    return cloned(
+        template,
+        name=name,
+        namespace=cluster.metadata.namespace,
+        cluster_name=cluster.metadata.name,
+        labels={**(labels or {}), Label.TOPOLOGY_OWNED: ""},
+        annotations=annotations,
+        owner=owner,
+    )
+
+
+def template_of(
+    template: Document, cluster: Cluster, name: str, labels: Mapping[str, str] | None = None
+) -> Document:
+    """The template of a class as a template of one cluster; shares the spec with it.
+
+    The Cluster owns it from the beginning, so that it goes with the Cluster even if nobody ever
+    refers to it.
+    """
+    given = template["metadata"]
+    kind = GroupKind(split_api_version(template["apiVersion"])[0], template["kind"])
+    annotations = {
+        **(given.get("annotations") or {}),
+        Annotation.CLONED_FROM_NAME: given["name"],
+        Annotation.CLONED_FROM_GROUP_KIND: str(kind),
+    }
+    annotations.pop(LAST_APPLIED, None)
+    return {
+        "apiVersion": template["apiVersion"],
+        "kind": template["kind"],
+        "metadata": {
+            "name": name,
+            "namespace": cluster.metadata.namespace,
+            "labels": {
+                **(given.get("labels") or {}),
+                Label.CLUSTER_NAME: cluster.metadata.name,
+                Label.TOPOLOGY_OWNED: "",
+                **(labels or {}),
+            },
+            "annotations": annotations,
+            "ownerReferences": [encode(owner_reference(cluster))],
+        },
+        "spec": template.get("spec"),
+    }
+
+
+def with_shim(document: Document, current: Document | None, cluster: Cluster) -> Document:
+    """The object with the shim as its owner if the current one has it; a server-side apply would
+    take it away otherwise."""
+    owners = ((current or {}).get("metadata") or {}).get("ownerReferences") or ()
+    name = shim_name(cluster.metadata.name)
+    kept = [one for one in owners if one["kind"] == "Secret" and one["name"] == name]
+    if not kept:
+        return document
+    return {**document, "metadata": {**document["metadata"], "ownerReferences": kept[:1]}}
+
+
+def reference_to(document: Document) -> ContractVersionedObjectReference:
+    """Group, kind and name of an object."""
+    return ContractVersionedObjectReference(
+        api_group=split_api_version(document["apiVersion"])[0],
+        kind=document["kind"],
+        name=document["metadata"]["name"],
+    )

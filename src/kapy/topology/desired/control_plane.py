@@ -1,0 +1,160 @@
+"""The control plane's object, and the template of its machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from kapy.api.cluster_class import ControlPlaneClass
+from kapy.api.machine import MachineDeletionSpec
+from kapy.api.names import Label
+from kapy.api.times import moment, stamp
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.fields import Field, Version
+from kapy.kube import Document
+from kapy.kube.duration import text as duration
+from kapy.kube.model import Model, encode
+from kapy.kube.names import split_api_version
+from kapy.kube.nested import Changes, value_at, with_values
+from kapy.topology.desired.cloning import object_of, reference_to, template_of, with_shim
+from kapy.topology.desired.control_plane_version import control_plane_version
+from kapy.topology.desired.errors import computing
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.desired.metadata import merged
+from kapy.topology.names import CLUSTER_NAMES, class_name, control_plane_prefix, prefixed_name
+
+_TIMEOUTS: Final[Sequence[tuple[str, Field[int]]]] = (
+    ("node_drain_timeout_seconds", ControlPlane.node_drain_timeout),
+    ("node_volume_detach_timeout_seconds", ControlPlane.node_volume_detach_timeout),
+    ("node_deletion_timeout_seconds", ControlPlane.node_deletion_timeout),
+)
+
+
+def control_plane_machine_template(inputs: Inputs) -> Document | None:
+    """The infrastructure of the control plane's machines, for a class with such machines."""
+    template = inputs.blueprint.control_plane.infrastructure_machine_template
+    if template is None:
+        return None
+    cluster, current = inputs.cluster, inputs.current.control_plane.object
+    ref = current and _view(inputs, current).infrastructure_ref
+    prefix = control_plane_prefix(cluster.metadata.name)
+    name = ref.name if ref else prefixed_name(prefix, cluster, template["kind"])
+    return template_of(template, cluster, name)
+
+
+async def control_plane(inputs: Inputs, machine_template: Document | None) -> Document:
+    """The object that the Cluster refers to, which it does not own yet.
+
+    Raises CannotCompute, ContractError and BadNameTemplate, and whatever extensions raise.
+    """
+    made = _made(inputs)
+    contract = inputs.blueprint.control_plane.contract
+    changes = _settings(inputs, contract)
+    if machine_template is not None:
+        changes |= _machines(inputs, made, machine_template)
+    with computing("compute version of ControlPlane"):
+        version = await control_plane_version(inputs)
+    return with_values(made, changes | {_path(ControlPlane.version, contract): version})
+
+
+def _made(inputs: Inputs) -> Document:
+    """The template as an object, with labels and annotations of class and topology."""
+    cluster, template = inputs.cluster, inputs.blueprint.control_plane.template
+    ref = cluster.spec.control_plane_ref
+    naming = _class(inputs).naming.template or CLUSTER_NAMES
+    name = ref.name if ref else class_name(naming, cluster, template["kind"])
+    labels, annotations = _metadata(inputs)
+    made = object_of(template, cluster, name, labels=labels, annotations=annotations)
+    return with_shim(made, inputs.current.control_plane.object, cluster)
+
+
+def _metadata(inputs: Inputs) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels and annotations of the object and of its machines."""
+    meta = merged(inputs.blueprint.topology.control_plane.metadata, _class(inputs).metadata)
+    name = inputs.cluster.metadata.name
+    labels = {**meta.labels, Label.CLUSTER_NAME: name, Label.TOPOLOGY_OWNED: ""}
+    return labels, meta.annotations
+
+
+def _machines(inputs: Inputs, made: Document, template: Document) -> Changes:
+    """The machines' template and metadata; what the class's template says of the latter stays."""
+    contract = inputs.blueprint.control_plane.contract
+    path = _path(ControlPlane.machine_metadata, contract)
+    own = _view(inputs, made).machine_metadata
+    labels, annotations = _metadata(inputs)
+    metadata = {
+        "labels": {**(own.labels if own else {}), **labels},
+        "annotations": {**(own.annotations if own else {}), **annotations},
+    }
+    changes: Changes = {(*path, key): value for key, value in metadata.items() if value}
+    return changes | {
+        _path(ControlPlane.infrastructure_ref, contract): _machine_reference(inputs, template)
+    }
+
+
+def _machine_reference(inputs: Inputs, template: Document) -> Document:
+    """The reference to the machines' template. By the contract of v1beta1 it names a version, which
+    the control plane's controller may have raised meanwhile."""
+    contract = inputs.blueprint.control_plane.contract
+    ref = reference_to(template)
+    if contract is not Version.V1BETA1:
+        return encode(ref)
+    path = _path(ControlPlane.infrastructure_ref, contract)
+    there = value_at(inputs.current.control_plane.object, path) or {}
+    raised = there.get("apiVersion", "")
+    is_same = there.get("kind") == ref.kind and split_api_version(raised)[0] == ref.api_group
+    return {
+        "apiVersion": raised if is_same else template["apiVersion"],
+        "kind": ref.kind,
+        "namespace": template["metadata"]["namespace"],
+        "name": ref.name,
+    }
+
+
+def _settings(inputs: Inputs, contract: Version) -> Changes:
+    """What the topology, or else its class, says; what neither does may not be in the provider's
+    API at all, so it is left alone."""
+    topology, of_class = inputs.blueprint.topology.control_plane, _class(inputs)
+    changes: Changes = {}
+    if topology.replicas is not None:
+        changes[_path(ControlPlane.replicas, contract)] = topology.replicas
+    if topology.rollout.after:
+        after = stamp(moment(topology.rollout.after))
+        changes[_path(ControlPlane.rollout_after, contract)] = after
+    if gates := topology.readiness_gates or of_class.readiness_gates:
+        changes[_path(ControlPlane.readiness_gates, contract)] = _encoded(gates)
+    if taints := topology.taints or of_class.taints:
+        changes[_path(ControlPlane.taints, contract)] = _encoded(taints)
+    return changes | _timeouts(topology.deletion, of_class.deletion, contract)
+
+
+def _timeouts(
+    topology: MachineDeletionSpec, of_class: MachineDeletionSpec, contract: Version
+) -> Changes:
+    changes: Changes = {}
+    for attribute, field in _TIMEOUTS:
+        said = getattr(topology, attribute)
+        seconds = getattr(of_class, attribute) if said is None else said
+        if seconds is not None:
+            old = contract is Version.V1BETA1
+            changes[_path(field, contract)] = (
+                duration(timedelta(seconds=seconds)) if old else seconds
+            )
+    return changes
+
+
+def _encoded(models: Sequence[Model]) -> list[Document]:
+    return [encode(one) for one in models]
+
+
+def _class(inputs: Inputs) -> ControlPlaneClass:
+    return inputs.blueprint.cluster_class.spec.control_plane
+
+
+def _view(inputs: Inputs, document: Document) -> ControlPlane:
+    return ControlPlane(document, inputs.blueprint.control_plane.contract)
+
+
+def _path(field: Field[Any], contract: Version) -> tuple[str, ...]:
+    return tuple(field.path(contract).split("."))

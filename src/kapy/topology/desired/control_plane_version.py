@@ -1,0 +1,80 @@
+"""The version that a control plane should have now, on its way to the one that is wanted."""
+
+from __future__ import annotations
+
+from kapy.contract.control_plane import ControlPlane
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.hooks import Hook
+from kapy.topology.upgrade_plan import BadUpgradePlan
+
+
+async def control_plane_version(inputs: Inputs) -> str:
+    """The wanted version for a new control plane; else the one it has, or the next of the plan.
+
+    Extensions are asked on the way, those that follow the step before first: a control plane that
+    has what it needs is looked at, too. What is found out is in `inputs.upgrades`.
+    """
+    target, document = inputs.blueprint.topology.version, inputs.current.control_plane.object
+    if document is None:
+        return target
+    view = ControlPlane(document, inputs.blueprint.control_plane.contract)
+    has = ControlPlane.version.require(view)
+    upgrade = inputs.upgrades.control_plane
+    upgrade.pending = has != target
+    upgrade.provisioning = view.is_provisioning
+    upgrade.upgrading = not upgrade.provisioning and view.is_upgrading
+    if upgrade.provisioning or upgrade.upgrading:
+        return has
+    if not await _previous_step_is_over(inputs, has) or not upgrade.pending:
+        return has
+    return await _next(inputs, has)
+
+
+async def _previous_step_is_over(inputs: Inputs, has: str) -> bool:
+    """Whether everything follows the control plane that must, and nobody holds it back."""
+    calls, upgrades = inputs.calls, inputs.upgrades
+    if not await calls.after_control_plane_upgrade(has, inputs.steps):
+        return False
+    if not await calls.before_workers_upgrade(upgrades.oldest_workers, has, inputs.steps):
+        return False
+    workers = (upgrades.machine_deployments, upgrades.machine_pools)
+    if any(one.plan[:1] == [has] for one in workers):
+        upgrades.control_plane.waiting_for_workers = True
+        return False
+    if any(one.upgrading for one in workers):
+        return False
+    return await calls.after_workers_upgrade(has, inputs.steps)
+
+
+async def _next(inputs: Inputs, has: str) -> str:
+    """The next version of the plan, unless somebody holds the upgrade.
+
+    What follows a step is owed before the step begins, so that it is not forgotten.
+    """
+    calls, upgrade = inputs.calls, inputs.upgrades.control_plane
+    target = inputs.blueprint.topology.version
+    if not await calls.before_cluster_upgrade(has, target, inputs.steps):
+        return has
+    await calls.owe(Hook.AFTER_CLUSTER_UPGRADE)
+    if not upgrade.plan:
+        raise BadUpgradePlan(
+            "cannot compute the control plane version if the control plane is pending upgrade and "
+            "the upgrade plan is not set"
+        )
+    following = upgrade.plan[0]
+    if not await calls.before_control_plane_upgrade(has, following, inputs.steps):
+        return has
+    await calls.owe(*_hooks_after(inputs, following))
+    upgrade.starting, upgrade.pending = True, False
+    return following
+
+
+def _hooks_after(inputs: Inputs, version: str) -> list[Hook]:
+    """The hooks that follow a step of the control plane: those of workers if they take it, too."""
+    upgrades = inputs.upgrades
+    hooks = [Hook.AFTER_CONTROL_PLANE_UPGRADE]
+    if any(
+        one.plan[:1] == [version] for one in (upgrades.machine_deployments, upgrades.machine_pools)
+    ):
+        hooks += [Hook.BEFORE_WORKERS_UPGRADE, Hook.AFTER_WORKERS_UPGRADE]
+    return hooks

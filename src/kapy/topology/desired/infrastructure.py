@@ -1,0 +1,22 @@
+"""The infrastructure of a whole cluster."""
+
+from __future__ import annotations
+
+from kapy.kube import Document
+from kapy.topology.desired.cloning import object_of, with_shim
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.names import CLUSTER_NAMES, class_name
+
+
+def infrastructure_cluster(inputs: Inputs) -> Document:
+    """The object that the Cluster refers to.
+
+    The Cluster does not own it yet: a provider would begin with it before the Cluster refers to it.
+    Raises FieldProblem and BadNameTemplate.
+    """
+    cluster, template = inputs.cluster, inputs.blueprint.infrastructure_cluster_template
+    ref = cluster.spec.infrastructure_ref
+    naming = inputs.blueprint.cluster_class.spec.infrastructure.naming.template
+    name = ref.name if ref else class_name(naming or CLUSTER_NAMES, cluster, template["kind"])
+    made = object_of(template, cluster, name)
+    return with_shim(made, inputs.current.infrastructure_cluster, cluster)

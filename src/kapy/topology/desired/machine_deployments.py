@@ -1,0 +1,172 @@
+"""The MachineDeployments, with their templates and health checks."""
+
+from __future__ import annotations
+
+from kapy.api.cluster_class_workers import MachineDeploymentClass
+from kapy.api.cluster_topology_workers import MachineDeploymentTopology
+from kapy.api.embedded import LabelSelector, TemplateMeta
+from kapy.api.machine import MachineTemplateSpec
+from kapy.api.machine_deployment import (
+    MachineDeployment,
+    MachineDeploymentRemediationSpec,
+    MachineDeploymentRolloutSpec,
+    MachineDeploymentSpec,
+)
+from kapy.api.machine_set import MachineSetDeletionSpec
+from kapy.api.names import Label
+from kapy.kube import Document
+from kapy.kube.meta import ObjectMeta
+from kapy.kube.model import copied
+from kapy.topology.desired.cloning import template_of
+from kapy.topology.desired.errors import CannotCompute, computing
+from kapy.topology.desired.health_checks import machine_health_check
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.desired.machines import identity, machine_template, part_name
+from kapy.topology.desired.metadata import workers_metadata
+from kapy.topology.desired.workers_version import workers_version
+from kapy.topology.names import MACHINE_DEPLOYMENT_NAMES, class_name
+from kapy.topology.state import MachineDeploymentState
+
+_NAME = Label.TOPOLOGY_DEPLOYMENT_NAME
+
+
+def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
+    """By their names in the topology, and in its order, in which they are upgraded, too.
+
+    Raises CannotCompute.
+    """
+    made = {}
+    for topology in inputs.blueprint.topology.workers.machine_deployments:
+        # upstream's sentence, with its slip
+        with computing(f'compute MachineDepoyment for topology "{topology.name}"'):
+            made[topology.name] = _state(inputs, topology)
+    return made
+
+
+def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploymentState:
+    of_class = _class(inputs, topology.class_)
+    current = inputs.current.machine_deployments.get(topology.name)
+    bootstrap, infrastructure = _templates(inputs, topology, current)
+    meta = workers_metadata(
+        topology.metadata, of_class.metadata, identity(inputs, _NAME, topology.name)
+    )
+    template = machine_template(
+        inputs,
+        topology,
+        of_class,
+        metadata=meta,
+        version=_version(inputs, topology, current),
+        bootstrap=bootstrap,
+        infrastructure=infrastructure,
+    )
+    template.spec.failure_domain = topology.failure_domain or of_class.failure_domain
+    template.spec.readiness_gates = topology.readiness_gates or of_class.readiness_gates
+    name = _object_name(inputs, topology, of_class, current)
+    return MachineDeploymentState(
+        object=_object(inputs, topology, of_class, name, meta, template),
+        bootstrap_template=bootstrap,
+        infrastructure_machine_template=infrastructure,
+        machine_health_check=machine_health_check(
+            name,
+            inputs.cluster,
+            {_NAME: topology.name},
+            topology.health_check,
+            of_class.health_check,
+        ),
+    )
+
+
+def _class(inputs: Inputs, name: str) -> MachineDeploymentClass:
+    of_class = inputs.blueprint.cluster_class
+    for one in of_class.spec.workers.machine_deployments:
+        if one.class_ == name and name in inputs.blueprint.machine_deployments:
+            return one
+    raise CannotCompute(f"MachineDeployment class {name} not found in ClusterClass {of_class.key}")
+
+
+def _templates(
+    inputs: Inputs, topology: MachineDeploymentTopology, current: MachineDeploymentState | None
+) -> tuple[Document, Document]:
+    """Of bootstrap configurations and of infrastructure machines."""
+    blueprint = inputs.blueprint.machine_deployments[topology.class_]
+    group = current.object if current else None
+
+    def made(template: Document, there: Document | None) -> Document:
+        name = part_name(inputs, topology.name, template, there, group)
+        return template_of(template, inputs.cluster, name, {_NAME: topology.name})
+
+    bootstrap = current.bootstrap_template if current else None
+    infrastructure = current.infrastructure_machine_template if current else None
+    return (
+        made(blueprint.bootstrap_template, bootstrap),
+        made(blueprint.infrastructure_template, infrastructure),
+    )
+
+
+def _version(
+    inputs: Inputs, topology: MachineDeploymentTopology, current: MachineDeploymentState | None
+) -> str:
+    return workers_version(
+        inputs,
+        topology,
+        inputs.blueprint.topology.workers.machine_deployments,
+        current.object if current else None,
+        inputs.upgrades.machine_deployments,
+    )
+
+
+def _object_name(
+    inputs: Inputs,
+    topology: MachineDeploymentTopology,
+    of_class: MachineDeploymentClass,
+    current: MachineDeploymentState | None,
+) -> str:
+    if current is not None:
+        return current.object.metadata.name
+    naming = of_class.naming.template or MACHINE_DEPLOYMENT_NAMES
+    data = {"machineDeployment": {"topologyName": topology.name}}
+    with computing("generate name for MachineDeployment"):
+        return class_name(naming, inputs.cluster, "MachineDeployment", topology.name, more=data)
+
+
+def _object(
+    inputs: Inputs,
+    topology: MachineDeploymentTopology,
+    of_class: MachineDeploymentClass,
+    name: str,
+    meta: TemplateMeta,
+    template: MachineTemplateSpec,
+) -> MachineDeployment:
+    """Replicas that the topology does not say are left to an autoscaler."""
+    cluster = inputs.cluster.metadata
+    most = topology.health_check.remediation.max_in_flight
+    if most is None:
+        most = of_class.health_check.remediation.max_in_flight
+    return MachineDeployment(
+        metadata=ObjectMeta(
+            name=name,
+            namespace=cluster.namespace,
+            labels=meta.labels,
+            annotations=meta.annotations,
+        ),
+        spec=MachineDeploymentSpec(
+            cluster_name=cluster.name,
+            replicas=topology.replicas,
+            rollout=_rollout(topology, of_class),
+            selector=LabelSelector(match_labels=identity(inputs, _NAME, topology.name)),
+            template=template,
+            deletion=MachineSetDeletionSpec(
+                order=topology.deletion.order or of_class.deletion.order
+            ),
+            remediation=MachineDeploymentRemediationSpec(max_in_flight=most),
+        ),
+    )
+
+
+def _rollout(
+    topology: MachineDeploymentTopology, of_class: MachineDeploymentClass
+) -> MachineDeploymentRolloutSpec:
+    """The topology's as a whole, if it says anything about it."""
+    if topology.rollout != MachineDeploymentRolloutSpec():
+        return copied(topology.rollout)
+    return MachineDeploymentRolloutSpec(strategy=of_class.rollout.strategy)

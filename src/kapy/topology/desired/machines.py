@@ -1,0 +1,85 @@
+"""What MachineDeployments and MachinePools have in common: names, and how their machines look."""
+
+from __future__ import annotations
+
+from kapy.api.cluster_class_workers import MachineDeploymentClass, MachinePoolClass
+from kapy.api.cluster_topology_workers import MachineDeploymentTopology, MachinePoolTopology
+from kapy.api.embedded import TemplateMeta
+from kapy.api.machine import Bootstrap, MachineDeletionSpec, MachineSpec, MachineTemplateSpec
+from kapy.api.names import Label
+from kapy.api.worker_deletion import WorkerDeletionSpec
+from kapy.kube import Document
+from kapy.kube.meta import Object
+from kapy.topology.desired.cloning import reference_to
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.names import prefixed_name, worker_prefix
+
+Topology = MachineDeploymentTopology | MachinePoolTopology
+Class = MachineDeploymentClass | MachinePoolClass
+Deletion = MachineDeletionSpec | WorkerDeletionSpec
+
+
+def part_name(
+    inputs: Inputs, topology: str, template: Document, there: Document | None, group: Object | None
+) -> str:
+    """The name of what belongs to a group of machines: as it is called already, or a new one.
+
+    there: what the group has now; a group that is being deleted has nothing that could be kept.
+    """
+    if there is not None:
+        name: str = there["metadata"]["name"]
+        return name
+    prefix = worker_prefix(inputs.cluster.metadata.name, topology)
+    going = [group.metadata.uid] if group else []
+    return prefixed_name(prefix, inputs.cluster, template["kind"], topology, *going)
+
+
+def identity(inputs: Inputs, label: str, topology: str) -> dict[str, str]:
+    """The labels by which a group and its machines are found again; label: for the group's name in
+    the topology."""
+    name = inputs.cluster.metadata.name
+    return {Label.CLUSTER_NAME: name, Label.TOPOLOGY_OWNED: "", label: topology}
+
+
+def machine_template(
+    inputs: Inputs,
+    topology: Topology,
+    of_class: Class,
+    *,
+    metadata: TemplateMeta,
+    version: str,
+    bootstrap: Document,
+    infrastructure: Document,
+) -> MachineTemplateSpec:
+    """What the machines of a group look like, as far as both kinds of groups can say."""
+    return MachineTemplateSpec(
+        metadata=metadata,
+        spec=MachineSpec(
+            cluster_name=inputs.cluster.metadata.name,
+            version=version,
+            bootstrap=Bootstrap(config_ref=reference_to(bootstrap)),
+            infrastructure_ref=reference_to(infrastructure),
+            deletion=_deletion(topology.deletion, of_class.deletion),
+            taints=topology.taints or of_class.taints,
+            min_ready_seconds=_override(topology.min_ready_seconds, of_class.min_ready_seconds),
+        ),
+    )
+
+
+def _override(topology: int | None, of_class: int | None) -> int | None:
+    """What the topology says, or else its class."""
+    return of_class if topology is None else topology
+
+
+def _deletion(topology: Deletion, of_class: Deletion) -> MachineDeletionSpec:
+    return MachineDeletionSpec(
+        node_drain_timeout_seconds=_override(
+            topology.node_drain_timeout_seconds, of_class.node_drain_timeout_seconds
+        ),
+        node_volume_detach_timeout_seconds=_override(
+            topology.node_volume_detach_timeout_seconds, of_class.node_volume_detach_timeout_seconds
+        ),
+        node_deletion_timeout_seconds=_override(
+            topology.node_deletion_timeout_seconds, of_class.node_deletion_timeout_seconds
+        ),
+    )

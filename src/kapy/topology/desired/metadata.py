@@ -1,0 +1,37 @@
+"""Labels and annotations that objects get from the topology and its class."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.embedded import TemplateMeta
+from kapy.api.names import Annotation
+
+_OF_THE_SEQUENCE: Final = (
+    Annotation.TOPOLOGY_DEFER_UPGRADE,
+    Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
+)
+
+
+def merged(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
+    """Both; the topology's values win."""
+    return TemplateMeta(
+        labels={**of_class.labels, **topology.labels},
+        annotations={**of_class.annotations, **topology.annotations},
+    )
+
+
+def workers_metadata(
+    topology: TemplateMeta, of_class: TemplateMeta, identity: dict[str, str]
+) -> TemplateMeta:
+    """Of worker groups and their machines; identity: the labels by which they are found again.
+
+    Annotations that say when a group may be upgraded are no business of its machines.
+    """
+    meta = merged(topology, of_class)
+    return TemplateMeta(
+        labels={**meta.labels, **identity},
+        annotations={
+            key: value for key, value in meta.annotations.items() if key not in _OF_THE_SEQUENCE
+        },
+    )

@@ -1,0 +1,89 @@
+"""The order in which a desired state is computed: each part may look at what is there before."""
+
+from __future__ import annotations
+
+from kapy.api.names import Label
+from kapy.kube import Document
+from kapy.topology.blueprint import Blueprint
+from kapy.topology.desired.cluster import cluster
+from kapy.topology.desired.control_plane import control_plane, control_plane_machine_template
+from kapy.topology.desired.errors import computing
+from kapy.topology.desired.health_checks import machine_health_check
+from kapy.topology.desired.infrastructure import infrastructure_cluster
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.desired.machine_deployments import machine_deployments
+from kapy.topology.desired.machine_pools import machine_pools
+from kapy.topology.hook_calls import HookCalls
+from kapy.topology.patches import Cause, ExternalPatches, patched
+from kapy.topology.state import ClusterState, ControlPlaneState
+from kapy.topology.upgrade_sequence import plan_upgrade
+from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+async def desired_state(
+    blueprint: Blueprint,
+    current: ClusterState,
+    upgrades: UpgradeTracker,
+    calls: HookCalls,
+    *,
+    external: ExternalPatches | None = None,
+    causes: list[Cause] | None = None,
+) -> ClusterState:
+    """All objects as they should be, patches applied.
+
+    upgrades: is told which versions are ahead and what must wait for them; what waits (`pending`,
+    `pending_create`) is part of the state, but is not to be written. calls: may write which hooks
+    are owed, before the step begins that they follow. external: None while no extension can patch.
+    causes: takes what each patch has changed, when it is asked for.
+
+    Raises CannotCompute, BadUpgradePlan, HookError, and errors of the server that `calls` met.
+    """
+    inputs = Inputs(blueprint, current, upgrades, calls)
+    with computing("compute InfrastructureCluster"):
+        infrastructure = infrastructure_cluster(inputs)
+    with computing("compute ControlPlane InfrastructureMachineTemplate"):
+        template = control_plane_machine_template(inputs)
+    await plan_upgrade(blueprint, current, upgrades, calls)
+    _mark_upgrading(current, upgrades)
+    with computing("compute ControlPlane"):
+        plane = await control_plane(inputs, template)
+    with computing("compute Cluster"):
+        wanted = cluster(inputs, infrastructure, plane)
+    desired = ClusterState(
+        cluster=wanted,
+        infrastructure_cluster=infrastructure,
+        control_plane=_control_plane_state(inputs, plane, template),
+    )
+    with computing("compute MachineDeployments"):
+        desired.machine_deployments = machine_deployments(inputs)
+    with computing("compute MachinePools"):
+        desired.machine_pools = machine_pools(inputs)
+    with computing("apply patches"):
+        await patched(blueprint, desired, external=external, causes=causes)
+    return desired
+
+
+def _mark_upgrading(current: ClusterState, upgrades: UpgradeTracker) -> None:
+    for groups, upgrade in (
+        (current.machine_deployments, upgrades.machine_deployments),
+        (current.machine_pools, upgrades.machine_pools),
+    ):
+        upgrade.upgrading.update(
+            one.object.metadata.name for one in groups.values() if one.is_upgrading
+        )
+
+
+def _control_plane_state(
+    inputs: Inputs, plane: Document, template: Document | None
+) -> ControlPlaneState:
+    """Health checks are for control planes with machines only."""
+    check = template and machine_health_check(
+        plane["metadata"]["name"],
+        inputs.cluster,
+        {Label.CONTROL_PLANE: ""},
+        inputs.blueprint.topology.control_plane.health_check,
+        inputs.blueprint.cluster_class.spec.control_plane.health_check,
+    )
+    return ControlPlaneState(
+        object=plane, infrastructure_machine_template=template, machine_health_check=check or None
+    )

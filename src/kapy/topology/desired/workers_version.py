@@ -1,0 +1,83 @@
+"""The version that MachineDeployments and MachinePools should have now; both go by one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kapy.api.cluster_topology_workers import MachineDeploymentTopology, MachinePoolTopology
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation
+from kapy.topology.desired.inputs import Inputs
+from kapy.topology.hooks import Hook
+from kapy.topology.upgrade_plan import BadUpgradePlan
+from kapy.topology.upgrade_tracker import WorkersUpgrade
+
+Topology = MachineDeploymentTopology | MachinePoolTopology
+
+_HOLDING: Final = (Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.BEFORE_WORKERS_UPGRADE)
+_HELD_BACK: Final = (Annotation.TOPOLOGY_DEFER_UPGRADE, Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE)
+
+
+def workers_version(
+    inputs: Inputs,
+    topology: Topology,
+    siblings: Sequence[Topology],
+    current: MachineDeployment | MachinePool | None,
+    upgrade: WorkersUpgrade,
+) -> str:
+    """The wanted version for new workers; else the one they have, or the next of the plan.
+
+    siblings: all groups of the kind, in the topology's order. upgrade: is told what is found out.
+    """
+    target = inputs.blueprint.topology.version
+    is_held = inputs.calls.is_blocked_by(*_HOLDING)
+    control_plane = inputs.upgrades.control_plane
+    if current is None:
+        if is_held or not control_plane.is_stable:
+            # Machines could not join while a load balancer still counts on ones that go.
+            upgrade.pending_create.add(topology.name)
+        return target
+    has, name = current.spec.template.spec.version, current.metadata.name
+    if has == target:
+        return has
+    is_deferred = _is_deferred(topology, siblings)
+    if is_deferred:
+        upgrade.deferred.add(name)
+    if (
+        is_deferred
+        or is_held
+        or upgrade.is_concurrency_reached
+        or not control_plane.lets_workers_upgrade
+        or _next(upgrade, current) == has
+    ):
+        upgrade.pending.add(name)
+        return has
+    upgrade.upgrading.add(name)
+    return _next(upgrade, current)
+
+
+def _next(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> str:
+    """The plan begins with the version of the slowest workers until all have it; those that have
+    it wait for the control plane to go on."""
+    if not upgrade.plan:
+        kind = current.RESOURCE.kind
+        what = "machine deployment" if kind == "MachineDeployment" else "machine pool"
+        raise BadUpgradePlan(
+            f"cannot compute the {what} version if the {what} is pending upgrade and the upgrade "
+            "plan is not set"
+        )
+    return upgrade.plan[0]
+
+
+def _is_deferred(topology: Topology, siblings: Sequence[Topology]) -> bool:
+    """Whether the user holds this group back, or the sequence before it comes to it."""
+    if any(one in topology.metadata.annotations for one in _HELD_BACK):
+        return True
+    for one in siblings:
+        if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in one.metadata.annotations:
+            return True
+        if one.name == topology.name:
+            return False
+    return False

@@ -1,0 +1,104 @@
+"""Which versions are still ahead of a managed cluster, before anything of it gets the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.contract.control_plane import ControlPlane
+from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
+from kapy.topology.blueprint import Blueprint
+from kapy.topology.hook_calls import HookCalls
+from kapy.topology.hooks import UpgradePlans
+from kapy.topology.state import ClusterState
+from kapy.topology.upgrade_plan import (
+    BadUpgradePlan,
+    checked_plans,
+    class_versions_plan,
+    one_minor_plan,
+)
+from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+async def plan_upgrade(
+    blueprint: Blueprint, current: ClusterState, upgrades: UpgradeTracker, calls: HookCalls
+) -> None:
+    """Puts the plans into the tracker: empty ones when everything has the wanted version.
+
+    Raises BadUpgradePlan, HookError, and MissingField or WrongType of the control plane's version.
+    """
+    document = current.control_plane.object
+    if document is not None:
+        view = ControlPlane(document, blueprint.control_plane.contract)
+        control_plane = ControlPlane.version.require(view)
+        await _plan(blueprint, current, upgrades, calls, control_plane)
+    upgrades.is_planned = True
+
+
+async def _plan(
+    blueprint: Blueprint,
+    current: ClusterState,
+    upgrades: UpgradeTracker,
+    calls: HookCalls,
+    control_plane: str,
+) -> None:
+    target = blueprint.topology.version
+    wanted = _parsed(target, f"failed to parse Cluster version {target}")
+    has = _parsed(control_plane, f"failed to parse ControlPlane version {control_plane}")
+    oldest = _oldest(_workers(current), has)
+    upgrades.oldest_workers = f"v{oldest}" if oldest else ""
+    if all(str(one) == str(wanted) for one in (has, oldest) if one):
+        return
+    plans = await _plans(blueprint, upgrades, calls, control_plane)
+    workers = checked_plans(target, control_plane, upgrades.oldest_workers, *plans)
+    upgrades.control_plane.plan = list(plans.control_plane)
+    if current.machine_deployments:
+        upgrades.machine_deployments.plan = list(workers)
+    if current.machine_pools:
+        upgrades.machine_pools.plan = list(workers)
+
+
+async def _plans(
+    blueprint: Blueprint, upgrades: UpgradeTracker, calls: HookCalls, control_plane: str
+) -> UpgradePlans:
+    """What an extension, the class's versions, or nobody says about the versions in between."""
+    spec, target = blueprint.cluster_class.spec, blueprint.topology.version
+    if extension := spec.upgrade.external.generate_upgrade_plan_extension:
+        return await calls.upgrade_plan(extension, control_plane, upgrades.oldest_workers, target)
+    if spec.kubernetes_versions:
+        versions = spec.kubernetes_versions
+        return UpgradePlans(class_versions_plan(versions, target, control_plane))
+    return UpgradePlans(one_minor_plan(target, control_plane))
+
+
+def _workers(current: ClusterState) -> Iterable[Version]:
+    """The versions of all workers that say one."""
+    for kind, groups in (
+        ("MachineDeployment", current.machine_deployments),
+        ("MachinePool", current.machine_pools),
+    ):
+        for state in groups.values():
+            name, version = state.object.metadata.name, state.object.spec.template.spec.version
+            if version:
+                yield _parsed(version, f"failed to parse version {version} of {kind} {name}")
+
+
+def _oldest(versions: Iterable[Version], control_plane: Version) -> Version | None:
+    oldest: Version | None = None
+    for one in versions:
+        if oldest is None or _is_older(one, oldest, control_plane):
+            oldest = one
+    return oldest
+
+
+def _is_older(version: Version, than: Version, control_plane: Version) -> bool:
+    """Of versions that differ in their build tags only, that which the control plane has is newer:
+    workers never run ahead of it."""
+    order = compare(version, than, build_tags=True)
+    return order == -1 or (order == DIFFERENT and str(version) != str(control_plane))
+
+
+def _parsed(text: str, problem: str) -> Version:
+    try:
+        return parse_tolerant(text)
+    except InvalidVersion as error:
+        raise BadUpgradePlan(f"{problem}: {error}") from None
