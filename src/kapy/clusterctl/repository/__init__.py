@@ -57,7 +57,7 @@ def repository_of(provider: Provider, config: Config) -> Repository:
     A folder is read without an event loop; all else needs one (`is_near` tells).
     """
     try:
-        return repository_at(provider.url, provider.label, config, provider.type.components_file)
+        return repository_at(provider.url, provider.label, config, provider)
     except RepositoryError as error:
         raise RepositoryError(
             f"failed to get repository client for the {provider.type.value} with name "
@@ -65,15 +65,16 @@ def repository_of(provider: Provider, config: Config) -> Repository:
         ) from error
 
 
-def repository_at(url: str, label: str, config: Config, components_file: str = "") -> Repository:
+def repository_at(
+    url: str, label: str, config: Config, provider: Provider | None = None
+) -> Repository:
     """The repository at a URL of what is called `label` in folders: a provider, or cert-manager.
 
-    components_file: how the components file is called where the URL need not say it.
     Raises RepositoryError.
     """
     from kapy.clusterctl.repository.overrides import Overridden
 
-    return Overridden(_at(url, label, config, components_file), label, config.overrides_folder)
+    return Overridden(_at(url, label, config, provider), label, config.overrides_folder)
 
 
 def is_near(url: str) -> bool:
@@ -81,7 +82,7 @@ def is_near(url: str) -> bool:
     return urlsplit(url).scheme in ("", "file")
 
 
-def _at(url: str, label: str, config: Config, components_file: str) -> Repository:
+def _at(url: str, label: str, config: Config, provider: Provider | None) -> Repository:
     parts = _split(url)
     if parts.scheme in ("", "file"):
         from kapy.clusterctl.repository.folder import folder_at
@@ -89,7 +90,7 @@ def _at(url: str, label: str, config: Config, components_file: str) -> Repositor
         return folder_at(parts.path, label, url)
     from kapy.clusterctl.repository.far import far_repository
 
-    return far_repository(url, label, config, components_file)
+    return far_repository(url, config, provider)
 
 
 def _split(url: str) -> SplitResult:

@@ -19,10 +19,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from kapy.clusterctl.errors import FileMissing
+from kapy.clusterctl.oci.artifact import digest_of
 
+T = TypeVar("T")
 Key = tuple[str, ...]
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -33,7 +35,7 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._here: dict[Key, bytes | FileMissing] = {}
-        self._lists: dict[Key, list[str]] = {}
+        self._answers: dict[Key, Any] = {}
         self._locks: defaultdict[Key, Lock] = defaultdict(Lock)
 
     async def file(self, key: Key, download: Callable[[], Awaitable[bytes]]) -> bytes:
@@ -49,20 +51,13 @@ class Cache:
             raise found
         return found
 
-    async def names(self, key: Key, ask: Callable[[], Awaitable[list[str]]]) -> list[str]:
-        """A list that may be another tomorrow, such as that of all versions."""
+    async def once(self, key: Key, ask: Callable[[], Awaitable[T]]) -> T:
+        """An answer that may be another tomorrow, such as a list of versions."""
         async with self._locks[key]:
-            if key not in self._lists:
-                self._lists[key] = await ask()
-            return self._lists[key]
-
-    async def blob(self, digest: str, download: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Content of a digest (`sha256:…`). `download` answers for its being right."""
-        kept = self._content(digest)
-        if kept is None:
-            kept = await download()
-            self._keep(kept)
-        return kept
+            if key not in self._answers:
+                self._answers[key] = await ask()
+            answer: T = self._answers[key]
+            return answer
 
     async def _known(
         self, key: Key, download: Callable[[], Awaitable[bytes]]
@@ -104,11 +99,6 @@ class Cache:
         if self._folder is not None:
             _write(self._folder / "blobs" / digest.replace(":", "/"), content)
         return digest
-
-
-def digest_of(content: bytes) -> str:
-    """`sha256:` and 64 hexadecimal digits."""
-    return f"sha256:{sha256(content).hexdigest()}"
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,20 +1,96 @@
-"""Repositories that are reached over the network, by what their URLs look like."""
+"""Repositories that are reached over the network, with what was downloaded kept.
+
+A `Source` is what GitHub, GitLab and OCI registries have in common; `Cached` makes a `Repository`
+of one.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from kapy.clusterctl.errors import RepositoryError
-from kapy.clusterctl.repository import Repository
+from kapy.clusterctl.repository import LATEST, Repository
+from kapy.clusterctl.repository.cache import Cache
+from kapy.clusterctl.repository.latest import latest_version
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
+    from kapy.clusterctl.provider import Provider
 
 
-def far_repository(url: str, label: str, config: Config, components_file: str) -> Repository:
+class Source(Protocol):
+    """Where releases of a provider can be downloaded.
+
+    place: what it is, for the cache: the same file of the same version of the same place is the
+    same. default: the version that the URL names, or `latest`.
+    """
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def default(self) -> str: ...
+
+    @property
+    def components_file(self) -> str: ...
+
+    async def versions(self) -> list[str]: ...
+
+    async def file(self, version: str, name: str) -> bytes: ...
+
+    async def files(self, version: str) -> list[str]: ...
+
+
+class Cached:
+    """The repository of a source; each file is downloaded once."""
+
+    def __init__(self, source: Source, cache: Cache) -> None:
+        self._source = source
+        self._cache = cache
+
+    @property
+    def components_file(self) -> str:
+        return self._source.components_file
+
+    async def default_version(self) -> str:
+        return (
+            await latest_version(self) if self._source.default == LATEST else (self._source.default)
+        )
+
+    async def versions(self) -> list[str]:
+        return await self._cache.once((self._source.place, "versions"), self._source.versions)
+
+    async def file(self, version: str, name: str) -> bytes:
+        key = (self._source.place, version, name)
+        return await self._cache.file(key, lambda: self._source.file(version, name))
+
+    async def files(self, version: str) -> list[str]:
+        key = (self._source.place, "files", version)
+        return await self._cache.once(key, lambda: self._source.files(version))
+
+
+def far_repository(url: str, config: Config, provider: Provider | None) -> Repository:
     """The repository of a URL that is no folder's. Raises RepositoryError."""
-    scheme = urlsplit(url).scheme
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.netloc == "github.com":
+        from kapy.clusterctl.repository.github import github_at
+
+        return Cached(github_at(parts.path, config), config.cache)
+    if parts.scheme == "https" and parts.netloc.startswith("gitlab."):
+        from kapy.clusterctl.repository.gitlab import gitlab_at
+
+        return Cached(gitlab_at(parts, config), config.cache)
+    if parts.scheme in ("oci", "oci+http"):
+        from kapy.clusterctl.repository.oci import oci_at
+
+        return Cached(oci_at(url, config, provider), config.cache)
+    if parts.scheme == "https":
+        raise RepositoryError(
+            'invalid provider url. Only GitHub and GitLab are supported for "https" schema: '
+            "https://github.com/… or https://gitlab.…"
+        )
     raise RepositoryError(
-        f'invalid provider url. there are no provider implementation for "{scheme}" schema'
+        f'invalid provider url. there are no provider implementation for "{parts.scheme}" schema: '
+        "use a folder, https:// (GitHub, GitLab) or oci://"
     )

@@ -1,0 +1,101 @@
+"""Artifacts: a manifest, and the blobs that it names. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+INDEX: Final = "application/vnd.oci.image.index.v1+json"
+PROVIDER: Final = "application/vnd.kapy.provider.v1"
+TITLE: Final = "org.opencontainers.image.title"
+_EMPTY: Final = b"{}"
+_EMPTY_TYPE: Final = "application/vnd.oci.empty.v1+json"
+_FILE: Final = "application/yaml"
+
+
+def digest_of(content: bytes) -> str:
+    """`sha256:` and 64 hexadecimal digits."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What a manifest says about content. size: in bytes."""
+
+    media_type: str
+    digest: str
+    size: int
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        fields = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+        return fields | ({"annotations": dict(self.annotations)} if self.annotations else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A manifest and its blobs by digest."""
+
+    manifest: bytes
+    blobs: Mapping[str, bytes]
+
+    def descriptor(self, annotations: Mapping[str, str] | None = None) -> Descriptor:
+        """What names the artifact."""
+        return Descriptor(MANIFEST, digest_of(self.manifest), len(self.manifest), annotations or {})
+
+
+def packed(
+    files: Mapping[str, bytes],
+    *,
+    kind: str = PROVIDER,
+    also: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Artifact:
+    """The artifact of some files; the same files make the same artifact.
+
+    also: further names of files, by the further name.
+    """
+    names = {name: name for name in files} | dict(also or {})
+    layers = [
+        _described(files[name], _FILE, {TITLE: title}) for title, name in sorted(names.items())
+    ]
+    document = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "artifactType": kind,
+        "config": _described(_EMPTY, _EMPTY_TYPE).document(),
+        "layers": [one.document() for one in layers],
+        "annotations": dict(annotations or {}),
+    }
+    blobs = {digest_of(content): content for content in (*files.values(), _EMPTY)}
+    return Artifact(msgspec.json.encode(document), blobs)
+
+
+def titled(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
+    """The files of a manifest by name. Raises LookupError, TypeError or AttributeError for what is
+    no manifest.
+    """
+    return {
+        one.annotations[TITLE]: one
+        for one in descriptors(manifest["layers"])
+        if one.annotations.get(TITLE)
+    }
+
+
+def descriptors(documents: Any) -> Iterator[Descriptor]:
+    """Descriptors of a list in a manifest or an index; raises as `titled`."""
+    for one in documents:
+        told = one.get("annotations") or {}
+        yield Descriptor(one["mediaType"], one["digest"], int(one["size"]), dict(told))
+
+
+def _described(
+    content: bytes, media_type: str, annotations: Mapping[str, str] | None = None
+) -> Descriptor:
+    return Descriptor(media_type, digest_of(content), len(content), annotations or {})

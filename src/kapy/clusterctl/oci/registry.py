@@ -1,0 +1,164 @@
+"""One repository of a registry: manifests, blobs and tags, by the OCI distribution specification.
+
+Content is checked against its digest; what a registry says about it is not believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urljoin
+
+import msgspec
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.oci.artifact import INDEX, MANIFEST, Artifact, digest_of
+from kapy.clusterctl.oci.credentials import Credentials, authorization
+from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal
+
+_DOCKER: Final = "application/vnd.docker.distribution.manifest"
+ACCEPTED: Final = f"{MANIFEST}, {INDEX}, {_DOCKER}.v2+json, {_DOCKER}.list.v2+json"
+
+
+class Registry:
+    """A repository (`name`) of the registry at a base URL."""
+
+    def __init__(self, base: str, name: str, web: Web, credentials: Credentials) -> None:
+        self._base = base
+        self._name = name
+        self._web = web
+        self._credentials = credentials
+        self._authorization: dict[str, Mapping[str, str]] = {}
+
+    @property
+    def place(self) -> str:
+        """The repository's URL in the registry's API."""
+        return f"{self._base}/v2/{self._name}"
+
+    async def manifest(self, reference: str) -> Mapping[str, Any]:
+        """The manifest or index of a tag or digest. Raises FileMissing, RepositoryError."""
+        answer = await self._read(f"/manifests/{reference}", {"Accept": ACCEPTED})
+        told = reference if ":" in reference else answer.headers.get("docker-content-digest", "")
+        _check(answer, told)
+        with as_documented(answer):
+            document: Mapping[str, Any] = answer.json()
+            document.keys()
+            return document
+
+    async def digest(self, reference: str) -> str:
+        """The digest of a tag. Raises FileMissing, RepositoryError."""
+        path = f"/manifests/{reference}"
+        answer = await self._ask("HEAD", self.place + path, {"Accept": ACCEPTED})
+        if answer.status == 200 and answer.headers.get("docker-content-digest"):
+            return answer.headers["docker-content-digest"]
+        return digest_of((await self._read(path, {"Accept": ACCEPTED})).body)
+
+    async def blob(self, digest: str) -> bytes:
+        """Content of a digest. Raises FileMissing, RepositoryError."""
+        answer = await self._read(f"/blobs/{digest}", {})
+        _check(answer, digest)
+        return answer.body
+
+    async def tags(self) -> list[str]:
+        """All tags. Raises RepositoryError."""
+        found: list[str] = []
+        url = f"{self.place}/tags/list?n=1000"
+        while url:
+            answer = self._good(await self._ask("GET", url, {}))
+            with as_documented(answer):
+                found += [str(one) for one in answer.json()["tags"] or []]
+            url = _next_page(answer, url)
+        return found
+
+    async def push(self, artifact: Artifact, tag: str) -> None:
+        """Put an artifact into the registry; what is there already is not sent again.
+
+        Raises RepositoryError.
+        """
+        for digest, content in artifact.blobs.items():
+            await self._push_blob(digest, content)
+        url = f"{self.place}/manifests/{tag}"
+        told = {"Content-Type": MANIFEST}
+        self._good(await self._ask("PUT", url, told, artifact.manifest, push=True))
+
+    async def _push_blob(self, digest: str, content: bytes) -> None:
+        there = await self._ask("HEAD", f"{self.place}/blobs/{digest}", {}, push=True)
+        if there.status == 200:
+            return
+        begun = self._good(await self._ask("POST", f"{self.place}/blobs/uploads/", {}, push=True))
+        with as_documented(begun):
+            place = urljoin(begun.url, begun.headers["location"])
+        url = f"{place}{'&' if '?' in place else '?'}digest={digest}"
+        told = {"Content-Type": "application/octet-stream"}
+        self._good(await self._ask("PUT", url, told, content, push=True))
+
+    async def _read(self, path: str, headers: Mapping[str, str]) -> Answer:
+        return self._good(await self._ask("GET", self.place + path, headers))
+
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        data: bytes | None = None,
+        *,
+        push: bool = False,
+    ) -> Answer:
+        """The answer; where the registry wants to know who asks, it is told so."""
+        scope = f"repository:{self._name}:{'pull,push' if push else 'pull'}"
+        known = self._authorization.get(scope, {})
+        answer = await self._web.ask(method, url, {**headers, **known}, data)
+        challenge = answer.headers.get("www-authenticate", "")
+        if answer.status != 401 or not challenge:
+            return answer
+        known = await authorization(
+            self._web,
+            challenge,
+            self._credentials,
+            scope,
+            tls=self._base.startswith("https://"),
+        )
+        self._authorization[scope] = known
+        return await self._web.ask(method, url, {**headers, **known}, data) if known else answer
+
+    def _good(self, answer: Answer) -> Answer:
+        said = _refusal(answer)
+        match answer.status:
+            case 200 | 201 | 202:
+                return answer
+            case 401 | 403:
+                raise RepositoryError(
+                    f"{answer.url} is refused ({said}): OCI_USERNAME and OCI_PASSWORD, or "
+                    "OCI_ACCESS_TOKEN, must have the right to it"
+                )
+            case 404:
+                raise FileMissing(f"{answer.url} is not there ({said})")
+            case 429:
+                raise RepositoryError(
+                    f"the rate limit of {self._base} is reached ({said}): wait, or log in with "
+                    "OCI_USERNAME and OCI_PASSWORD"
+                )
+            case _:
+                raise Unreached(f"{answer.url} answered {said}; try again later")
+
+
+def _check(answer: Answer, digest: str) -> None:
+    if digest.startswith("sha256:") and digest_of(answer.body) != digest:
+        raise Unreached(
+            f"{answer.url} is not what its digest says: the registry, or something in between, is "
+            "broken"
+        )
+
+
+def _next_page(answer: Answer, url: str) -> str:
+    link, _, relation = answer.headers.get("link", "").partition(";")
+    return urljoin(url, link.strip(" <>")) if 'rel="next"' in relation else ""
+
+
+def _refusal(answer: Answer) -> str:
+    """The status, and what the registry says about it."""
+    try:
+        told = msgspec.json.decode(answer.body)["errors"][0]
+        return f"{answer.status}: {told.get('message') or told['code']}"
+    except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+        return refusal(answer)

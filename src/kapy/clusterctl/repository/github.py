@@ -1,0 +1,207 @@
+"""Releases of GitHub: tags are versions, assets are files.
+
+Versions come from a Go module proxy and files from plain downloads, which do not count against
+GitHub's rate limit; its API is asked where they do not help, and where GOPROXY is `off` or
+`direct`.
+Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.oci.artifact import digest_of
+from kapy.clusterctl.repository import goproxy
+from kapy.clusterctl.repository.cache import Cache
+from kapy.clusterctl.repository.latest import newest_first
+from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config import Config
+
+_PAGE: Final = 100
+_FORM: Final = (
+    "error creating the GitHub repository client: invalid url: a GitHub repository url should be "
+    "in the form https://github.com/{owner}/{Repository}/releases/{latest|version-tag}/"
+    "{componentsClient.yaml}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Base URLs. proxies: Go module proxies in the order in which they are asked."""
+
+    github: str = "https://github.com"
+    api: str = "https://api.github.com"
+    proxies: tuple[str, ...] = (goproxy.DEFAULT,)
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file of a release. size: in bytes. digest: `sha256:…`, "" for those of older releases."""
+
+    number: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class GitHub:
+    """The releases of one GitHub repository (`owner/name`), as a `Source`."""
+
+    repository: str
+    default: str
+    components_file: str
+    web: Web
+    cache: Cache
+    token: str = ""
+    hosts: Hosts = Hosts()
+
+    @property
+    def place(self) -> str:
+        return f"{self.hosts.github}/{self.repository}"
+
+    async def versions(self) -> list[str]:
+        for proxy in self.hosts.proxies:
+            try:
+                return await goproxy.module_versions(
+                    self.web, proxy, f"github.com/{self.repository}"
+                )
+            except Unreached:
+                continue  # GitHub itself knows, too
+        return await self._tags()
+
+    async def file(self, version: str, name: str) -> bytes:
+        if not self.hosts.proxies:
+            return await self._asset(version, name)
+        url = f"{self.place}/releases/download/{version}/{name}"
+        try:
+            answer = await self.web.get(url)
+        except Unreached:
+            return await self._asset(version, name)
+        if answer.status == 200:
+            return answer.file()
+        if answer.status == 404 and not self.token:
+            # The API would say the same, at the cost of one of sixty requests an hour.
+            raise self._missing(version, name)
+        return await self._asset(version, name)
+
+    async def files(self, version: str) -> list[str]:
+        return sorted(await self._assets(version))
+
+    async def _tags(self) -> list[str]:
+        tags: list[str] = []
+        page = 1
+        while True:
+            answer = await self._api(f"releases?per_page={_PAGE}&page={page}")
+            with as_documented(answer):
+                releases = answer.json()
+                tags += [one["tag_name"] for one in releases if not one.get("draft")]
+            if len(releases) < _PAGE:
+                return newest_first(tags)[::-1]
+            page += 1
+
+    async def _asset(self, version: str, name: str) -> bytes:
+        asset = (await self._assets(version)).get(name)
+        if asset is None:
+            raise self._missing(version, name)
+        answer = await self._api(
+            f"releases/assets/{asset.number}", {"Accept": "application/octet-stream"}
+        )
+        content = answer.file()
+        if asset.size != len(content) or asset.digest not in ("", digest_of(content)):
+            raise Unreached(
+                f"{answer.url} is not what its release says: its size or digest is another; the "
+                "release, or something in between, is broken"
+            )
+        return content
+
+    async def _assets(self, version: str) -> dict[str, Asset]:
+        """The assets of a release by name."""
+
+        async def ask() -> dict[str, Asset]:
+            try:
+                answer = await self._api(f"releases/tags/{version}")
+            except FileMissing:
+                raise self._missing(version, "") from None
+            with as_documented(answer):
+                return {
+                    one["name"]: Asset(one["id"], one["size"], one.get("digest") or "")
+                    for one in answer.json()["assets"]
+                }
+
+        return await self.cache.once((self.place, "assets", version), ask)
+
+    async def _api(self, path: str, headers: dict[str, str] | None = None) -> Answer:
+        url = f"{self.hosts.api}/repos/{self.repository}/{path}"
+        told = {"Accept": "application/vnd.github+json", **(headers or {})}
+        if self.token:
+            told["Authorization"] = f"Bearer {self.token}"
+        answer = await self.web.get(url, told)
+        if answer.status == 404:
+            raise FileMissing(f"{url} is not there{self._hint()}")
+        if answer.status != 200:
+            raise RepositoryError(_refused(answer, with_token=bool(self.token)))
+        return answer
+
+    def _missing(self, version: str, name: str) -> FileMissing:
+        what = f'has no file "{name}", or there is no such release' if name else "is not there"
+        return FileMissing(
+            f"release {version} of github.com/{self.repository} {what}; "
+            f"{self.place}/releases lists the releases and their files{self._hint()}"
+        )
+
+    def _hint(self) -> str:
+        if self.token:
+            return " (it may be that the token in GITHUB_TOKEN has no right to read it)"
+        return " (a private one needs a token in GITHUB_TOKEN)"
+
+
+def github_at(path: str, config: Config) -> GitHub:
+    """The repository that the path of a URL names. Raises RepositoryError."""
+    from kapy.clusterctl.config import GITHUB_TOKEN
+
+    parts = path.removeprefix("/").split("/")
+    if len(parts) < 5 or parts[2] != "releases" or not all(parts):
+        raise RepositoryError(_FORM)
+    return GitHub(
+        "/".join(parts[:2]),
+        parts[3],
+        "/".join(parts[4:]),
+        Web(),
+        config.cache,
+        config.variables.get(GITHUB_TOKEN) or "",
+        Hosts(proxies=tuple(goproxy.proxies(config.environ.get("GOPROXY", "")))),
+    )
+
+
+def _refused(answer: Answer, *, with_token: bool) -> str:
+    said = refusal(answer)
+    if answer.status in (403, 429) and answer.headers.get("x-ratelimit-remaining") == "0":
+        return _limited(answer, with_token=with_token)
+    if answer.status == 401:
+        return f"GitHub refuses the token in GITHUB_TOKEN ({said}): make a new one, or unset it"
+    if answer.status == 403 and with_token:
+        return (
+            f"the token in GITHUB_TOKEN has no right to read {answer.url} ({said}): give it the "
+            "right to read the repository's contents, or unset it"
+        )
+    return f"{answer.url} answered {said}; try again later, or set a token in GITHUB_TOKEN"
+
+
+def _limited(answer: Answer, *, with_token: bool) -> str:
+    reset = answer.headers.get("x-ratelimit-reset", "")
+    ends = datetime.fromtimestamp(int(reset), UTC) if reset.isdigit() else None
+    until = f" (it ends at {ends:%H:%M} UTC)" if ends else ""
+    if with_token:
+        return (
+            f"rate limit for github api has been reached by the token in GITHUB_TOKEN{until}. "
+            "Please wait, or take another token"
+        )
+    return (
+        f"rate limit for github api has been reached{until}. Please wait one hour or get a "
+        "personal API token and assign it to the GITHUB_TOKEN environment variable"
+    )

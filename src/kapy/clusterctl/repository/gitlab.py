@@ -1,0 +1,122 @@
+"""Generic packages of GitLab, on gitlab.com and on one's own hosts.
+
+A package's version is written in the URL; others are had when they are named, but not listed: for
+an upgrade the version has to be given.
+Upstream: `cmd/clusterctl/client/repository/repository_gitlab.go`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import SplitResult, quote
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.repository.latest import semantic
+from kapy.clusterctl.repository.web import Answer, Web, as_documented, refusal
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config import Config
+
+_CANNOT: Final = "error creating the GitLab repository client"
+_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class GitLab:
+    """One generic package, as a `Source`. project: base URL of the project in GitLab's API."""
+
+    project: str
+    package: str
+    default: str
+    components_file: str
+    web: Web
+    token: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.project}/packages/generic/{self.package}"
+
+    async def versions(self) -> list[str]:
+        return [self.default]
+
+    async def file(self, version: str, name: str) -> bytes:
+        url = f"{self.place}/{version}/{name}"
+        cannot = f'failed to get file "{name}" with version "{version}" from "{url}"'
+        answer = await self._ask(url)
+        if answer.status == 404:
+            raise FileMissing(f"{cannot}, got 404: {self._not_found}")
+        if answer.status != 200:
+            raise RepositoryError(f"{cannot}: {self._refused(answer)}")
+        return answer.file()
+
+    async def files(self, version: str) -> list[str]:
+        query = f"package_name={quote(self.package)}&package_version={quote(version)}"
+        found = await self._listed(f"{self.project}/packages?package_type=generic&{query}", "id")
+        ours = [one["id"] for one in found if one.get("version") == version]
+        if not ours:
+            raise FileMissing(f"{self.place} has no version {version}: {self._not_found}")
+        place = f"{self.project}/packages/{ours[0]}/package_files"
+        return sorted(
+            {str(one["file_name"]) for one in await self._listed(f"{place}?", "file_name")}
+        )
+
+    async def _listed(self, url: str, wanted: str) -> list[Any]:
+        """All pages of a list of maps that have a `wanted` key."""
+        found: list[Any] = []
+        page = "1"
+        while page:
+            answer = await self._ask(f"{url}&per_page={_PAGE}&page={page}")
+            if answer.status != 200:
+                raise RepositoryError(f"failed to list {url}: {self._refused(answer)}")
+            with as_documented(answer):
+                found += [one for one in answer.json() if one[wanted]]
+            page = answer.headers.get("x-next-page", "")
+        return found
+
+    async def _ask(self, url: str) -> Answer:
+        return await self.web.get(
+            url, {"Authorization": f"Bearer {self.token}"} if (self.token) else {}
+        )
+
+    @property
+    def _not_found(self) -> str:
+        if self.token:
+            return "it is not there, or the token in GITLAB_ACCESS_TOKEN may not read it"
+        return "it is not there, or needs a token in GITLAB_ACCESS_TOKEN"
+
+    def _refused(self, answer: Answer) -> str:
+        said = refusal(answer)
+        if answer.status == 401:
+            return (
+                f"unauthorized access, please check your credentials ({said}): GITLAB_ACCESS_TOKEN "
+                "must be a personal or project access token"
+            )
+        if answer.status == 403:
+            return f"the token in GITLAB_ACCESS_TOKEN has no right to read packages ({said})"
+        if answer.status == 429:
+            return f"GitLab's rate limit is reached ({said}); try again in a minute"
+        return f"got {said}"
+
+
+def gitlab_at(parts: SplitResult, config: Config) -> GitLab:
+    """The package that a URL names. Raises RepositoryError."""
+    from kapy.clusterctl.config import GITLAB_TOKEN
+
+    path = parts.path.removeprefix("/").split("/")
+    if len(path) != 9 or path[:3] != ["api", "v4", "projects"] or path[4:6] != [
+        "packages", "generic",
+    ]:  # fmt: skip
+        raise RepositoryError(
+            f"{_CANNOT}: invalid url: a GitLab repository url should be in the form "
+            "https://{host}/api/v4/projects/{projectSlug}/packages/generic/{packageName}/"
+            "{defaultVersion}/{componentsPath}"
+        )
+    if semantic(path[7]) is None:
+        raise RepositoryError(
+            f'{_CANNOT}: invalid version: "{path[7]}": versions of GitLab packages cannot be '
+            "listed, so the url must name one, as v1.2.3"
+        )
+    project = f"{parts.scheme}://{parts.netloc}/{'/'.join(path[:4])}"
+    token = config.variables.get(GITLAB_TOKEN) or ""
+    return GitLab(project, path[6], path[7], path[8], Web(), token)

@@ -1,0 +1,66 @@
+"""Versions of a GitHub repository from a Go module proxy, which has no rate limit.
+
+`GOPROXY` is read as Go reads it: proxies in the order in which they are asked, until `off` or
+`direct`, where GitHub itself is asked.
+Upstream: `internal/goproxy/goproxy.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kapy.clusterctl.repository.web import Unreached, Web
+from kapy.kube.version import InvalidVersion, Version, parse_tolerant
+
+DEFAULT: Final = "https://proxy.golang.org"
+_GONE: Final = (404, 410)
+
+
+def proxies(goproxy: str) -> list[str]:
+    """The proxies that GOPROXY names; none where it begins with `off` or `direct`."""
+    found: list[str] = []
+    for one in re.split(r"[,|]", goproxy or DEFAULT):
+        text = one.strip()
+        if text in ("off", "direct"):
+            break
+        url = text if ":/" in text else f"https://{text}"
+        if text and url.startswith(("http://", "https://")):
+            found.append(url.rstrip("/"))
+    return found
+
+
+async def module_versions(web: Web, proxy: str, module: str) -> list[str]:
+    """Tags of all versions of a module, of every major version. Raises Unreached."""
+    found: set[Version] = set()
+    major = 1
+    while (names := await _listed(web, proxy, module, major)) is not None:
+        found.update(names)
+        major += 1
+    if not found:
+        raise Unreached(f"{proxy} knows no version of {module}")
+    return [f"v{one}" for one in sorted(found)]
+
+
+async def _listed(web: Web, proxy: str, module: str, major: int) -> list[Version] | None:
+    """The versions of a major version; None where there is no such module."""
+    path = module if major == 1 else f"{module}/v{major}"
+    answer = await web.get(f"{proxy}/{_escaped(path)}/@v/list")
+    if answer.status in _GONE:
+        return None
+    if answer.status != 200:
+        raise Unreached(f"{answer.url} answered {answer.status}")
+    found = (_version(line) for line in answer.file().decode("utf-8", "replace").splitlines())
+    return [one for one in found if one is not None]
+
+
+def _version(line: str) -> Version | None:
+    try:
+        # Go's own mark of a module without a go.mod is no part of the tag.
+        return parse_tolerant(line.strip().removesuffix("+incompatible"))
+    except InvalidVersion:
+        return None
+
+
+def _escaped(path: str) -> str:
+    return re.sub("[A-Z]", lambda capital: f"!{capital[0].lower()}", path)

@@ -1,0 +1,135 @@
+"""Releases in an OCI registry: tags are versions, titled layers are files.
+
+    oci://registry.example.com/providers/infrastructure-aws:v2.11.0
+    oci://registry.example.com/providers/infrastructure-aws/v2.11.0/infrastructure-components.yaml
+
+`latest`, or no tag, is the newest version; `oci+http://` is a registry without TLS. Artifacts that
+Cluster API Operator published are understood: their files may have its names, too
+(`controlplane-components.yaml`, `components.yaml`, `infrastructure-aws-v2.11.0-metadata.yaml`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.oci.artifact import Descriptor, descriptors, titled
+from kapy.clusterctl.oci.credentials import credentials_of
+from kapy.clusterctl.oci.registry import Registry
+from kapy.clusterctl.provider import Provider
+from kapy.clusterctl.repository import LATEST, METADATA
+from kapy.clusterctl.repository.cache import Cache
+from kapy.clusterctl.repository.latest import newest_first, semantic
+from kapy.clusterctl.repository.web import Unreached, Web
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config import Config
+
+GENERIC: Final = "components.yaml"
+_FORM: Final = (
+    "invalid url: an OCI repository url should be in the form oci://{registry}/{name}:{version} "
+    "or oci://{registry}/{name}/{version|latest}/{components.yaml}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Oci:
+    """The versions of one artifact, as a `Source`."""
+
+    registry: Registry
+    default: str
+    components_file: str
+    cache: Cache
+    provider: Provider | None = None
+
+    @property
+    def place(self) -> str:
+        return self.registry.place
+
+    async def versions(self) -> list[str]:
+        # `+` is no character of a tag.
+        tags = [tag.replace("_", "+") for tag in await self.registry.tags()]
+        return newest_first(tags)[::-1]
+
+    async def file(self, version: str, name: str) -> bytes:
+        there = await self._titled(version)
+        for one in self._names(version, name):
+            if one in there:
+                return await self.registry.blob(there[one].digest)
+        raise FileMissing(
+            f'version {version} of {self.place} has no file "{name}"; it has '
+            f"{', '.join(sorted(there)) or 'no files with names'}"
+        )
+
+    async def files(self, version: str) -> list[str]:
+        there = await self._titled(version)
+        usual = (self.components_file, METADATA)
+        found = [one for one in usual if any(name in there for name in self._names(version, one))]
+        return sorted({*there, *found})
+
+    def _names(self, version: str, name: str) -> list[str]:
+        """What a file may be called, the most telling name first."""
+        if self.provider is None or name not in (METADATA, self.components_file):
+            return [name]
+        kind = operator_type(self.provider)
+        full = f"{kind}-{self.provider.name}-{version}"
+        if name == METADATA:
+            return [f"{full}-{METADATA}", METADATA]
+        return [f"{full}-{GENERIC}", name, f"{kind}-{GENERIC}", GENERIC]
+
+    async def _titled(self, version: str) -> dict[str, Descriptor]:
+        async def ask() -> dict[str, Descriptor]:
+            try:
+                return await self._files_of(await self.registry.manifest(tag_of(version)))
+            except FileMissing as error:
+                raise FileMissing(f"there is no version {version}: {error}") from None
+            except (LookupError, TypeError, AttributeError, ValueError) as error:
+                raise Unreached(f"{self.place}:{version} is no artifact with files") from error
+
+        return await self.cache.once((self.place, "titles", version), ask)
+
+    async def _files_of(self, manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
+        if "manifests" not in manifest:
+            return titled(manifest)
+        found: dict[str, Descriptor] = {}
+        for one in descriptors(manifest["manifests"]):
+            found = titled(await self.registry.manifest(one.digest)) | found
+        return found
+
+
+def operator_type(provider: Provider) -> str:
+    """What Cluster API Operator calls a type of provider: `controlplane`."""
+    return provider.type.value.removesuffix("Provider").lower()
+
+
+def tag_of(version: str) -> str:
+    """The tag of a version."""
+    return version.replace("+", "_")
+
+
+def oci_at(url: str, config: Config, provider: Provider | None) -> Oci:
+    """The artifact that a URL names. Raises RepositoryError."""
+    parts = urlsplit(url)
+    name, version, file = _taken_apart(parts.path.strip("/"))
+    if not parts.netloc or not name or "@" in name:
+        raise RepositoryError(_FORM)
+    if version != LATEST and semantic(version) is None:
+        raise RepositoryError(f'invalid version: "{version}" is no semantic version; {_FORM}')
+    base = f"{'http' if parts.scheme == 'oci+http' else 'https'}://{parts.netloc}"
+    registry = Registry(base, name, Web(), credentials_of(config.variables))
+    usual = provider.type.components_file if provider else GENERIC
+    return Oci(registry, version, file or usual, config.cache, provider)
+
+
+def _taken_apart(path: str) -> tuple[str, str, str]:
+    """Name, version and components file."""
+    name, _, version = path.partition(":")
+    if version:
+        return name, version.replace("_", "+"), ""
+    parts = path.split("/")
+    if len(parts) > 2 and parts[-1].endswith((".yaml", ".yml")):
+        return "/".join(parts[:-2]), parts[-2], parts[-1]
+    return path, LATEST, ""

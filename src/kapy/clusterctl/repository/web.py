@@ -1,0 +1,153 @@
+"""Asking servers that hold releases: over HTTP, again where it may help, and never believing all.
+
+Redirects are followed, without credentials where they lead to another server. The proxies that
+HTTP_PROXY, HTTPS_PROXY and NO_PROXY name are used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import msgspec
+
+from kapy import __version__
+from kapy.client.https import NO_ANSWER, why_no_answer
+from kapy.clusterctl.errors import RepositoryError
+
+PAUSES: Final = (1.0, 2.0, 4.0)
+"""Seconds before each further try."""
+LARGEST: Final = 128 * 2**20
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=600, sock_connect=10, sock_read=30)
+_AGAIN: Final = frozenset((500, 502, 503, 504))
+
+
+class Unreached(RepositoryError):
+    """A server gave no answer that can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """headers: names in lower case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body's value. Raises Unreached."""
+        try:
+            return msgspec.json.decode(self.body)
+        except msgspec.DecodeError as error:
+            raise Unreached(
+                f"{self.url} answered with something that is not JSON ({error}): is there a proxy "
+                "or a login page in between?"
+            ) from None
+
+    def file(self) -> bytes:
+        """The body as a release's file. Raises Unreached for a web page."""
+        if self.headers.get("content-type", "").startswith("text/html"):
+            raise Unreached(
+                f"{self.url} answered with a web page and not with the file: is there a proxy or a "
+                "login page in between?"
+            )
+        return self.body
+
+
+class Web:
+    """Asks servers. pauses: seconds before each further try."""
+
+    def __init__(self, pauses: Sequence[float] = PAUSES) -> None:
+        self._pauses = pauses
+
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+        """The answer of a server, whatever its status. Raises Unreached."""
+        return await self.ask("GET", url, headers or {})
+
+    async def ask(
+        self, method: str, url: str, headers: Mapping[str, str], data: bytes | None = None
+    ) -> Answer:
+        """The answer of a server to what may be asked twice. Raises Unreached."""
+        for pause in self._pauses:
+            try:
+                answer = await _answer(method, url, headers, data)
+                if answer.status not in _AGAIN:
+                    return answer
+            except Unreached:
+                pass
+            # Nothing tells when a server of somebody else is well again.
+            await asyncio.sleep(pause)
+        return await _answer(method, url, headers, data)
+
+
+@contextmanager
+def as_documented(answer: Answer) -> Iterator[None]:
+    """Where an answer's JSON is read. Raises Unreached where it is not as its API documents it."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise Unreached(
+            f"{answer.url} answered with JSON that is not what such a server says: is it another "
+            "one, or is there a proxy in between?"
+        ) from error
+
+
+def refusal(answer: Answer) -> str:
+    """What a server says about its refusal: its message, where it has one, and the status."""
+    try:
+        told = msgspec.json.decode(answer.body)
+        message = told.get("message") or told.get("error") if isinstance(told, dict) else ""
+    except msgspec.DecodeError:
+        message = ""
+    return (
+        f"{answer.status}: {message}"
+        if isinstance(message, str) and message
+        else (str(answer.status))
+    )
+
+
+async def _answer(method: str, url: str, headers: Mapping[str, str], data: bytes | None) -> Answer:
+    told = {"User-Agent": f"kapy/{__version__}", **headers}
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=_TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()) as session,
+            session.request(method, url, headers=told, data=data, proxy=_proxy(url)) as response,
+        ):
+            body = await _body(response, url)
+            names = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(url, response.status, names, body)
+    except NO_ANSWER as error:
+        raise Unreached(
+            f"cannot reach {urlsplit(url).netloc} for {url}: {_reason(error)}; check the network "
+            "and the proxy settings (HTTPS_PROXY), or use a repository that can be reached"
+        ) from error
+
+
+async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > LARGEST:
+            raise Unreached(f"{url} is larger than {LARGEST // 2**20} MiB, so it is no such file")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the connection broke off in the middle of the answer"
+    return why_no_answer(error)
+
+
+def _proxy(url: str) -> str | None:
+    parts = urlsplit(url)
+    if proxy_bypass(parts.netloc):
+        return None
+    return getproxies().get(parts.scheme)
