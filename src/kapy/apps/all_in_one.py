@@ -26,6 +26,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.admission import Rules
 from kapy.apps.audit import audited
+from kapy.apps.built_in import add_statuses, install_inventory
 from kapy.apps.controllers import add_controllers
 from kapy.apps.conversion import converted
 from kapy.apps.credentials import Credentials, credentials
@@ -110,6 +111,8 @@ async def _started(
     # The server makes its namespaces in its first step.
     await asyncio.sleep(0)
     await install_definitions(client)
+    if settings.inventory:
+        await install_inventory(client)
     runtime = Runtime.on(
         server.transport(CONTROLLERS),
         clock=clock,
@@ -124,6 +127,8 @@ async def _started(
         runtime, settings.controlling, sockets=settings.serving is not None
     )
     add_unserved(runtime)
+    if settings.inventory:
+        add_statuses(runtime)
     access = None
     if settings.serving is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, clock))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.api.crds import crds
+from kapy.apps.built_in import marked
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
+from kapy.kube.patch.merge_patch import apply
 
 _DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
 """What a server fills into the spec."""
@@ -16,9 +18,19 @@ _DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
 async def install_definitions(client: Client) -> None:
     """Create the CRDs that are not there, update those of another version of this program."""
     there = {Key.of(one): one for one in (await client.list(CRDS)).items}
-    for crd in crds():
+    for crd in map(marked, crds()):
         stored = there.get(Key.of(crd))
         if stored is None:
             await client.create(CRDS, crd)
-        elif stored["spec"] != {**_DEFAULTS, **crd["spec"]}:
-            await client.update(CRDS, {**stored, "spec": crd["spec"]})
+        elif stored["spec"] != {**_DEFAULTS, **crd["spec"]} or not _is_marked(stored, crd):
+            metadata = apply(stored["metadata"], crd["metadata"])
+            await client.update(CRDS, {**stored, "metadata": metadata, "spec": crd["spec"]})
+
+
+def _is_marked(stored: Document, crd: Document) -> bool:
+    """Whether labels and annotations are there that tell clusterctl whose CRD it is."""
+    metadata, wanted = stored["metadata"], crd["metadata"]
+    return all(
+        wanted[part].items() <= (metadata.get(part) or {}).items()
+        for part in ("labels", "annotations")
+    )

@@ -82,7 +82,7 @@ class Settings:
     network may be under way, None: kube-apiserver's. audit: None for no audit log.
     webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
     (0: any). durability: what an acknowledged write survives. controlling: what its controllers
-    are told.
+    are told. inventory: clusterctl finds the built-in providers installed.
     """
 
     data: Path | None = None
@@ -92,6 +92,7 @@ class Settings:
     audit: AuditLog | None = None
     webhook_services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     controlling: Controlling = field(default_factory=Controlling)
+    inventory: bool = False
 
 
 @dataclass(frozen=True, slots=True)

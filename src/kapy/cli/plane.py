@@ -149,6 +149,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         webhook_services=options.services,
         durability=options.durability,
         controlling=options.controlling,
+        inventory=True,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 

@@ -8,11 +8,8 @@ from typing import Any, Final
 
 import click
 
-from kapy import __version__
+from kapy import CLUSTER_API, __version__
 from kapy.cli.flags import command
-
-CLUSTER_API: Final = "v1.14.0"
-"""The release of upstream's clusterctl that kapy stands in for."""
 
 
 @command()

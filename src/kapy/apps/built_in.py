@@ -1,0 +1,188 @@
+"""What this plane is to clusterctl: a management cluster with its built-in providers installed.
+
+They run in this process. So that clusterctl, and tools made on its library, find what they look
+for, each has a Provider object and a Deployment, both marked as built in. The Deployment's status
+says what is true: one replica, which is there as long as the plane is, whatever its spec says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from kapy import CLUSTER_API, __version__
+from kapy.client.client import Client
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, PROVIDER_LABEL
+from kapy.clusterctl.inventory import BUILT_IN, DEFINITION, PROVIDERS, installed_of
+from kapy.clusterctl.provider import Provider, ProviderType
+from kapy.engine.cache import Informer
+from kapy.engine.controller import Controller, own_key
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, Conflict, NotFound
+from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES
+
+
+@dataclass(frozen=True)
+class _BuiltIn:
+    """A provider of this plane; prefix: of the names of its objects, as upstream's are called."""
+
+    provider: Provider
+    prefix: str
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.prefix}-system"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return labels(self.provider.label)
+
+
+_BUILT_IN: Final = tuple(
+    _BuiltIn(Provider(name, of_type, ""), prefix)
+    for name, of_type, prefix in (
+        ("cluster-api", ProviderType.CORE, "capi"),
+        ("kubeadm", ProviderType.BOOTSTRAP, "capi-kubeadm-bootstrap"),
+        ("kubeadm", ProviderType.CONTROL_PLANE, "capi-kubeadm-control-plane"),
+        ("docker", ProviderType.INFRASTRUCTURE, "capd"),
+    )
+)
+_MARK: Final[Mapping[str, str]] = {BUILT_IN: __version__}
+_WHY: Final = "runs inside this management plane, as long as the plane does"
+
+
+def labels(provider: str) -> dict[str, str]:
+    """What marks an object as a part of a provider."""
+    return {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: provider}
+
+
+def marked(crd: Document) -> Document:
+    """The CRD of one of our kinds, as a part of its provider, and of this plane."""
+    metadata = crd["metadata"]
+    return {
+        **crd,
+        "metadata": {
+            **metadata,
+            "labels": {**metadata["labels"], CLUSTERCTL_LABEL: ""},
+            "annotations": {**metadata.get("annotations", {}), **_MARK},
+        },
+    }
+
+
+async def install_inventory(client: Client) -> None:
+    """Write the Provider objects and Deployments that are not there, or of another version."""
+    with suppress(AlreadyExists):
+        await client.create(CRDS, DEFINITION)
+    there = {Key.of(one): one for one in (await client.list(PROVIDERS)).items}
+    for one in _BUILT_IN:
+        wanted = _provider(one)
+        stored = there.get(Key.of(wanted))
+        if stored is None:
+            await _install(client, one)
+        elif installed_of(stored) != installed_of(wanted):
+            await client.patch(PROVIDERS, Key.of(wanted), wanted)
+
+
+async def _install(client: Client, one: _BuiltIn) -> None:
+    """The Provider object is last: what is there when it is there is whole."""
+    for resource, document in (
+        (NAMESPACES, _namespace(one)),
+        (DEPLOYMENTS, _deployment(one)),
+        (PROVIDERS, _provider(one)),
+    ):
+        with suppress(AlreadyExists):
+            await client.create(resource, document)
+
+
+def add_statuses(runtime: Runtime) -> Controller:
+    """Tell the truth of the built-in Deployments, also when somebody scales them."""
+    deployments = runtime.cache.informer(DEPLOYMENTS)
+    controller = Controller("built-in", partial(_tell, runtime, deployments), concurrency=1)
+    controller.watch(deployments, own_key)
+    return runtime.add(controller, deployments)
+
+
+async def _tell(runtime: Runtime, deployments: Informer[Document], key: Key) -> Result:
+    document = deployments.raw(key)
+    if document is None or BUILT_IN not in (document["metadata"].get("annotations") or {}):
+        return DONE
+    now = runtime.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    status = _status(document["metadata"].get("generation", 0), now)
+    if _without_times(document.get("status") or {}) != _without_times(status):
+        with suppress(Conflict, NotFound):  # what was written meanwhile comes, and is looked at
+            await runtime.client.patch(DEPLOYMENTS, key, {"status": status}, subresource="status")
+    return DONE
+
+
+def _status(generation: int, now: str) -> Document:
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 1)
+    conditions = [
+        {
+            "type": of_type,
+            "status": "True",
+            "reason": reason,
+            "message": _WHY,
+            "lastTransitionTime": now,
+            "lastUpdateTime": now,
+        }
+        for of_type, reason in (
+            ("Available", "MinimumReplicasAvailable"),
+            ("Progressing", "NewReplicaSetAvailable"),
+        )
+    ]
+    return {"observedGeneration": generation, **counts, "conditions": conditions}
+
+
+def _without_times(status: Document) -> Document:
+    conditions = status.get("conditions") or []
+    told = [{name: one.get(name) for name in ("type", "status", "reason")} for one in conditions]
+    return {**status, "conditions": told}
+
+
+def _namespace(one: _BuiltIn) -> Document:
+    metadata = {"name": one.namespace, "labels": one.labels}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _provider(one: _BuiltIn) -> Document:
+    return {
+        "apiVersion": PROVIDERS.api_version,
+        "kind": PROVIDERS.kind,
+        "metadata": {
+            "name": one.provider.label,
+            "namespace": one.namespace,
+            "labels": {**one.labels, CORE_LABEL: "inventory"},
+            "annotations": dict(_MARK),
+        },
+        "providerName": one.provider.name,
+        "type": one.provider.type.value,
+        "version": CLUSTER_API,
+    }
+
+
+def _deployment(one: _BuiltIn) -> Document:
+    selector = {"control-plane": "controller-manager", **one.labels}
+    manager = {"name": "manager", "image": f"kapy:{__version__}"}
+    return {
+        "apiVersion": DEPLOYMENTS.api_version,
+        "kind": DEPLOYMENTS.kind,
+        "metadata": {
+            "name": f"{one.prefix}-controller-manager",
+            "namespace": one.namespace,
+            "labels": selector,
+            "annotations": dict(_MARK),
+        },
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": selector},
+            "template": {
+                "metadata": {"labels": selector},
+                "spec": {"containers": [manager]},
+            },
+        },
+    }

@@ -1,0 +1,92 @@
+"""The embedded plane is a management cluster to clusterctl."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.settings import Settings
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.inventory import Inventory
+from kapy.clusterctl.waiting import holds, until
+from kapy.kube import Document, Key
+from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES
+
+BUILT_IN = {
+    "cluster-api": "capi-system",
+    "bootstrap-kubeadm": "capi-kubeadm-bootstrap-system",
+    "control-plane-kubeadm": "capi-kubeadm-control-plane-system",
+    "infrastructure-docker": "capd-system",
+}
+CORE = Key("capi-system", "capi-controller-manager")
+
+
+async def test_it_has_its_own_providers_installed_and_running() -> None:
+    async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
+        inventory = Inventory(plane.client)
+        await inventory.check_contract()
+        found = await inventory.installed()
+        for one in found:
+            await _available(plane, one.namespace)
+        crds = (await plane.client.list(CRDS, labels=CLUSTERCTL_LABEL)).items
+    assert {one.label: one.namespace for one in found} == BUILT_IN
+    assert all(one.built_in and one.version == "v1.14.0" for one in found)
+    assert {"clusters.cluster.x-k8s.io", "devmachines.infrastructure.cluster.x-k8s.io"} < {
+        one["metadata"]["name"] for one in crds
+    }
+
+
+async def test_what_runs_inside_says_so_when_somebody_scales_it_down() -> None:
+    async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
+        await plane.client.patch(DEPLOYMENTS, CORE, {"spec": {"replicas": 0}})
+        found = await until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)
+    assert found is not None
+    assert found["status"]["replicas"] == found["status"]["availableReplicas"] == 1
+
+
+async def test_a_second_start_writes_nothing_again(tmp_path: Path) -> None:
+    async def versions() -> dict[str, str]:
+        settings = Settings(data=tmp_path, inventory=True)
+        async with management_plane(settings, clock=loop_clock()) as plane:
+            await _available(plane, "capi-system")
+            await asyncio.sleep(1)
+            kinds = (CRDS, NAMESPACES, DEPLOYMENTS)
+            found = [one for kind in kinds for one in (await plane.client.list(kind)).items]
+        return {str(Key.of(one)): one["metadata"]["resourceVersion"] for one in found}
+
+    assert await versions() == await versions()
+
+
+@pytest.mark.parametrize("lost", ["labels", "annotations"])
+async def test_marks_that_were_lost_come_back(lost: str, tmp_path: Path) -> None:
+    name = Key("", "machines.cluster.x-k8s.io")
+    settings = Settings(data=tmp_path)
+    async with management_plane(settings, clock=loop_clock()) as plane:
+        before = await plane.client.get(CRDS, name)
+        await plane.client.patch(CRDS, name, {"metadata": {lost: None}})
+    async with management_plane(settings, clock=loop_clock()) as plane:
+        after = await plane.client.get(CRDS, name)
+    assert _marks(after) == _marks(before)
+
+
+def _marks(crd: Document) -> tuple[Document, Document]:
+    return crd["metadata"]["labels"], crd["metadata"]["annotations"]
+
+
+async def _available(plane: Plane, namespace: str) -> None:
+    (found,) = (await plane.client.list(DEPLOYMENTS, namespace)).items
+    await until(plane.client, DEPLOYMENTS, Key.of(found), _is_available, within=10)
+
+
+def _is_available(deployment: Document | None) -> bool:
+    return deployment is not None and holds(deployment, "Available")
+
+
+def _is_observed(deployment: Document | None) -> bool:
+    assert deployment is not None
+    observed = (deployment.get("status") or {}).get("observedGeneration")
+    return bool(observed == deployment["metadata"]["generation"])
