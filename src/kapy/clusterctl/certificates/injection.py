@@ -1,0 +1,53 @@
+"""Telling webhooks and CRDs whom to trust: `caBundle`, where `inject-ca-from` asks for it. Pure."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Final
+
+from kapy.clusterctl.certificates import INJECT_FROM, INJECT_FROM_SECRET
+from kapy.kube import Document, Key
+
+WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+
+def source(document: Document) -> tuple[Key | None, Key | None]:
+    """The Certificate, or the Secret, whose authority an object asks to be told."""
+    annotations = document["metadata"].get("annotations") or {}
+    return _key(annotations.get(INJECT_FROM)), _key(annotations.get(INJECT_FROM_SECRET))
+
+
+def injected(
+    document: Document, bundles: Mapping[Key, bytes], by_secret: Mapping[Key, bytes]
+) -> Document:
+    """The object with the bundle that it asks for; itself where it asks for none of these."""
+    certificate, secret = source(document)
+    bundle = bundles.get(certificate) if certificate else None
+    if bundle is None and secret is not None:
+        bundle = by_secret.get(secret)
+    return document if bundle is None else with_bundle(document, b64encode(bundle).decode())
+
+
+def with_bundle(document: Document, bundle: str) -> Document:
+    """A CRD, webhook configuration or APIService that trusts `bundle` (base64)."""
+    if document["kind"] in WEBHOOKS:
+        webhooks = [_trusting(one, bundle) for one in document.get("webhooks") or []]
+        return {**document, "webhooks": webhooks}
+    spec = document.get("spec") or {}
+    if document["kind"] == "APIService":
+        return {**document, "spec": {**spec, "caBundle": bundle}}
+    webhook = (spec.get("conversion") or {}).get("webhook")
+    if webhook is None:
+        return document  # a CRD that nobody converts
+    conversion = {**spec["conversion"], "webhook": _trusting(webhook, bundle)}
+    return {**document, "spec": {**spec, "conversion": conversion}}
+
+
+def _trusting(webhook: Document, bundle: str) -> Document:
+    client = webhook.get("clientConfig") or {}
+    return {**webhook, "clientConfig": {**client, "caBundle": bundle}}
+
+
+def _key(reference: str | None) -> Key | None:
+    return Key(*reference.split("/", 1)) if reference and "/" in reference else None

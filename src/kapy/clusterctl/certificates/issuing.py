@@ -1,0 +1,177 @@
+"""Making the Secrets of certificates: which are good still, which are made anew. Pure.
+
+Nobody runs in the cluster who would renew them, so they last as long as their authority: ten
+years. What has used two thirds of its life is made anew whenever a provider is installed or
+upgraded, and by `kapy certificates renew`. An authority that is made anew leaves its last
+certificate in `previous.crt`: until the servers have their new certificates, both are trusted.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.clusterctl.certificates.wanted import Wanted
+from kapy.kube import Document, Key
+from kapy.kube.pki import Algorithm, InvalidPem, KeyPair, facts, issue, new_ca
+
+OURS: Final = "kapy.cluster.x-k8s.io/certificate"
+"""Label of the Secrets made here; as an annotation, what its certificate was asked to be."""
+CERTIFICATE_NAME: Final = "cert-manager.io/certificate-name"
+LIFE: Final = timedelta(days=3650)
+
+_CERTIFICATE, _KEY, _CA, _PREVIOUS = "tls.crt", "tls.key", "ca.crt", "previous.crt"
+
+
+@dataclass
+class Issued:
+    """secrets: to be written. bundles: who is to be trusted, PEM, by namespace and name of the
+    Certificate; by_secret: the same by the Secret's key.
+    """
+
+    secrets: list[Document] = field(default_factory=list)
+    bundles: dict[Key, bytes] = field(default_factory=dict)
+    by_secret: dict[Key, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Authority:
+    pair: KeyPair
+    bundle: bytes
+
+
+def issued(
+    asked: Iterable[Wanted],
+    held: Mapping[Key, Document],
+    *,
+    now: datetime,
+    labels: Mapping[Key, Mapping[str, str]],
+    anew: bool = False,
+) -> Issued:
+    """The Secrets that are missing or due (all of them where `anew`), and what is to be trusted.
+
+    held: the Secrets that are there. labels: more labels of the Secrets of a Certificate.
+    """
+    found = Issued()
+    authorities: dict[Key, _Authority] = {}
+    for one in sorted(asked, key=lambda one: not one.is_authority):
+        place = Key(one.namespace, one.authority)
+        marks = labels.get(Key(one.namespace, one.name), {})
+        if place not in authorities:
+            authorities[place] = _authority(one, held.get(place), now, marks, found, anew=anew)
+        authority = authorities[place]
+        if not one.is_authority:
+            _leaf(one, held.get(Key(one.namespace, one.secret)), authority, now, marks, found)
+        found.bundles[Key(one.namespace, one.name)] = authority.bundle
+        found.by_secret[Key(one.namespace, one.secret)] = authority.bundle
+    return found
+
+
+def kept(secret: Document) -> Wanted | None:
+    """What the certificate of a Secret was asked to be, None where it is none of ours."""
+    text = (secret["metadata"].get("annotations") or {}).get(OURS)
+    return Wanted.of(json.loads(text)) if text else None
+
+
+def value(secret: Document, name: str) -> bytes:
+    """A value of a Secret, b"" where there is none."""
+    return b64decode((secret.get("data") or {}).get(name) or "")
+
+
+def _authority(
+    one: Wanted,
+    held: Document | None,
+    now: datetime,
+    labels: Mapping[str, str],
+    found: Issued,
+    *,
+    anew: bool,
+) -> _Authority:
+    """Who signs `one`: as held, or made anew and added to what is found."""
+    if held is not None and not anew and _is_good(value(held, _CERTIFICATE), now):
+        certificate = value(held, _CERTIFICATE)
+        pair = KeyPair(certificate, value(held, _KEY))
+        return _Authority(pair, certificate + value(held, _PREVIOUS))
+    previous = value(held, _CERTIFICATE) if held is not None else b""
+    pair = new_ca(one.authority, now=now, valid=LIFE, algorithm=_of_authority(one))
+    data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: pair.certificate}
+    # What is empty is written, too: a merge would leave what was there.
+    asked = one if one.is_authority else None
+    found.secrets.append(
+        _secret(one, one.authority, data | {_PREVIOUS: previous}, labels, asked=asked)
+    )
+    return _Authority(pair, pair.certificate + previous)
+
+
+def _of_authority(one: Wanted) -> Algorithm:
+    return one.algorithm if one.is_authority else "ECDSA-P256"
+
+
+def _leaf(
+    one: Wanted,
+    held: Document | None,
+    authority: _Authority,
+    now: datetime,
+    labels: Mapping[str, str],
+    found: Issued,
+) -> None:
+    if held is not None and _serves(held, one, authority, now):
+        return
+    pair = issue(
+        authority.pair,
+        one.common_name[:64],  # the longest that X.509 allows; the names say it whole
+        now=now,
+        organizations=one.organizations,
+        names=one.names,
+        usages=one.usages,
+        valid=LIFE,
+        algorithm=one.algorithm,
+    )
+    data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: authority.bundle}
+    found.secrets.append(_secret(one, one.secret, data, labels, asked=one))
+
+
+def _serves(held: Document, one: Wanted, authority: _Authority, now: datetime) -> bool:
+    """Whether a Secret holds what is asked, from this authority, for long enough."""
+    certificate = value(held, _CERTIFICATE)
+    if not _is_good(certificate, now) or value(held, _CA) != authority.bundle:
+        return False
+    return kept(held) == one
+
+
+def _is_good(certificate: bytes, now: datetime) -> bool:
+    """Whether a certificate can be read, and has more than a third of its life left."""
+    try:
+        read = facts(certificate)
+    except InvalidPem:
+        return False
+    return read.not_after - now > (read.not_after - read.not_before) / 3
+
+
+def _secret(
+    one: Wanted,
+    name: str,
+    data: Mapping[str, bytes],
+    labels: Mapping[str, str],
+    *,
+    asked: Wanted | None,
+) -> Document:
+    annotations = {}
+    if asked is not None:
+        annotations = {CERTIFICATE_NAME: one.name, OURS: json.dumps(asked.document())}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/tls",
+        "metadata": {
+            "name": name,
+            "namespace": one.namespace,
+            "labels": {**labels, OURS: ""},
+            "annotations": annotations,
+        },
+        "data": {key: b64encode(content).decode() for key, content in data.items()},
+    }

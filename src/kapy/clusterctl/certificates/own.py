@@ -1,0 +1,114 @@
+"""kapy's own authority in a management cluster: its Secrets read, written and renewed."""
+
+from __future__ import annotations
+
+from asyncio import get_running_loop
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.certificates.injection import WEBHOOKS, injected, source, with_bundle
+from kapy.clusterctl.certificates.issuing import OURS, Issued, issued, kept
+from kapy.clusterctl.certificates.wanted import Wanted, asked_by, of_cert_manager
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CRDS, SECRETS, Resource
+
+TRUSTING: Final = (
+    CRDS,
+    *(
+        Resource("admissionregistration.k8s.io", "v1", f"{kind.lower()}s", kind, namespaced=False)
+        for kind in WEBHOOKS
+    ),
+)
+"""Kinds of components that are told whom to trust."""
+
+
+async def with_own_authority(
+    client: Client, objects: Sequence[Document], *, now: datetime
+) -> list[Document]:
+    """Components with Secrets in the place of cert-manager's objects, and with trust filled in.
+
+    What was issued before and is good still stays. Raises CertificateError, ApiErrors.
+    """
+    asked = asked_by(objects)
+    labels = {
+        Key.of(one): one["metadata"].get("labels") or {}
+        for one in objects
+        if of_cert_manager(one) and one["kind"] == "Certificate"
+    }
+    held = await _held(client, asked)
+    found = await _off_the_loop(partial(issued, asked, held, now=now, labels=labels))
+    rest = [one for one in objects if not of_cert_manager(one)]
+    return [*found.secrets, *(injected(one, found.bundles, found.by_secret) for one in rest)]
+
+
+async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Key]:
+    """Make what is due (everything where `anew`) anew, and tell who trusts it.
+
+    First the new authority is trusted, beside the old one; then the Secrets are written. What
+    was interrupted can be done again. Answers the Secrets' keys. Raises ApiErrors.
+    """
+    secrets = (await client.list(SECRETS, labels=OURS)).items
+    held = {Key.of(one): one for one in secrets}
+    asked = [wanted for one in secrets if (wanted := kept(one)) is not None]
+    labels = {
+        Key(one.namespace, one.name): held[Key(one.namespace, one.secret)]["metadata"]["labels"]
+        for one in asked
+    }
+    found = await _off_the_loop(partial(issued, asked, held, now=now, labels=labels, anew=anew))
+    if found.secrets:
+        await _tell(client, found)
+    for secret in found.secrets:
+        await persistently(partial(client.patch, SECRETS, Key.of(secret), secret))
+    return [Key.of(one) for one in found.secrets]
+
+
+async def _tell(client: Client, found: Issued) -> None:
+    for resource in TRUSTING:
+        listed = await client.list(resource, labels=CLUSTERCTL_LABEL)
+        trusting = [{"kind": resource.kind, **one} for one in listed.items]
+        await side_by_side(
+            partial(_trust, client, resource, one, bundle)
+            for one in trusting
+            if (bundle := _bundle(one, found)) is not None
+        )
+
+
+def _bundle(document: Document, found: Issued) -> bytes | None:
+    certificate, secret = source(document)
+    if certificate in found.bundles:
+        return found.bundles[certificate]
+    return found.by_secret.get(secret) if secret is not None else None
+
+
+async def _trust(client: Client, resource: Resource, one: Document, bundle: bytes) -> None:
+    told = with_bundle(one, b64encode(bundle).decode())
+    if told == one:
+        return
+    field = "spec" if resource is CRDS else "webhooks"
+    await persistently(partial(client.patch, resource, Key.of(one), {field: told[field]}))
+
+
+async def _held(client: Client, asked: Iterable[Wanted]) -> dict[Key, Document]:
+    keys = {Key(one.namespace, name) for one in asked for name in (one.secret, one.authority)}
+
+    async def read(key: Key) -> Document | None:
+        try:
+            return await persistently(lambda: client.get(SECRETS, key))
+        except NotFound:
+            return None
+
+    found = await side_by_side(partial(read, key) for key in keys)
+    return {Key.of(one): one for one in found if one is not None}
+
+
+async def _off_the_loop(make: partial[Issued]) -> Issued:
+    """Keys take their time."""
+    return await get_running_loop().run_in_executor(None, make)

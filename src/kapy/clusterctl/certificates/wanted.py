@@ -1,0 +1,132 @@
+"""What certificates a provider's components ask for, in cert-manager's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, cast
+
+from kapy.clusterctl.certificates import GROUP, CertificateError
+from kapy.kube import Document, Key
+from kapy.kube.names import split_api_version
+from kapy.kube.pki import Algorithm
+
+Usage = Literal["client", "server"]
+
+_ISSUERS: Final = ("Issuer", "ClusterIssuer")
+_ALGORITHMS: Final[dict[tuple[str, int], Algorithm]] = {
+    ("", 0): "ECDSA-P256",
+    ("RSA", 0): "RSA-2048",
+    ("RSA", 2048): "RSA-2048",
+    ("RSA", 3072): "RSA-3072",
+    ("RSA", 4096): "RSA-4096",
+    ("ECDSA", 0): "ECDSA-P256",
+    ("ECDSA", 256): "ECDSA-P256",
+    ("ECDSA", 384): "ECDSA-P384",
+}
+_WAY_OUT: Final = "install cert-manager and choose it with --certificates=cert-manager"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A certificate that is asked for.
+
+    name: of the Certificate. secret: name of the Secret that it goes to, authority: of the Secret
+    that holds who signs it (the same where it signs itself, and others).
+    """
+
+    namespace: str
+    name: str
+    secret: str
+    authority: str
+    common_name: str
+    names: tuple[str, ...] = ()
+    organizations: tuple[str, ...] = ()
+    usages: tuple[Usage, ...] = ("server",)
+    algorithm: Algorithm = "ECDSA-P256"
+
+    @property
+    def is_authority(self) -> bool:
+        """Whether it signs others."""
+        return self.secret == self.authority
+
+    def document(self) -> Document:
+        """As it is kept beside the certificate, to be issued again one day."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, kept: Document) -> Wanted:
+        """From what `document` gave."""
+        lists = {name: tuple(kept[name]) for name in ("names", "organizations", "usages")}
+        return cls(**(kept | lists))
+
+
+def of_cert_manager(document: Document) -> bool:
+    """Whether an object is one of cert-manager's."""
+    return split_api_version(document["apiVersion"])[0] == GROUP
+
+
+def asked_by(objects: Iterable[Document]) -> list[Wanted]:
+    """The certificates that these objects ask for, authorities first. Raises CertificateError."""
+    theirs = [one for one in objects if of_cert_manager(one)]
+    issuers = {_reference(one): one for one in theirs if one["kind"] in _ISSUERS}
+    found = [_wanted(one, issuers) for one in theirs if one["kind"] == "Certificate"]
+    return sorted(found, key=lambda one: not one.is_authority)
+
+
+def _reference(issuer: Document) -> tuple[str, str, str]:
+    key = Key.of(issuer)
+    return issuer["kind"], "" if issuer["kind"] == "ClusterIssuer" else key.namespace, key.name
+
+
+def _wanted(certificate: Document, issuers: dict[tuple[str, str, str], Document]) -> Wanted:
+    key, spec = Key.of(certificate), certificate["spec"]
+    names = (*(spec.get("dnsNames") or ()), *(spec.get("ipAddresses") or ()))
+    secret = str(spec["secretName"])
+    authority = secret if spec.get("isCA") else _authority(key, spec["issuerRef"], issuers)
+    return Wanted(
+        namespace=key.namespace,
+        name=key.name,
+        secret=secret,
+        authority=authority,
+        common_name=spec.get("commonName") or next(iter(names), key.name),
+        names=names,
+        organizations=tuple((spec.get("subject") or {}).get("organizations") or ()),
+        usages=_usages(spec.get("usages") or ()),
+        algorithm=_algorithm(key, spec.get("privateKey") or {}),
+    )
+
+
+def _authority(key: Key, reference: Document, issuers: dict[Any, Document]) -> str:
+    """Name of the Secret of who signs."""
+    kind, name = reference.get("kind", "Issuer"), reference["name"]
+    issuer = issuers.get((kind, "" if kind == "ClusterIssuer" else key.namespace, name))
+    if issuer is None:
+        raise CertificateError(
+            f"Certificate {key} is to be issued by {kind} {name}, which is not among the "
+            f"provider's components; {_WAY_OUT}"
+        )
+    spec = issuer["spec"]
+    if "selfSigned" in spec:
+        return f"{name}-kapy"
+    if "ca" in spec:
+        return str(spec["ca"]["secretName"])
+    raise CertificateError(
+        f"{kind} {name}, which Certificate {key} is to be issued by, is neither selfSigned nor of "
+        f"a ca; {_WAY_OUT}"
+    )
+
+
+def _usages(given: Sequence[str]) -> tuple[Usage, ...]:
+    both = [one for one in ("client", "server") if f"{one} auth" in given]
+    return tuple(cast("list[Usage]", both)) or ("server",)
+
+
+def _algorithm(key: Key, private: Document) -> Algorithm:
+    asked = private.get("algorithm", ""), int(private.get("size") or 0)
+    if asked not in _ALGORITHMS:
+        raise CertificateError(
+            f"Certificate {key} asks for a key of {asked[0]} {asked[1] or ''}".rstrip()
+            + f", which kapy does not make; {_WAY_OUT}"
+        )
+    return _ALGORITHMS[asked]

@@ -1,0 +1,158 @@
+"""Writing the objects of a provider: created, or changed where they are there already.
+
+In upstream's order (`util/resource`): namespaces, definitions, what others need, the rest; those
+of one rank side by side. A provider that `kubectl apply` installed is taken over as it is:
+nothing is created anew. What was interrupted can be done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.client.kinds import Kinds, UnknownKind
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.inventory import BUILT_IN
+from kapy.clusterctl.patience import PAUSES, persistently
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.waiting import established, until_established, until_gone
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, ApiError, NotFound
+from kapy.kube.names import CRDS, NAMESPACES, Resource
+
+GONE_WITHIN: Final = 120.0
+"""Seconds for an object of the same name, which is being deleted, to go."""
+_RANKS: Final = (
+    "Namespace",
+    "CustomResourceDefinition",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Secret",
+    "ConfigMap",
+    "ServiceAccount",
+    "LimitRange",
+    "Pod",
+    "ReplicaSet",
+    "Endpoint",
+)
+
+
+class NotApplied(ClusterctlError):
+    """An object of a provider cannot be written; says which, and why."""
+
+
+class Applying:
+    """Writes objects to one server, whose kinds it gets to know on the way."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._kinds = Kinds(client)
+
+    async def apply(self, objects: Iterable[Document]) -> None:
+        """Write them all. Raises NotApplied, NotInTime and Unreachable."""
+        ranked = sorted(objects, key=rank)
+        for place, some in groupby(ranked, key=rank):
+            if place == rank_of("CustomResourceDefinition"):
+                await self._define(list(some))
+                continue
+            await side_by_side([partial(self._written, one) for one in some])
+
+    async def _define(self, crds: list[Document]) -> None:
+        """Write CRDs, until their kinds are served."""
+        stored = await side_by_side([partial(self._defined, one) for one in crds])
+        waiting = [one["metadata"]["name"] for one in stored if not established(one)]
+        if waiting:
+            await until_established(self._client, waiting)
+        self._kinds = Kinds(self._client)
+
+    async def _defined(self, crd: Document) -> Document:
+        try:
+            return await persistently(lambda: self._client.create(CRDS, crd))
+        except AlreadyExists:
+            found = await persistently(lambda: self._client.get(CRDS, Key.of(crd)))
+        except ApiError as error:
+            raise _not_applied(crd, error) from None
+        if BUILT_IN in (found["metadata"].get("annotations") or {}):
+            return found  # served by the plane itself, which would not know another form of it
+        return await self._put(CRDS, crd)
+
+    async def _written(self, document: Document) -> Document:
+        resource = await self._resource(document)
+        return await self._put(resource, document)
+
+    async def _put(self, resource: Resource, document: Document) -> Document:
+        key = Key.of(document)
+        try:
+            while True:
+                stored = await self._created_or_patched(resource, key, document)
+                if "deletionTimestamp" not in stored["metadata"]:
+                    return stored
+                await until_gone(self._client, resource, key, within=GONE_WITHIN)
+        except ApiError as error:
+            raise _not_applied(document, error) from None
+        except TimeoutError:
+            raise NotApplied(
+                f"{document['kind']} {key} is being deleted, and not gone after "
+                f"{GONE_WITHIN:.0f} s; see what its finalizers wait for, then run this again"
+            ) from None
+
+    async def _created_or_patched(
+        self, resource: Resource, key: Key, document: Document
+    ) -> Document:
+        try:
+            return await persistently(lambda: self._client.create(resource, document))
+        except AlreadyExists:
+            pass
+        try:
+            return await persistently(lambda: self._client.patch(resource, key, document))
+        except NotFound:  # gone between the two
+            return await persistently(lambda: self._client.create(resource, document))
+
+    async def _resource(self, document: Document) -> Resource:
+        if document["kind"] == "Namespace":
+            return NAMESPACES
+        for pause in PAUSES:
+            try:
+                return await persistently(lambda: self._kinds.of(document))
+            except UnknownKind:
+                if not await self._is_defined(document):
+                    break
+                # Discovery cannot be watched, and is a moment behind what is established.
+                from asyncio import sleep
+
+                await sleep(pause)
+                self._kinds = Kinds(self._client)
+        try:
+            return await self._kinds.of(document)
+        except UnknownKind as error:
+            raise NotApplied(
+                f"failed to create provider object {document['kind']} {Key.of(document)}: {error}; "
+                "install what defines that kind first"
+            ) from None
+
+    async def _is_defined(self, document: Document) -> bool:
+        """Whether a CRD says that the kind is to be served."""
+        group = document["apiVersion"].rpartition("/")[0]
+        crds = (await self._client.list(CRDS)).items
+        found = (one["spec"] for one in crds if one["spec"]["names"]["kind"] == document["kind"])
+        return any(one["group"] == group for one in found)
+
+
+def rank(document: Document) -> int:
+    """When an object is written: the lower, the earlier."""
+    return rank_of(document["kind"])
+
+
+def rank_of(kind: str) -> int:
+    """When objects of a kind are written."""
+    return _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+
+
+def _not_applied(document: Document, error: ApiError) -> NotApplied:
+    # Not what the server was sent: a Secret's values are nobody's business.
+    what = f"{document['apiVersion']}, Kind={document['kind']}, {Key.of(document)}"
+    return NotApplied(f"failed to create provider object {what}: {error}")

@@ -1,0 +1,101 @@
+"""The objects that providers consist of, found by their labels in any kind that a server has.
+
+Objects of the kinds that providers define are no part of a provider, and are not looked at: their
+provider may be gone already, and with it who could convert them.
+Upstream: `ListResources` of `cmd/clusterctl/client/cluster/proxy.go`; here all providers are looked
+for at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from kapy.client.client import Client
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import Document, Key
+from kapy.kube.errors import MethodNotAllowed, NotFound, ServerError
+from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An object with a provider's labels, and where it is served."""
+
+    resource: Resource
+    document: Document
+
+    @property
+    def kind(self) -> str:
+        return self.resource.kind
+
+    @property
+    def key(self) -> Key:
+        return Key.of(self.document)
+
+    @property
+    def provider(self) -> str:
+        """Label of the provider that it belongs to."""
+        return str(self.document["metadata"]["labels"][PROVIDER_LABEL])
+
+
+async def components_in(client: Client, providers: Iterable[str]) -> list[Labelled]:
+    """All objects that belong to providers of these labels, in all namespaces. Raises ApiErrors."""
+    selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL} in ({','.join(sorted(providers))})"
+    return await labelled(client, selector)
+
+
+async def labelled(client: Client, selector: str) -> list[Labelled]:
+    """All objects that match a label selector, but those of kinds that providers define."""
+    crds = await persistently(lambda: client.list(CRDS, labels=PROVIDER_LABEL))
+    names = [(one["spec"]["group"], one["spec"]["names"]["kind"]) for one in crds.items]
+    excluded = {GroupKind(group, kind) for group, kind in names}
+    resources = [one for one in await _resources(client) if one.group_kind not in excluded]
+    found = await side_by_side(partial(_listed, client, one, selector) for one in resources)
+    return [one for some in found for one in some]
+
+
+async def _listed(client: Client, resource: Resource, selector: str) -> list[Labelled]:
+    try:
+        listed = await persistently(lambda: client.list(resource, labels=selector))
+    except (NotFound, MethodNotAllowed):
+        return []  # not served any more
+    return [Labelled(resource, one) for one in listed.items]
+
+
+async def _resources(client: Client) -> list[Resource]:
+    """What can be listed and deleted, each in the version that the server likes best."""
+    groups = (await persistently(lambda: client.raw("GET", "/apis")))["groups"]
+    versions = ["v1"] + [
+        version
+        for group in groups
+        for version in dict.fromkeys(
+            [
+                group["preferredVersion"]["groupVersion"],
+                *(one["groupVersion"] for one in group["versions"]),
+            ]
+        )
+    ]
+    served = await side_by_side(partial(_served, client, one) for one in versions)
+    best: dict[tuple[str, str], Resource] = {}
+    for one in (one for some in served for one in some):
+        best.setdefault((one.group, one.plural), one)
+    return list(best.values())
+
+
+async def _served(client: Client, api_version: str) -> list[Resource]:
+    group, version = split_api_version(api_version)
+    root = f"/apis/{api_version}" if group else f"/api/{version}"
+    listed: Document = {}
+    # An aggregated API that does not answer holds no components.
+    with suppress(NotFound, ServerError):
+        listed = await client.raw("GET", root)
+    return [
+        Resource(group, version, one["name"], one["kind"], one["namespaced"])
+        for one in listed.get("resources") or ()
+        if "/" not in one["name"] and {"list", "delete"} <= set(one["verbs"])
+    ]

@@ -1,0 +1,30 @@
+"""What operations tell while they work: a text and values, as upstream logs them."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+from kapy.clusterctl.inventory import Installed
+from kapy.kube import Document
+
+
+class Say(Protocol):
+    """Told each step when it begins."""
+
+    def __call__(self, text: str, /, **values: str | Document) -> None: ...
+
+
+def silent(text: str, /, **values: str | Document) -> None:
+    """For who is not interested."""
+
+
+def of_provider(provider: Installed) -> Document:
+    """A provider as a value."""
+    return {"name": provider.label, "namespace": provider.namespace}
+
+
+def line(text: str, values: dict[str, str | Document]) -> str:
+    """`Installing provider="cluster-api" version="v1.14.0"`."""
+    told = (f"{name}={json.dumps(one, separators=(',', ':'))}" for name, one in values.items())
+    return " ".join([text, *told])
