@@ -32,3 +32,12 @@ ROLLOUT = _group(
     },
     "Pause, resume or restart the rollout of MachineDeployments and control planes.",
 )
+CONFIG = _group(
+    "config",
+    {
+        "repositories": (
+            "kapy.cli.repositories:repositories",
+            "Display the list of providers and their repository configurations.",
+        )
+    },
+)

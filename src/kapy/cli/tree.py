@@ -19,6 +19,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "restore": ("kapy.cli.restore:restore", "Put a backup of a plane back."),
     },
     "Providers": {
+        "config": ("kapy.cli.groups:CONFIG", "Display what kapy is configured to use."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
     },
     "Clusters": {
