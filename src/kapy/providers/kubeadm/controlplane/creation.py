@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from kapy.api.cluster import Cluster
 from kapy.api.embedded import ContractVersionedObjectReference as Reference
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
@@ -111,16 +112,16 @@ def next_failure_domain(tools: Tools, plane: ControlPlane) -> str:
     fewest at all; "" when there are no domains for control planes."""
     staying = [one for one in plane.machines if not (plane.is_outdated(one) or one.deleting)]
     return pick_fewest(
-        failure_domains(plane),
+        failure_domains(plane.cluster),
         [one.spec.failure_domain for one in plane.machines],
         [one.spec.failure_domain for one in staying],
         random=tools.runtime.random,
     )
 
 
-def failure_domains(plane: ControlPlane) -> list[str]:
+def failure_domains(cluster: Cluster) -> list[str]:
     """The names of the failure domains that take control plane Machines."""
-    return [one.name for one in plane.cluster.status.failure_domains if one.control_plane]
+    return [one.name for one in cluster.status.failure_domains if one.control_plane]
 
 
 def _free_name(tools: Tools, plane: ControlPlane) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
@@ -29,7 +30,7 @@ async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
     _tell_v1beta1(plane)
     if plane.needing_rollout:
         await prepare_workload(tools, plane)
-        if len(plane.machines) < plane.desired_replicas + max_surge(plane):
+        if len(plane.machines) < plane.desired_replicas + max_surge(plane.kcp):
             await _up(tools, plane)
         else:
             await _down(tools, plane, plane.needing_rollout)
@@ -58,15 +59,26 @@ def _tell_v1beta1(plane: ControlPlane) -> None:
         plane.set_v1beta1(v1beta1.true(type_))
 
 
-def max_surge(plane: ControlPlane) -> int:
+def max_surge(kcp: KubeadmControlPlane) -> int:
     """How many Machines more than wanted there may be in a rollout: 1 or 0."""
-    strategy = plane.kcp.spec.rollout.strategy
+    strategy = kcp.spec.rollout.strategy
     surge = strategy.rolling_update.max_surge if strategy is not None else None
     return 1 if surge is None else int(surge)
 
 
 def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine | None:
-    """The Machine that goes next.
+    """The Machine that goes next."""
+    broken = [one for one in outdated if _is_broken(plane, one)]
+    return next_to_go(plane.machines, outdated, broken, failure_domains(plane.cluster))
+
+
+def next_to_go(
+    machines: Sequence[Machine],
+    outdated: Sequence[Machine],
+    broken: Sequence[Machine],
+    domains: Sequence[str],
+) -> Machine | None:
+    """The Machine that goes next. Pure.
 
     First those that a person chose (outdated ones before others), then outdated ones with broken
     components, then outdated ones, then any; of these the oldest in the failure domain with the
@@ -74,19 +86,18 @@ def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine
     """
     eligible = (
         [one for one in outdated if is_marked_for_deletion(one)]
-        or [one for one in plane.machines if is_marked_for_deletion(one)]
-        or [one for one in outdated if _is_broken(plane, one)]
+        or [one for one in machines if is_marked_for_deletion(one)]
+        or list(broken)
         or list(outdated)
-        or plane.machines
+        or machines
     )
-    domains = failure_domains(plane)
     homeless = oldest(one for one in eligible if one.spec.failure_domain not in domains)
     if homeless is not None:
         domain = homeless.spec.failure_domain
     else:
         domain = pick_most(
             domains,
-            [one.spec.failure_domain for one in plane.machines],
+            [one.spec.failure_domain for one in machines],
             [one.spec.failure_domain for one in eligible],
         )
     return oldest(one for one in eligible if one.spec.failure_domain == domain)

@@ -1,0 +1,143 @@
+"""What a rollout will do, step by step, if every Machine becomes available. Pure.
+
+The planner is the controller's own: a forecast is its plan, carried out on paper, and asked again
+until nothing is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
+from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
+from kapy.core.machinedeployment.on_delete import plan_on_delete
+from kapy.core.machinedeployment.revisions import Sorted, newest_revision, sort_sets
+from kapy.core.machinedeployment.rolling_update import plan_rolling_update
+from kapy.core.machinedeployment.rollout import Rollout, number_new
+from kapy.core.machinedeployment.scale import proportional_scale
+from kapy.kube.model import copied
+
+LONGEST: Final = 20_000
+"""Steps after which a forecast ends: no plan that makes progress has as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: how many replicas each MachineSet has before and after it, and why."""
+
+    scale: Mapping[str, tuple[int, int]]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Forecast:
+    """What will become of the MachineSets.
+
+    creates: name of the MachineSet that is made, "" for none. outdated: why the Machines of a set
+    are replaced, by the set's name. waits: OnDelete: old Machines are replaced only when somebody
+    deletes them. sets: as they are in the end.
+    """
+
+    creates: str = ""
+    outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    waits: bool = False
+    steps: list[Step] = field(default_factory=list)
+    sets: list[MachineSet] = field(default_factory=list)
+
+
+def forecast(
+    deployment: MachineDeployment,
+    sets: Sequence[MachineSet],
+    machines: Sequence[Machine],
+    now: datetime,
+) -> Forecast:
+    """All steps from `sets` to the end. The objects given are not changed."""
+    deployment, sets = copied(deployment), [copied(one) for one in sets]
+    found = sort_sets(deployment, sets, now)
+    told = Forecast(
+        outdated={
+            one.metadata.name: found.differences[one.metadata.name].condition_messages
+            or found.differences[one.metadata.name].log_messages
+            for one in found.old
+            if one.spec.replicas and not found.differences[one.metadata.name].up_to_date
+        },
+        waits=strategy_of(deployment).type == ON_DELETE,
+    )
+    for _ in range(LONGEST):
+        step, sets = _step(deployment, sets, machines, now, told)
+        if step is None:
+            break
+        told.steps.append(step)
+    told.sets = list(sets)
+    return told
+
+
+def _step(
+    deployment: MachineDeployment,
+    sets: list[MachineSet],
+    machines: Sequence[Machine],
+    now: datetime,
+    told: Forecast,
+) -> tuple[Step | None, list[MachineSet]]:
+    found = sort_sets(deployment, sets, now)
+    old = [updated_set(deployment, one, old=True) for one in found.old]
+    new = _new(deployment, found, {one.metadata.name for one in sets})
+    if new is None:
+        return _paused(deployment, None, old), old
+    if found.new is None:
+        told.creates = new.metadata.name
+        new.metadata.creation_timestamp = deployment.metadata.creation_timestamp
+    if deployment.spec.paused:
+        return _paused(deployment, new, old), [new, *old]
+    rollout = Rollout(deployment, new, old, machines, found.differences)
+    number_new(rollout, found.new, found.old)
+    if told.waits:
+        plan_on_delete(rollout)
+    else:
+        plan_rolling_update(rollout)
+    step = _taken(rollout.everything, rollout.scale)
+    notes = tuple(f"{name}: {why}" for name, some in rollout.notes.items() for why in some)
+    return (None if step is None else Step(step, notes)), [new, *rollout.old]
+
+
+def _new(deployment: MachineDeployment, found: Sorted, names: set[str]) -> MachineSet | None:
+    if found.new is not None:
+        return updated_set(deployment, found.new, old=False)
+    if deployment.spec.paused:
+        return None
+    slot = newest_revision(found.old) + 1, template_hash(deployment), deployment.spec.rollout.after
+    attempt = 0
+    while (made := new_set(deployment, *slot, attempt)).metadata.name in names:
+        attempt += 1
+    return made
+
+
+def _paused(
+    deployment: MachineDeployment, new: MachineSet | None, old: list[MachineSet]
+) -> Step | None:
+    sets = [*old, *([] if new is None else [new])]
+    step = _taken(sets, proportional_scale(deployment, new, old))
+    return None if step is None else Step(step)
+
+
+def _taken(
+    sets: Sequence[MachineSet], scale: Mapping[str, int]
+) -> dict[str, tuple[int, int]] | None:
+    """Carry a plan out: Machines come and go at once, and are available."""
+    step = {}
+    for one in sets:
+        before = one.spec.replicas or 0
+        after = scale.get(one.metadata.name, before)
+        if after != before:
+            step[one.metadata.name] = before, after
+        one.spec.replicas = after
+        status = one.status
+        status.replicas = status.ready_replicas = status.available_replicas = after
+        status.up_to_date_replicas = after
+    return step or None

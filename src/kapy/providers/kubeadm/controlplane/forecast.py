@@ -1,0 +1,100 @@
+"""What a control plane's rollout will do, step by step, if every Machine comes up. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Bootstrap, Machine, MachineSpec
+from kapy.kube import Document
+from kapy.kube.meta import ObjectMeta
+from kapy.providers.kubeadm.controlplane.creation import failure_domains
+from kapy.providers.kubeadm.controlplane.scaling import max_surge, next_to_go
+from kapy.providers.kubeadm.controlplane.uptodate import outdated
+from kapy.sdk import pick_fewest
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One Machine is made (leaves is "") or goes."""
+
+    leaves: str = ""
+
+
+@dataclass(slots=True)
+class Forecast:
+    """What will become of the Machines. outdated: why they are replaced, by their names."""
+
+    outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def creates(self) -> int:
+        """How many Machines are made."""
+        return sum(not one.leaves for one in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What belongs to the Machines of a control plane, by their names."""
+
+    configs: Mapping[str, KubeadmConfig]
+    infrastructure: Mapping[str, Document]
+
+
+def forecast(
+    cluster: Cluster,
+    kcp: KubeadmControlPlane,
+    machines: Sequence[Machine],
+    belongings: Belongings,
+    now: datetime,
+) -> Forecast:
+    """All steps until there are as many Machines as wanted, all up to date."""
+    there = [one for one in machines if not one.deleting]
+    told = Forecast()
+    for one in there:
+        name = one.metadata.name
+        config, infra = belongings.configs.get(name), belongings.infrastructure.get(name)
+        if why := outdated(kcp, one, config, infra, now):
+            told.outdated[name] = why.messages
+    old = [one for one in there if one.metadata.name in told.outdated]
+    wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
+    domains = failure_domains(cluster)
+    while old or len(there) != wanted:
+        if len(there) < (wanted + max_surge(kcp) if old else wanted):
+            there.append(_new(cluster, there, old, domains))
+            told.steps.append(Step())
+            continue
+        leaving = next_to_go(there, old, (), domains)
+        assert leaving is not None  # somebody is too many, so somebody is there
+        there = [one for one in there if one is not leaving]
+        old = [one for one in old if one is not leaving]
+        told.steps.append(Step(leaving.metadata.name))
+    return told
+
+
+def _new(
+    cluster: Cluster, there: Sequence[Machine], old: Sequence[Machine], domains: Sequence[str]
+) -> Machine:
+    """A Machine that is yet to come, in its failure domain; of equal domains, the first by name."""
+    leaving = {id(one) for one in old}
+    domain = pick_fewest(
+        sorted(domains),
+        [one.spec.failure_domain for one in there],
+        [one.spec.failure_domain for one in there if id(one) not in leaving],
+    )
+    nothing = ContractVersionedObjectReference(kind="", name="", api_group="")
+    return Machine(
+        metadata=ObjectMeta(),
+        spec=MachineSpec(
+            cluster_name=cluster.metadata.name,
+            bootstrap=Bootstrap(),
+            infrastructure_ref=nothing,
+            failure_domain=domain,
+        ),
+    )
