@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-METADATA: Final = "metadata.yaml"
-
 
 def cluster_template(flavor: str = "") -> str:
     """The cluster template of a flavour; without one, the default."""

@@ -6,10 +6,10 @@ Upstream: `cmd/clusterctl/client/yamlprocessor/simple_processor.go`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
-from kapy.clusterctl.envsubst import defaults, parsed, substituted
+from kapy.clusterctl.envsubst import Values, defaults, parsed, substituted
 from kapy.clusterctl.errors import ClusterctlError
 
 _WITH_SPACES: Final = re.compile(
@@ -37,10 +37,11 @@ def variables_of(text: str) -> dict[str, str | None]:
     return {name: found[name] or None for name in sorted(found)}
 
 
-def processed(text: str, values: Mapping[str, str]) -> str:
+def processed(text: str, values: Values) -> str:
     """The text with every variable replaced. Raises BadSubstitution and MissingVariables."""
     nodes = parsed(_without_spaces(text))
-    missing = [name for name, own in defaults(nodes).items() if not own and name not in values]
+    needed = [name for name, default in defaults(nodes).items() if not default]
+    missing = [name for name in needed if values.get(name) is None]
     if missing:
         raise MissingVariables(missing)
     return substituted(nodes, values)

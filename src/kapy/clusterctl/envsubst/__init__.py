@@ -16,15 +16,21 @@ the middle, surrogate escapes stand for its bytes (`errors="surrogateescape"` wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Protocol
 
 from kapy.clusterctl.envsubst.functions import called
 from kapy.clusterctl.envsubst.parser import BadSubstitution, Function, Node, parsed
 
-__all__ = ["BadSubstitution", "Function", "Node", "defaults", "parsed", "substituted"]
+__all__ = ["BadSubstitution", "Function", "Node", "Values", "defaults", "parsed", "substituted"]
 
 
-def substituted(nodes: list[Node], values: Mapping[str, str]) -> str:
+class Values(Protocol):
+    """Values by name, as a dict has them; None where there is none."""
+
+    def get(self, name: str, /) -> str | None: ...
+
+
+def substituted(nodes: list[Node], values: Values) -> str:
     """The text with every function replaced; a variable without a value is empty.
 
     Raises BadSubstitution for a length below zero.
@@ -34,7 +40,7 @@ def substituted(nodes: list[Node], values: Mapping[str, str]) -> str:
     return joined.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
-def _text(node: Node, values: Mapping[str, str]) -> str:
+def _text(node: Node, values: Values) -> str:
     if isinstance(node, str):
         return node
     arguments = [_text(one, values) for one in node.arguments]

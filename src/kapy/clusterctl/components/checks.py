@@ -1,0 +1,109 @@
+"""What a components file should be by its contract, and upstream does not refuse.
+
+Each is a sentence for whoever installs the provider, or better, for who makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kapy.clusterctl.components import PROVIDER_LABEL
+from kapy.clusterctl.components.images import MANAGER, has_manager
+from kapy.clusterctl.components.namespace import called
+from kapy.clusterctl.provider import Provider
+from kapy.contract.crd_names import crd_name
+from kapy.kube import Document
+
+AGGREGATED: Final = "cluster.x-k8s.io/aggregate-to-manager"
+"""Label of ClusterRoles whose rules the core provider gets too."""
+
+_CONTRACT_LABELS: Final = tuple(f"cluster.x-k8s.io/{one}" for one in ("v1beta1", "v1beta2"))
+_GRANTED: Final = frozenset(
+    f"{one}.cluster.x-k8s.io" for one in ("bootstrap", "controlplane", "infrastructure")
+)
+"""API groups that the core provider may read and write without further ado."""
+
+
+def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
+    """The rules of the contract that the objects of a file break, before anything is changed."""
+    if not any(map(has_manager, documents)):
+        yield (
+            f"{provider.label} has no Deployment with a container {MANAGER}, as the clusterctl "
+            "contract asks for; nobody can tell which container is the provider"
+        )
+    yield from _labels(documents, provider)
+    definitions = [one for one in documents if _has_contract(one)]
+    yield from _names(definitions)
+    yield from _versions(definitions)
+    yield from _rights(documents, definitions, provider)
+
+
+def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
+    """Objects that were installed by `kubectl apply` are only found by their label."""
+    wrong = [one for one in documents if _label(one, PROVIDER_LABEL) != provider.label]
+    if wrong:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        yield (
+            f"{called(wrong[0])}{more} should have the label {PROVIDER_LABEL}={provider.label}, so "
+            "that an installation by kubectl apply can be taken over"
+        )
+
+
+def _names(definitions: Sequence[Document]) -> Iterator[str]:
+    """Cluster API finds a CRD by a name that it makes itself."""
+    for definition in definitions:
+        spec, name = definition.get("spec") or {}, definition["metadata"].get("name", "")
+        expected = crd_name(spec.get("group", ""), (spec.get("names") or {}).get("kind", ""))
+        if name != expected:
+            yield (
+                f"CustomResourceDefinition {name} has to be called {expected}, or Cluster API "
+                "does not find it"
+            )
+
+
+def _versions(definitions: Sequence[Document]) -> Iterator[str]:
+    """A CRD is read in the versions that its contract labels name."""
+    wrong = [one for one in definitions if not _named_versions(one) & _served_versions(one)]
+    if wrong:
+        names = ", ".join(one["metadata"].get("name", "") for one in wrong)
+        yield (
+            f"the labels {' and '.join(_CONTRACT_LABELS)} of these CustomResourceDefinitions name "
+            f"no version that they serve: {names}"
+        )
+
+
+def _named_versions(definition: Document) -> set[str]:
+    return {one for label in _CONTRACT_LABELS for one in _label(definition, label).split("_")}
+
+
+def _served_versions(definition: Document) -> set[str]:
+    versions = (definition.get("spec") or {}).get("versions") or ()
+    return {one["name"] for one in versions if one.get("served")}
+
+
+def _rights(
+    documents: Sequence[Document], definitions: Sequence[Document], provider: Provider
+) -> Iterator[str]:
+    """In API groups of its own, the core provider has only the rights that it is given."""
+    groups = {(one.get("spec") or {}).get("group", "") for one in definitions}
+    own = sorted(one for one in groups - _GRANTED if not one.endswith("cluster.x-k8s.io"))
+    given = any(
+        one.get("kind") == "ClusterRole" and _label(one, AGGREGATED) == "true" for one in documents
+    )
+    if own and not given:
+        yield (
+            f"{provider.label} has kinds of {', '.join(own)}, but no ClusterRole with the label "
+            f'{AGGREGATED}: "true"; Cluster API may not be allowed to read them'
+        )
+
+
+def _has_contract(document: Document) -> bool:
+    return document.get("kind") == "CustomResourceDefinition" and any(
+        _label(document, one) for one in _CONTRACT_LABELS
+    )
+
+
+def _label(document: Document, name: str) -> str:
+    labels = (document.get("metadata") or {}).get("labels") or {}
+    return str(labels.get(name) or "")

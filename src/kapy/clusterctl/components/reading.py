@@ -1,0 +1,132 @@
+"""From a components file to what is applied.
+
+Upstream: `NewComponents` in `cmd/clusterctl/client/repository/components.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.clusterctl.components import Components, common_labels
+from kapy.clusterctl.components.checks import warnings_of
+from kapy.clusterctl.components.images import images_of, rewrite
+from kapy.clusterctl.components.namespace import move_to
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import ComponentsError
+from kapy.clusterctl.manifests import objects_of
+from kapy.clusterctl.provider import Provider
+from kapy.clusterctl.repository import Repository
+from kapy.clusterctl.variables import MissingVariables, processed, variables_of
+from kapy.kube import Document
+
+
+async def read_components(
+    repository: Repository,
+    provider: Provider,
+    config: Config,
+    *,
+    version: str = "",
+    namespace: str = "",
+    substitute: bool = True,
+) -> Components:
+    """The components of a version of a provider; without one, of its default version.
+
+    namespace, substitute: as for `components_of`. Raises RepositoryError and what that raises.
+    """
+    version = version or await repository.default_version()
+    name = repository.components_file
+    text = (await repository.file(version, name)).decode("utf-8", "surrogateescape")
+    return components_of(
+        text, provider, version, config, namespace=namespace, substitute=substitute, source=name
+    )
+
+
+def components_of(
+    text: str,
+    provider: Provider,
+    version: str,
+    config: Config,
+    *,
+    namespace: str = "",
+    substitute: bool = True,
+    source: str = "",
+) -> Components:
+    """The components that a file's text means.
+
+    namespace: the target namespace, instead of that of the file's Namespace. substitute: False
+    leaves the variables as they are. source: what the file is called in errors.
+    Raises ComponentsError, BadSubstitution, BadManifest, ConfigError.
+    """
+    variables = variables_of(text)
+    documents = objects_of(_filled(text, config) if substitute else text, source)
+    warnings = tuple(warnings_of(documents, provider))
+    for document in documents:
+        rewrite(document, lambda image: config.images.altered(provider.label, image))
+    images = tuple(images_of(documents))
+    namespace = _target(documents, namespace)
+    for document in documents:
+        move_to(document, namespace)
+        _label(document, provider)
+    return Components(
+        provider=provider,
+        version=version,
+        target_namespace=namespace,
+        variables=tuple(variables),
+        images=images,
+        objects=tuple(_in_order(documents)),
+        warnings=warnings,
+    )
+
+
+def _filled(text: str, config: Config) -> str:
+    try:
+        return processed(text, config.variables)
+    except MissingVariables as error:
+        raise ComponentsError(f"failed to perform variable substitution: {error}") from error
+
+
+def _target(documents: list[Document], wanted: str) -> str:
+    """The target namespace; a Namespace is added where the file has none."""
+    own = [one for one in documents if one.get("kind") == "Namespace"]
+    if len(own) > 1:
+        names = ", ".join((one.get("metadata") or {}).get("name", "") for one in own)
+        raise ComponentsError(
+            "failed to detect default target namespace: Invalid manifest. There should be no more "
+            "than one resource with Kind Namespace in the provider components yaml, and there are "
+            f"{len(own)}: {names}"
+        )
+    namespace: str = wanted or ((own[0].get("metadata") or {}).get("name", "") if own else "")
+    if not namespace:
+        raise ComponentsError(
+            "target namespace can't be defaulted. Please specify a target namespace (the "
+            "components have no Namespace; --target-namespace names one)"
+        )
+    if not own:
+        documents.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    return namespace
+
+
+def _label(document: Document, provider: Provider) -> None:
+    metadata = document["metadata"]
+    metadata["labels"] = {**(metadata.get("labels") or {}), **common_labels(provider)}
+
+
+def _in_order(documents: Iterable[Document]) -> list[Document]:
+    """The Namespace first, then cert-manager's objects, then all others as they stand.
+
+    So cert-manager sees a Certificate before what its CA is injected into. That its objects come
+    in the opposite order of the file is what upstream's comparison leads to, and its output.
+    """
+    first, of_cert_manager, rest = [], [], []
+    for document in documents:
+        if document.get("kind") == "Namespace":
+            first.append(document)
+        elif _group(document) == "cert-manager.io":
+            of_cert_manager.append(document)
+        else:
+            rest.append(document)
+    return [*first, *reversed(of_cert_manager), *rest]
+
+
+def _group(document: Document) -> str:
+    return str(document.get("apiVersion", "")).rpartition("/")[0]

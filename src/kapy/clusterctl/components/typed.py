@@ -1,0 +1,99 @@
+"""Built-in kinds as Go's types write them: what upstream prints and installs.
+
+Fields that the types do not know stay, other than upstream, where an older clusterctl loses what
+a newer Kubernetes has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from kapy.clusterctl.components.go_types import TYPES
+from kapy.kube import Document
+from kapy.kube.quantity import InvalidQuantity, canonical
+
+_KINDS: Final = {
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "DaemonSet"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+}
+_FIELD: Final = re.compile(r'([\w$-]+)(!?)([=*[{]?)(!?)([\w"]*)[\]}]?')
+_CONSTANTS: Final[Mapping[str, Any]] = {'""': "", "0": 0, "false": False, "quantity": "0"}
+
+
+def settle(document: Document) -> None:
+    """Change an object to what Go's type of its kind makes of it; other kinds stay."""
+    kind = document.get("kind", "")
+    if (document.get("apiVersion"), kind) in _KINDS:
+        _settled(document, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """sign: what stands between name and type in the table. always: it is never left out."""
+
+    sign: str
+    type: str
+    always: bool
+
+
+def _settled(value: Any, name: str) -> Any:
+    """A value of a type; maps and lists are changed in place."""
+    if name == "quantity":
+        return _quantity(value)
+    if isinstance(value, list):  # also where a schema may be a map or a list, as in `items`
+        value[:] = [_settled(one, name) for one in value]
+    elif isinstance(value, dict) and (fields := _types().get(name)):
+        _settle_fields(value, fields)
+    return value
+
+
+def _settle_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> None:
+    for key, value in list(parent.items()):
+        known = fields.get(key)
+        if value is None or (known and not known.always and known.sign != "*" and not value):
+            del parent[key]
+        elif known and known.sign == "{" and isinstance(value, dict):
+            parent[key] = {name: _settled(one, known.type) for name, one in value.items()}
+        elif known:
+            parent[key] = _settled(value, known.type)
+    for key, known in fields.items():
+        if known.always and key not in parent:
+            parent[key] = _missing(known)
+
+
+def _missing(known: _Field) -> Any:
+    """What is written for a field that has to be there and is not."""
+    if known.sign != "=":
+        return None
+    return _CONSTANTS[known.type] if known.type in _CONSTANTS else _settled({}, known.type)
+
+
+def _quantity(value: Any) -> Any:
+    try:
+        return canonical(value)
+    except (InvalidQuantity, TypeError):
+        return value  # whoever gets the object will say so
+
+
+@cache
+def _types() -> Mapping[str, Mapping[str, _Field]]:
+    lines = TYPES.replace("\n  ", " ").splitlines()
+    return {name: _fields(text) for name, _, text in (line.partition(":") for line in lines)}
+
+
+def _fields(text: str) -> Mapping[str, _Field]:
+    found = (_FIELD.fullmatch(one) for one in text.split())
+    return {
+        one[1]: _Field(one[3], one[5], always=one[3] == "=" or bool(one[2] or one[4]))
+        for one in found
+        if one is not None
+    }
