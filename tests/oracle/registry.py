@@ -32,7 +32,7 @@ OWN: Final[Mapping[str, str]] = {
 
 def known(topic: str) -> bool:
     """Whether a topic (`crdnames`, `apiserver`, `apiserver/crud` …) can be replayed."""
-    return topic in PURE or topic in OWN or topic.partition("/")[0] == "apiserver"
+    return topic in PURE or topic in OWN or topic.partition("/")[0] in ("apiserver", "clusterctl")
 
 
 def play(topic: str, folder: Path) -> Iterator[tuple[str, list[Result]]]:
@@ -43,7 +43,10 @@ def play(topic: str, folder: Path) -> Iterator[tuple[str, list[Result]]]:
     if topic in OWN:
         yield topic, list(import_module(OWN[topic]).play(folder))
         return
-    from tests.oracle import apiserver
+    from tests.oracle import apiserver, clusterctl
 
-    _, _, sub = topic.partition("/")
+    name, _, sub = topic.partition("/")
+    if name == "clusterctl":
+        yield from clusterctl.replay(folder, [sub] if sub else ()).items()
+        return
     yield from apiserver.replay(folder, [sub] if sub else ()).items()

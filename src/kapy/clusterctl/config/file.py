@@ -50,8 +50,8 @@ def read(place: str | None, environ: Mapping[str, str]) -> File:
         return _parsed(str(path), path.suffix.lower(), path.read_bytes())
     except FileNotFoundError:
         raise ConfigError(
-            f"{_CANNOT}: failed to check if clusterctl config file exists: stat {path}: no such "
-            "file or directory"
+            f"{_CANNOT}: failed to check if clusterctl config file exists: stat "
+            f"{path.absolute()}: no such file or directory"
         ) from None
     except OSError as error:
         raise ConfigError(f"{_CANNOT}: {path} cannot be read: {error.strerror}") from error

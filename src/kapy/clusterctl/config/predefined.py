@@ -43,6 +43,7 @@ _REPOSITORIES: Final[dict[ProviderType, dict[str, str]]] = {
         "cloudstack": "kubernetes-sigs/cluster-api-provider-cloudstack",
         "coxedge": "coxedge/cluster-api-provider-coxedge",
         "digitalocean": "kubernetes-sigs/cluster-api-provider-digitalocean",
+        "docker": "kubernetes-sigs/cluster-api",
         "gcp": "kubernetes-sigs/cluster-api-provider-gcp",
         "harvester-harvester": "rancher-sandbox/cluster-api-provider-harvester",
         "hetzner": "syself/cluster-api-provider-hetzner",
@@ -91,6 +92,7 @@ _REPOSITORIES: Final[dict[ProviderType, dict[str, str]]] = {
 }
 
 _UNUSUAL_FILES: Final = {
+    ("docker", ProviderType.INFRASTRUCTURE): "infrastructure-components-development.yaml",
     ("nutanix", ProviderType.RUNTIME_EXTENSION): "runtime-extensions-components.yaml",
 }
 

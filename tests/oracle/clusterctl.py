@@ -1,0 +1,30 @@
+"""Recorded runs of clusterctl's commands: one sub-topic for each file of the topic's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.oracle.commands import as_recorded
+from tests.oracle.topic import Check, Result, records, result_of
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "config": as_recorded,
+}
+"""How the runs of a file are compared."""
+
+
+def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
+    """The results of each sub-topic (the name of a file), all or only those asked for."""
+    return {topic: _results(folder, topic) for topic in topics or CHECKS}
+
+
+def _results(folder: Path, topic: str) -> list[Result]:
+    path = folder / f"{topic}.jsonl.gz"
+    if topic not in CHECKS or not path.is_file():
+        return [Result(topic, (f"there is nothing to replay in {path}",))]
+    return [
+        result_of(f"{topic}/{one['id']} {one['title']}", CHECKS[topic], one)
+        for one in records(path)
+    ]
