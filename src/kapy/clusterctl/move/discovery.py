@@ -1,0 +1,147 @@
+"""Reading the objects of a management cluster that a move considers.
+
+All objects of the considered kinds in the namespace, cluster-scoped ones anywhere, the Secrets in
+the namespaces of infrastructure providers, and ClusterClasses of other namespaces that Clusters
+here use, with their templates. Each kind is one request (and its pages), all side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from kapy.client.client import Client
+from kapy.client.kinds import Kinds
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.inventory import Inventory
+from kapy.clusterctl.move.graph import Graph, class_of, ref_of
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKinds, moved_kinds, resource_of
+from kapy.clusterctl.move.plan import LeftBehind
+from kapy.clusterctl.move.tell import Tell, silent
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CRDS, SECRETS, GroupKind, Resource, split_api_version
+
+
+async def discovered(client: Client, namespace: str, tell: Tell = silent) -> Graph:
+    """The graph of a namespace ("" is all of them). Raises ApiErrors and Unreachable."""
+    tell(0, "Discovering Cluster API objects")
+    kinds = await moved_kinds(client)
+    graph = Graph(kinds)
+    # A list is one moment of one kind: what is owned is read again where its owner is newer.
+    places = [(one.resource, namespace) for one in kinds.values()]
+    found = await side_by_side([partial(listed, client, *place) for place in places])
+    elsewhere = await _provider_secrets(client)
+    for (resource, _), documents in zip(places, found, strict=True):
+        more = elsewhere if resource is SECRETS else []
+        if documents or more:
+            tell(5, resource.kind, count=len(documents) + len(more))
+        for document in (*documents, *more):
+            graph.add(document)
+    for document in await _foreign_classes(client, graph, namespace):
+        graph.add(document)
+    tell(1, "Total objects", count=len(graph.nodes))
+    graph.complete()
+    await _keep_what_others_need(client, graph, namespace)
+    return graph
+
+
+async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
+    """The objects of a namespace whose CRDs clusterctl has not labelled."""
+    crds = await persistently(lambda: client.list(CRDS))
+    foreign = [one for one in map(resource_of, crds.items) if one.group_kind not in kinds]
+    chosen = [one for one in foreign if one.namespaced]
+    found = await side_by_side([partial(listed, client, one, namespace) for one in chosen])
+    return [
+        LeftBehind(
+            ref_of(document),
+            f"its CRD {resource.group_resource} has no label {CLUSTERCTL_LABEL}, which clusterctl "
+            "gives to those of providers that it installs",
+        )
+        for resource, documents in zip(chosen, found, strict=True)
+        for document in documents
+    ]
+
+
+async def listed(client: Client, resource: Resource, namespace: str) -> Sequence[Document]:
+    """All objects of a kind; none where it is not served."""
+    try:
+        return (await persistently(lambda: client.list(resource, namespace))).items
+    except NotFound:
+        return ()
+
+
+async def _provider_secrets(client: Client) -> list[Document]:
+    namespaces = {
+        one.namespace
+        for one in await Inventory(client).installed()
+        if one.type is ProviderType.INFRASTRUCTURE
+    }
+    found = await side_by_side(
+        [partial(listed, client, SECRETS, one) for one in sorted(namespaces)]
+    )
+    return [document for documents in found for document in documents]
+
+
+async def _foreign_classes(client: Client, graph: Graph, namespace: str) -> list[Document]:
+    """ClusterClasses outside of the namespace that its Clusters use, and their templates."""
+    if CLUSTER_CLASS not in graph.kinds or not namespace:
+        return []
+    resource = graph.kinds[CLUSTER_CLASS].resource
+    keys = {class_of(one.document) for one in graph.of(CLUSTER) if one.document}
+    found: list[Document] = []
+    for key in sorted(one for one in keys if one.name and one.namespace != namespace):
+        cluster_class = await persistently(partial(client.get, resource, key))
+        found.append(cluster_class)
+        found += await _templates(client, graph.kinds, cluster_class)
+    return found
+
+
+async def _templates(client: Client, kinds: MovedKinds, cluster_class: Document) -> list[Document]:
+    served = Kinds(client)
+    namespace = cluster_class["metadata"]["namespace"]
+    references = {
+        (one["apiVersion"], one["kind"], one["name"])
+        for one in _references(cluster_class.get("spec"))
+    }
+
+    async def one(api_version: str, kind: str, name: str) -> Document:
+        group, _ = split_api_version(api_version)
+        known = kinds.get(GroupKind(group, kind))
+        if known is not None:
+            resource = known.resource
+        else:
+            resource = await served.of({"apiVersion": api_version, "kind": kind})
+        return await persistently(lambda: client.get(resource, Key(namespace, name)))
+
+    return await side_by_side([partial(one, *reference) for reference in sorted(references)])
+
+
+def _references(value: Any) -> Iterator[Document]:
+    """Every `templateRef` in a ClusterClass, however deep."""
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        if isinstance(value.get("templateRef"), dict):
+            yield value["templateRef"]
+        inner = value.values()
+    elif isinstance(value, list):
+        inner = value
+    for one in inner:
+        yield from _references(one)
+
+
+async def _keep_what_others_need(client: Client, graph: Graph, namespace: str) -> None:
+    """ClusterClasses of other namespaces, or that Clusters of other namespaces use, stay."""
+    classes = {node.ref.key: node for node in graph.of(CLUSTER_CLASS)}
+    if not namespace or not classes:
+        return
+    clusters = await listed(client, graph.kinds[CLUSTER].resource, "")
+    outside = [one for one in clusters if one["metadata"]["namespace"] != namespace]
+    used = {class_of(one) for one in outside}
+    for key, node in classes.items():
+        if key.namespace != namespace or key in used:
+            graph.keep(node)

@@ -1,0 +1,326 @@
+"""What a move is going to do and what it has done, on disk before each step.
+
+A file of JSON lines, readable by its owner only: it holds the objects that are moved, private keys
+included, and what the target had under their names. A line that was cut off (the process or the
+machine ended while it was written) is as if it had not been written.
+
+Writing blocks until the disk has it. Raises MoveError when it cannot be written; nothing was done
+then that the journal does not know.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.move.graph import Ref
+from kapy.clusterctl.move.plan import Plan, Planned
+from kapy.kube import Document
+
+FORMAT: Final = 1
+
+Leg: TypeAlias = Literal["forth", "back"]
+"""From the source to the target; or from there back, when that is what was asked for."""
+
+
+class Mode(Enum):
+    """What kind of move it is."""
+
+    CLUSTERS = "to another cluster"
+    TO_DIRECTORY = "to a directory"
+    FROM_DIRECTORY = "from a directory"
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One side of a move, as it was named. identity: uid of its kube-system namespace."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    identity: str = ""
+    directory: str = ""
+
+
+class Begun(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
+    """A move begins."""
+
+    id: str
+    mode: Mode
+    namespace: str
+    source: Place
+    target: Place
+    format: int = FORMAT
+
+
+class Pausing(msgspec.Struct, frozen=True, tag="pausing"):
+    """Clusters and ClusterClasses of the source that were not paused, and will be."""
+
+    refs: tuple[Ref, ...]
+
+
+class Planning(msgspec.Struct, frozen=True, tag="planning"):
+    """A plan follows, in as many lines as it says; it takes the place of an earlier one."""
+
+    leg: Leg
+    objects: int
+
+
+class PlannedObject(msgspec.Struct, frozen=True, tag="object"):
+    """One object of a plan."""
+
+    leg: Leg
+    object: Planned
+
+
+class Prior(msgspec.Struct, frozen=True, tag="prior"):
+    """What the target had under a name, before it is updated."""
+
+    ref: Ref
+    document: Document
+
+
+class Made(msgspec.Struct, frozen=True, tag="made"):
+    """Objects that were made in the target, and their uids there."""
+
+    uids: tuple[tuple[Ref, str], ...]
+
+
+class Verified(msgspec.Struct, frozen=True, tag="verified"):
+    """The other side has everything: what follows removes it from this one."""
+
+    leg: Leg
+
+
+class Removed(msgspec.Struct, frozen=True, tag="removed"):
+    """Nothing of it is in the source any more: what follows lets the target work."""
+
+
+class TurnedBack(msgspec.Struct, frozen=True, tag="turned back"):
+    """From here on everything is undone."""
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """The move, or its undoing, has ended."""
+
+
+Entry = (
+    Begun
+    | Pausing
+    | Planning
+    | PlannedObject
+    | Prior
+    | Made
+    | Verified
+    | Removed
+    | TurnedBack
+    | Done
+)
+_DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(Entry)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+@dataclass
+class State:
+    """How far a move is.
+
+    everything: all objects that were ever planned forth, as last planned.
+    """
+
+    begun: Begun
+    paused: set[Ref] = field(default_factory=set)
+    plans: dict[Leg, Plan] = field(default_factory=dict)
+    everything: dict[Ref, Planned] = field(default_factory=dict)
+    prior: dict[Ref, Document] = field(default_factory=dict)
+    made: dict[Ref, str] = field(default_factory=dict)
+    verified: set[Leg] = field(default_factory=set)
+    removed: bool = False
+    turned_back: bool = False
+    done: bool = False
+
+
+class Journal:
+    """The journal of one move, open for writing; nobody else can open it meanwhile."""
+
+    def __init__(self, path: Path, file: int, entries: Sequence[Any]) -> None:
+        first = entries[0]
+        assert isinstance(first, Begun)
+        self.path = path
+        self.state = State(first)
+        self._file = file
+        self._coming: tuple[Planning, list[Planned]] | None = None
+        for entry in entries[1:]:
+            self._take(entry)
+
+    @classmethod
+    def new(cls, path: Path, begun: Begun) -> Journal:
+        """Begin a journal. Raises MoveError."""
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise MoveError(
+                f"there is a journal at {path} already; go on with that move by --resume, undo it "
+                "by --rollback, or name another file with --journal"
+            ) from None
+        except OSError as error:
+            raise _cannot("write", path, error) from None
+        journal = cls(path, _locked(path, file), [begun])
+        journal.write(begun)
+        _settle(path.parent)
+        return journal
+
+    @classmethod
+    def opened(cls, path: Path) -> Journal:
+        """Go on with a journal. Raises MoveError."""
+        try:
+            file = os.open(path, os.O_RDWR)
+            with os.fdopen(os.dup(file), "rb") as reading:
+                _locked(path, file)
+                content = reading.read()
+        except OSError as error:
+            raise _cannot("read", path, error) from None
+        entries, length = _entries(path, content)
+        os.ftruncate(file, length)
+        os.lseek(file, length, os.SEEK_SET)
+        return cls(path, file, entries)
+
+    @property
+    def mark(self) -> str:
+        """The field manager that shows which objects this move has made."""
+        return f"kapy-move-{self.state.begun.id}"
+
+    def plan(self, leg: Leg, plan: Plan) -> None:
+        """This is what is going to be written."""
+        objects = list(plan.objects.values())
+        self.write(Planning(leg, len(objects)), *(PlannedObject(leg, one) for one in objects))
+
+    def write(self, *entries: Any) -> None:
+        """Add entries; they are on disk when this returns. Raises MoveError."""
+        if not entries:
+            return
+        content = b"".join(_ENCODER.encode(entry) + b"\n" for entry in entries)
+        before = os.lseek(self._file, 0, os.SEEK_CUR)
+        try:
+            _write(self._file, content)
+            os.fsync(self._file)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, before)
+                os.lseek(self._file, before, os.SEEK_SET)
+            raise _cannot("write", self.path, error) from None
+        for entry in entries:
+            self._take(entry)
+
+    def end(self) -> None:
+        """The move has ended: the journal, which is full of secrets, goes."""
+        self.write(Done())
+        self.path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        """Let others open it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _take(self, entry: Any) -> None:
+        state = self.state
+        match entry:
+            case Pausing():
+                state.paused.update(entry.refs)
+            case Planning():
+                self._coming = (entry, [])
+                self._plan_if_whole()
+            case PlannedObject() if self._coming is not None:
+                self._coming[1].append(entry.object)
+                self._plan_if_whole()
+            case Prior():
+                state.prior.setdefault(entry.ref, entry.document)
+            case Made():
+                state.made.update(entry.uids)
+            case Verified():
+                state.verified.add(entry.leg)
+            case Removed():
+                state.removed = True
+            case TurnedBack():
+                state.turned_back = True
+            case Done():
+                state.done = True
+
+    def _plan_if_whole(self) -> None:
+        assert self._coming is not None
+        planning, objects = self._coming
+        if len(objects) == planning.objects:
+            plan = self.state.plans[planning.leg] = Plan(objects)
+            if planning.leg == "forth":
+                self.state.everything.update(plan.objects)
+            self._coming = None
+
+
+def unfinished(folder: Path) -> Mapping[Path, Begun]:
+    """The journals of a folder whose moves have not ended, oldest first."""
+    found: dict[Path, Begun] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        with suppress(OSError, MoveError):
+            entries, _ = _entries(path, path.read_bytes())
+            if not isinstance(entries[-1], Done):
+                found[path] = entries[0]
+    return found
+
+
+def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:
+    """The entries of a journal, and how many bytes they take."""
+    lines = content.split(b"\n")[:-1]  # behind the last line break is what was cut off
+    try:
+        entries = [_DECODER.decode(line) for line in lines]
+    except msgspec.DecodeError as error:
+        raise MoveError(
+            f"{path} is no journal of a move that this kapy can read: {error}"
+        ) from None
+    if not entries or not isinstance(entries[0], Begun) or entries[0].format != FORMAT:
+        raise MoveError(
+            f"{path} is no journal of a move that this kapy can read; an empty one belongs to a "
+            "move that did nothing yet, and can be removed"
+        )
+    return entries, sum(len(line) + 1 for line in lines)
+
+
+def _write(file: int, content: bytes) -> None:
+    view: Any = memoryview(content)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _locked(path: Path, file: int) -> int:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise MoveError(
+            f"another kapy works with the journal {path}; wait until it has ended"
+        ) from None
+    return file
+
+
+def _settle(folder: Path) -> None:
+    """The name of the journal is on disk, too."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _cannot(what: str, path: Path, error: OSError) -> MoveError:
+    return MoveError(
+        f"cannot {what} the journal {path}: {error.strerror or error}; nothing was done that it "
+        "does not know, so that --resume or --rollback can go on once it can be used again"
+    )

@@ -1,0 +1,81 @@
+"""The kinds whose objects are considered for a move: those of CRDs that clusterctl installed,
+ConfigMaps and Secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from kapy.client.client import Client
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.patience import persistently
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, GroupKind, Resource
+
+MOVE: Final = "clusterctl.cluster.x-k8s.io/move"
+"""Label of objects that are moved whoever owns them; on a CRD, of all its objects."""
+MOVE_HIERARCHY: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
+"""Label of objects that are moved with everything that they own; on a CRD, of all its objects."""
+
+CLUSTER: Final = GroupKind("cluster.x-k8s.io", "Cluster")
+CLUSTER_CLASS: Final = GroupKind("cluster.x-k8s.io", "ClusterClass")
+MACHINE: Final = GroupKind("cluster.x-k8s.io", "Machine")
+RESOURCE_SET: Final = GroupKind("addons.cluster.x-k8s.io", "ClusterResourceSet")
+BINDING: Final = GroupKind("addons.cluster.x-k8s.io", "ClusterResourceSetBinding")
+SECRET: Final = SECRETS.group_kind
+
+_HIERARCHIES: Final = frozenset({CLUSTER, CLUSTER_CLASS, RESOURCE_SET})
+
+
+@dataclass(frozen=True)
+class MovedKind:
+    """A kind, in the version that is stored.
+
+    moves: all its objects are moved. hierarchy: with everything that they own. status: what is
+    under `status` is a subresource, which is never written with the rest.
+    """
+
+    resource: Resource
+    moves: bool = False
+    hierarchy: bool = False
+    status: bool = False
+
+
+MovedKinds: TypeAlias = Mapping[GroupKind, MovedKind]
+
+
+async def moved_kinds(client: Client) -> MovedKinds:
+    """The kinds of a management cluster. Raises ApiErrors and Unreachable."""
+    listed = await persistently(lambda: client.list(CRDS, labels=CLUSTERCTL_LABEL))
+    return kinds_of(listed.items)
+
+
+def kinds_of(crds: Iterable[Document]) -> MovedKinds:
+    """The kinds of labelled CRDs, and those that are always looked at."""
+    found = {one.resource.group_kind: one for one in map(_kind, crds)}
+    for resource in (SECRETS, CONFIG_MAPS):
+        found[resource.group_kind] = MovedKind(resource)
+    return found
+
+
+def resource_of(crd: Document) -> Resource:
+    """Where a CRD's objects are read, in the version that is stored."""
+    spec = crd["spec"]
+    names = spec["names"]
+    version = _stored(crd)["name"]
+    namespaced = spec["scope"] == "Namespaced"
+    return Resource(spec["group"], version, names["plural"], names["kind"], namespaced)
+
+
+def _kind(crd: Document) -> MovedKind:
+    resource = resource_of(crd)
+    labels = crd["metadata"].get("labels") or {}
+    hierarchy = resource.group_kind in _HIERARCHIES or MOVE_HIERARCHY in labels
+    status = "status" in (_stored(crd).get("subresources") or {})
+    return MovedKind(resource, hierarchy or MOVE in labels, hierarchy, status)
+
+
+def _stored(crd: Document) -> Document:
+    found: Document = next(one for one in crd["spec"]["versions"] if one["storage"])
+    return found

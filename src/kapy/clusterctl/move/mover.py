@@ -1,0 +1,257 @@
+"""A move from one management cluster to another, step by step; resumed or undone from any step.
+
+Until the target was compared with the source, nothing leaves the source: to undo is to give the
+target what it had and to let the source work again. From then on, to undo is to move back: what
+the target has by now is written to the source, compared, and taken away from the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.move import pausing
+from kapy.clusterctl.move.copying import Copying, present
+from kapy.clusterctl.move.discovery import discovered, not_considered
+from kapy.clusterctl.move.graph import Graph, Node, Ref
+from kapy.clusterctl.move.journal import Begun, Journal, Leg, Pausing, Removed, TurnedBack, Verified
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, moved_kinds
+from kapy.clusterctl.move.plan import LeftBehind, Plan, Planned, Way, left_behind, planned
+from kapy.clusterctl.move.refusals import (
+    check_providers,
+    check_ready,
+    check_undeleted,
+    check_unpaused,
+    still_changing,
+)
+from kapy.clusterctl.move.removal import remove_from_source, undo_in_target
+from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.move.verification import verify
+from kapy.kube import Document
+
+ROUNDS: Final = 5
+"""How often the source is copied again because something there was still written."""
+
+
+_REHEARSAL: Final = (
+    "*" * 56,
+    "This is a dry-run move, will not perform any real action",
+    "*" * 56,
+)
+
+
+class Mover:
+    """One move. source, target: administrators of the two management clusters."""
+
+    def __init__(self, source: Client, target: Client, journal: Journal, tell: Tell) -> None:
+        self._source = source
+        self._target = target
+        self._journal = journal
+        self._tell = tell
+        self._namespace = journal.state.begun.namespace
+        self._pausing_done: set[Ref] = set()
+
+    async def go_on(self) -> None:
+        """Do what is left of the move. Raises MoveError, ApiErrors and Unreachable."""
+        state = self._journal.state
+        if state.turned_back:
+            await self.roll_back()
+            return
+        if "forth" not in state.verified:
+            await self._bring_forth()
+        if not state.removed:
+            await self._take_from_source()
+        await pausing.resume(self._target, state.paused, self._tell)
+        await self._resume_what_stayed()
+        self._journal.end()
+
+    async def roll_back(self) -> None:
+        """Undo what was done of the move. Raises MoveError, ApiErrors and Unreachable."""
+        state = self._journal.state
+        if not state.turned_back:
+            self._journal.write(TurnedBack())
+        back: Plan | None = None
+        if "forth" in state.verified:
+            if "back" not in state.verified:
+                await self._bring_back()
+            back = state.plans["back"]
+        objects = state.everything | (back.objects if back is not None else {})
+        await undo_in_target(self._target, self._journal, objects.values(), back, self._tell)
+        await pausing.resume(self._source, state.paused, self._tell, "source")
+        self._journal.end()
+
+    async def _bring_forth(self) -> None:
+        graph = await self._paused_source()
+        self._tell(0, "Waiting for all resources to be ready to move")
+        if await pausing.unblocked(self._source, _moving(graph), self._tell):
+            graph = await self._paused_source()
+        self._tell(0, "Creating objects in the target cluster")
+        copying = Copying(self._target, self._journal, self._tell)
+        await self._settled("forth", copying, graph)
+        await self._drop_what_went()
+        await verify(self._target, self._journal.state.plans["forth"])
+        self._journal.write(Verified("forth"))
+
+    async def _bring_back(self) -> None:
+        await pausing.pause(self._target, self._journal.state.paused, self._tell, "target")
+        graph = await discovered(self._target, self._namespace)
+        await pausing.unblocked(self._target, filter(self._is_ours, _moving(graph)), self._tell)
+        copying = Copying(self._source, self._journal, self._tell, restorable=False)
+        await self._settled("back", copying, graph)
+        await verify(self._source, self._journal.state.plans["back"])
+        self._journal.write(Verified("back"))
+
+    async def _paused_source(self) -> Graph:
+        """The graph of the source, with all of its Clusters and ClusterClasses paused."""
+        state = self._journal.state
+        if state.paused - self._pausing_done:
+            await self._pause_source(state.paused)
+        while True:
+            graph = await discovered(self._source, self._namespace)
+            new = [ref for ref in paused_by(graph) if ref not in self._pausing_done]
+            if not new:
+                return graph
+            check_unpaused(graph, besides=state.paused)
+            self._journal.write(Pausing(tuple(new)))
+            await self._pause_source(new)
+
+    async def _pause_source(self, refs: Iterable[Ref]) -> None:
+        await pausing.pause(self._source, refs, self._tell)
+        self._pausing_done.update(refs)
+
+    async def _settled(self, leg: Leg, copying: Copying, graph: Graph) -> None:
+        """Copy, until what was copied is what there is."""
+        copied: Plan | None = None
+        changed: Iterable[Ref] = ()
+        for _ in range(ROUNDS):
+            plan = planned(graph, only=self._is_ours if leg == "back" else None)
+            if copied is not None:
+                changed = plan.changed_since(copied)
+                if not changed:
+                    return
+                self._tell_changed(changed)
+            if leg == "forth":
+                check_undeleted(plan)
+            self._journal.plan(leg, plan)
+            await copying.run(plan)
+            copied = plan
+            graph = await (self._paused_source() if leg == "forth" else self._moved_target())
+        raise still_changing(changed)
+
+    async def _moved_target(self) -> Graph:
+        return await discovered(self._target, self._namespace)
+
+    async def _drop_what_went(self) -> None:
+        """What was copied, and then left the source, must not live on in the target."""
+        state = self._journal.state
+        gone = [
+            one for ref, one in state.everything.items() if ref not in state.plans["forth"].objects
+        ]
+        await undo_in_target(self._target, self._journal, gone, None, self._tell)
+
+    async def _take_from_source(self) -> None:
+        self._tell(0, "Deleting objects from the source cluster")
+        plan = self._journal.state.plans["forth"]
+        kinds = await moved_kinds(self._source)
+        await remove_from_source(self._source, plan, kinds, self._copy_again, self._tell)
+        self._journal.write(Removed())
+
+    async def _copy_again(self, one: Planned, now: Document) -> None:
+        """An object of the source was written after it was compared."""
+        self._tell_changed([one.ref])
+        plan = self._journal.state.plans["forth"]
+        owners = [plan.objects[ref] for ref, _ in one.owners]
+        copying = Copying(self._target, self._journal, self._tell)
+        await copying.again(replace(one, document=now), owners)
+
+    async def _resume_what_stayed(self) -> None:
+        """ClusterClasses that stay in the source were paused there, too."""
+        state = self._journal.state
+        copied = {one.ref for one in state.plans["forth"].of(Way.COPIED)}
+        stayed = state.paused & copied
+        if stayed:
+            await pausing.resume(self._source, stayed, self._tell, "source")
+
+    def _is_ours(self, node: Node) -> bool:
+        """Whether an object of the target was moved there, or was made there for what was."""
+        ours = self._journal.state.everything
+        clusters = [root.ref for root in node.roots if root.ref.group_kind == CLUSTER]
+        roots = [root.ref for root in node.roots]
+        return all(ref in ours for ref in clusters) and any(
+            ref in ours for ref in (node.ref, *roots)
+        )
+
+    def _tell_changed(self, refs: Iterable[Ref]) -> None:
+        for ref in refs:
+            self._tell(
+                1, "Object changed while it was moved, copying it again", **{ref.kind: ref.name}
+            )
+
+
+async def begin(source: Client, target: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
+    """The journal of a new move; nothing is changed yet. Raises MoveError where it cannot be."""
+    tell(0, "Performing move...")
+    await check_providers(source, target)
+    graph = await discovered(source, begun.namespace, tell)
+    check_ready(graph)
+    tell_counts(graph, tell)
+    check_unpaused(graph)
+    plan = planned(graph)
+    check_undeleted(plan)
+    await present(target, plan.objects.values())  # refuses kinds that the target does not serve
+    for one in left_behind(graph, plan):
+        tell_left_behind(one, tell, level=0 if one.belongs else 5)
+    journal = Journal.new(path, begun)
+    journal.write(Pausing(paused_by(graph)))
+    return journal
+
+
+async def rehearse(source: Client, namespace: str, tell: Tell) -> None:
+    """Say what a move would do, and what it would leave behind. Raises MoveError."""
+    tell(0, "Performing move...")
+    for text in _REHEARSAL:
+        tell(0, text)
+    graph = await discovered(source, namespace, tell)
+    tell_counts(graph, tell)
+    check_unpaused(graph)
+    plan = planned(graph)
+    tell(1, "Pausing the source cluster")
+    tell(1, "Pausing the source ClusterClasses")
+    tell(0, "Waiting for all resources to be ready to move")
+    tell(0, "Creating objects in the target cluster")
+    for one in plan.objects.values():
+        tell(1, "Creating", **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
+    tell(0, "Deleting objects from the source cluster")
+    for one in reversed(plan.of(Way.MOVED)):
+        tell(1, "Deleting", **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
+    tell(1, "Resuming the target ClusterClasses")
+    tell(1, "Resuming the target cluster")
+    for left in left_behind(graph, plan):
+        tell_left_behind(left, tell)
+    for left in await not_considered(source, graph.kinds, namespace):
+        tell_left_behind(left, tell)
+
+
+def tell_counts(graph: Graph, tell: Tell, first: str = "Moving Cluster API objects") -> None:
+    """How many Clusters and ClusterClasses it is about."""
+    tell(0, first, Clusters=sum(1 for _ in graph.of(CLUSTER)))
+    tell(0, "Moving Cluster API objects", ClusterClasses=sum(1 for _ in graph.of(CLUSTER_CLASS)))
+
+
+def tell_left_behind(one: LeftBehind, tell: Tell, level: int = 0) -> None:
+    """An object stays where it is, and why."""
+    names = {one.ref.kind: one.ref.name, "Namespace": one.ref.namespace, "Reason": one.why}
+    tell(level, "Leaving behind", **names)
+
+
+def paused_by(graph: Graph) -> tuple[Ref, ...]:
+    """The Clusters and ClusterClasses that a move of a graph pauses."""
+    nodes = [*graph.of(CLUSTER), *graph.of(CLUSTER_CLASS)]
+    return tuple(sorted(node.ref for node in nodes))
+
+
+def _moving(graph: Graph) -> list[Node]:
+    return [node for node in graph.found() if node.moves]

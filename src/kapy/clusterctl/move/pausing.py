@@ -1,0 +1,140 @@
+"""Pausing Clusters and ClusterClasses, and waiting for who is not ready to be moved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from kapy.api.names import Annotation
+from kapy.client.client import Client
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.move.copying import named
+from kapy.clusterctl.move.graph import Node, Ref
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS
+from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.waiting import until
+from kapy.kube import Document
+from kapy.kube.errors import NotFound
+from kapy.kube.names import GroupKind, Resource
+
+BLOCK_MOVE: Final = "clusterctl.cluster.x-k8s.io/block-move"
+"""Annotation of objects whose controller has something to do before they are moved."""
+BLOCKED_FOR: Final = 380.0
+"""Seconds that objects may block the move: as long as upstream's back-off lasts."""
+
+_RESOURCES: Final = {
+    CLUSTER: Resource(CLUSTER.group, "v1beta2", "clusters", CLUSTER.kind),
+    CLUSTER_CLASS: Resource(CLUSTER_CLASS.group, "v1beta2", "clusterclasses", CLUSTER_CLASS.kind),
+}
+
+
+def is_paused(document: Document) -> bool:
+    """Whether a Cluster or a ClusterClass is paused."""
+    annotations = document["metadata"].get("annotations") or {}
+    return bool((document.get("spec") or {}).get("paused")) or Annotation.PAUSED in annotations
+
+
+async def pause(client: Client, refs: Iterable[Ref], tell: Tell, where: str = "source") -> None:
+    """Pause what is there of these Clusters, then ClusterClasses. Can be done again."""
+    chosen = sorted(refs)
+    tell(1, f"Pausing the {where} cluster")
+    await _set(client, chosen, CLUSTER, tell, paused=True)
+    tell(1, f"Pausing the {where} ClusterClasses")
+    await _set(client, chosen, CLUSTER_CLASS, tell, paused=True)
+
+
+async def resume(client: Client, refs: Iterable[Ref], tell: Tell, where: str = "target") -> None:
+    """Let the controllers work on these ClusterClasses, then Clusters. Can be done again."""
+    chosen = sorted(refs)
+    tell(1, "Resuming the target ClusterClasses")
+    await _set(client, chosen, CLUSTER_CLASS, tell, paused=False)
+    tell(1, f"Resuming the {where} cluster")
+    await _set(client, chosen, CLUSTER, tell, paused=False)
+
+
+async def unblocked(client: Client, nodes: Iterable[Node], tell: Tell) -> bool:
+    """Wait until no object blocks the move; whether one did. Raises MoveError when it takes too
+    long."""
+    blocking: list[Node] = []
+    for node in nodes:
+        if _blocks(node.document):
+            blocking.append(node)
+        else:
+            tell(5, "Resource not blocking move", **_told(node))
+    for node in blocking:
+        tell(
+            0,
+            f"Move blocked by {BLOCK_MOVE} annotation, waiting for it to be removed",
+            **_told(node),
+        )
+    try:
+        async with asyncio.timeout(BLOCKED_FOR):
+            await side_by_side([partial(_until_ready, client, node) for node in blocking])
+    except TimeoutError:
+        names = named(node.ref for node in blocking)
+        raise MoveError(
+            f"{names} still has the annotation {BLOCK_MOVE} after {BLOCKED_FOR:.0f} s; see what "
+            "its controller says, then go on with --resume, or undo the move with --rollback"
+        ) from None
+    return bool(blocking)
+
+
+async def _until_ready(client: Client, node: Node) -> None:
+    assert node.kind is not None
+    await until(
+        client,
+        node.kind.resource,
+        node.ref.key,
+        lambda found: not _blocks(found),
+        within=BLOCKED_FOR,
+    )
+
+
+def _blocks(document: Document | None) -> bool:
+    return document is not None and BLOCK_MOVE in (document["metadata"].get("annotations") or {})
+
+
+async def _set(
+    client: Client, refs: Iterable[Ref], kind: GroupKind, tell: Tell, *, paused: bool
+) -> None:
+    patch = _PATCHES[kind](paused)
+    chosen = [ref for ref in refs if ref.group_kind == kind]
+    for ref in chosen:
+        if kind == CLUSTER:
+            told = {"name": ref.name, "namespace": ref.namespace}
+            tell(5, "Set Cluster.Spec.Paused", paused=paused, Cluster=told)
+        else:
+            what = "Set Paused annotation" if paused else "Remove Paused annotation"
+            tell(5, what, ClusterClass=ref.name, Namespace=ref.namespace)
+    await side_by_side([partial(_patched, client, ref, patch) for ref in chosen])
+
+
+async def _patched(client: Client, ref: Ref, patch: Document) -> None:
+    with suppress(NotFound):
+        await persistently(lambda: client.patch(_RESOURCES[ref.group_kind], ref.key, patch))
+
+
+def _pause_cluster(paused: bool) -> Document:  # noqa: FBT001
+    # Taken away rather than set to false, so that nobody owns the field.
+    return {"spec": {"paused": True if paused else None}}
+
+
+def _pause_class(paused: bool) -> Document:  # noqa: FBT001
+    return {"metadata": {"annotations": {Annotation.PAUSED: "" if paused else None}}}
+
+
+_PATCHES: Final = {CLUSTER: _pause_cluster, CLUSTER_CLASS: _pause_class}
+
+
+def _told(node: Node) -> Document:
+    ref = node.ref
+    version = "" if node.kind is None else node.kind.resource.version
+    return {
+        "apiVersion": {"Group": ref.group, "Version": version, "Kind": ref.kind},
+        "resource": {"name": ref.name, "namespace": ref.namespace},
+    }

@@ -1,0 +1,149 @@
+"""What a move refuses, before anything is changed or because something goes on changing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.inventory import Installed, Inventory
+from kapy.clusterctl.move.copying import named
+from kapy.clusterctl.move.graph import Graph, Node, Ref
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MACHINE
+from kapy.clusterctl.move.pausing import is_paused
+from kapy.clusterctl.move.plan import Plan, Way
+from kapy.clusterctl.waiting import holds
+from kapy.kube import Document, Key
+from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.names import NAMESPACES
+from kapy.kube.version import InvalidVersion, Version, parse_tolerant
+
+_WHILE: Final = "cannot start the move operation while"
+
+
+async def identity(client: Client) -> str:
+    """What tells one cluster from all others; "" where it may not be read."""
+    try:
+        found = await client.get(NAMESPACES, Key("", "kube-system"))
+    except (NotFound, Forbidden):
+        return ""
+    return str(found["metadata"]["uid"])
+
+
+async def check_providers(source: Client, target: Client) -> None:
+    """Raises MoveError unless the target has every provider, at least as new as the source."""
+    there = await Inventory(target).installed()
+    wrong = [
+        problem
+        for one in await Inventory(source).installed()
+        for problem in _provider_problems(one, there)
+    ]
+    if wrong:
+        raise MoveError(
+            "failed to check providers in target cluster: "
+            + "; ".join(wrong)
+            + "; install them there with `init`, or upgrade them with `upgrade apply`"
+        )
+
+
+def check_ready(graph: Graph) -> None:
+    """Raises MoveError while something is still provisioned."""
+    problems = [problem for node in graph.of(CLUSTER) for problem in _cluster_problems(node)]
+    problems += [problem for node in graph.of(MACHINE) for problem in _machine_problems(node)]
+    if problems:
+        raise MoveError(
+            f"failed to check for provisioned infrastructure: {_all(problems)}; "
+            "`describe cluster` tells what it waits for"
+        )
+
+
+def check_unpaused(graph: Graph, besides: Collection[Ref] = ()) -> None:
+    """Raises MoveError when a Cluster or a ClusterClass is paused already.
+
+    besides: those that the move itself has paused.
+    """
+    for kind, many in ((CLUSTER, "Clusters"), (CLUSTER_CLASS, "ClusterClasses")):
+        paused = [
+            str(one.ref.key)
+            for one in graph.of(kind)
+            if one.document and is_paused(one.document) and one.ref not in besides
+        ]
+        if paused:
+            raise MoveError(
+                f"cannot start operation while the following {many} are paused: "
+                f"{', '.join(sorted(paused))}; resume them, or go on with the move that paused "
+                "them (--resume, --rollback)"
+            )
+
+
+def check_undeleted(plan: Plan) -> None:
+    """Raises MoveError while something that would be moved is being deleted."""
+    deleted = [
+        one.ref for one in plan.of(Way.MOVED) if one.document["metadata"].get("deletionTimestamp")
+    ]
+    if deleted:
+        raise MoveError(
+            f"{_WHILE} {named(deleted)} is being deleted: the target "
+            "would have it again; wait until it is gone"
+        )
+
+
+def still_changing(refs: Iterable[Ref]) -> MoveError:
+    """Somebody works on what is paused."""
+    return MoveError(
+        f"{named(refs)} goes on changing in the source although the Clusters are paused: a "
+        "controller there does not care; stop it, then go on with --resume, or undo the move with "
+        "--rollback"
+    )
+
+
+def _provider_problems(one: Installed, there: Iterable[Installed]) -> Iterator[str]:
+    same = [_version(other) for other in there if (other.name, other.type) == (one.name, one.type)]
+    if not same:
+        yield f"provider {one.name} not found in the target cluster"
+    elif max(same) < _version(one):
+        yield (
+            f"provider {one.name} in the target cluster is older than in the source cluster "
+            f"(source: {_version(one)}, target: {max(same)})"
+        )
+
+
+def _version(one: Installed) -> Version:
+    try:
+        return parse_tolerant(one.version)
+    except InvalidVersion as error:
+        raise MoveError(
+            f'unable to parse version "{one.version}" for the {one.instance} provider: {error}; '
+            "correct its Provider object"
+        ) from None
+
+
+def _cluster_problems(node: Node) -> Iterator[str]:
+    document = node.document or {}
+    done = (document.get("status") or {}).get("initialization") or {}
+    name = f'"{_kind(document)}" {node.ref.key}'
+    has_control_plane = bool((document.get("spec") or {}).get("controlPlaneRef"))
+    if not done.get("infrastructureProvisioned"):
+        yield f"{_WHILE} {name} is still provisioning the infrastructure"
+    elif not holds(document, "ControlPlaneInitialized") or (
+        has_control_plane and not done.get("controlPlaneInitialized")
+    ):
+        yield f"{_WHILE} the control plane for {name} is not yet initialized"
+
+
+def _machine_problems(node: Node) -> Iterator[str]:
+    document = node.document or {}
+    if not ((document.get("status") or {}).get("nodeRef") or {}).get("name"):
+        name = f'"{_kind(document)}" {node.ref.key}'
+        yield f"{_WHILE} {name} is still provisioning the node"
+
+
+def _kind(document: Document) -> str:
+    group, _, version = document["apiVersion"].rpartition("/")
+    return f"{group}/{version}, Kind={document['kind']}"
+
+
+def _all(problems: list[str]) -> str:
+    """As Go's error aggregates are printed."""
+    return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

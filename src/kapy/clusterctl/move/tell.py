@@ -1,0 +1,34 @@
+"""What a move says while it works: upstream's messages at upstream's levels.
+
+0 is always shown, 1 names each object, 5 tells why.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+
+class Tell(Protocol):
+    """Takes a message; how much of it is shown is for others to decide."""
+
+    def __call__(self, level: int, message: str, /, **values: Any) -> None:
+        """values: what the message is about, each with its name."""
+        ...
+
+
+def silent(level: int, message: str, /, **values: Any) -> None:
+    """Nobody listens."""
+
+
+def line(message: str, values: dict[str, Any]) -> str:
+    """A message as upstream's clusterctl prints it: `Creating Cluster="shop" Namespace="fleet"`."""
+    shown = [f"{name}={_shown(value)}" for name, value in values.items()]
+    return " ".join([message, *shown])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else msgspec.json.encode(value).decode()

@@ -1,0 +1,124 @@
+"""Small clusters to move: every kind of link between objects, few objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.clusterctl.move.kinds import MOVE
+from kapy.kube import Document
+
+NOW = "2026-01-01T00:00:00Z"
+CLUSTER, CONTROL_PLANE = "cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"
+INFRA, BOOTSTRAP = "infrastructure.cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io"
+
+
+def obj(
+    api: str, kind: str, name: str, *owners: Document, namespace: str = "fleet", **more: Any
+) -> Document:
+    """An object; `labels`, `annotations` and `finalizers` go where they belong."""
+    metadata: Document = {"name": name, "uid": f"{kind}/{namespace}/{name}"}
+    if namespace:
+        metadata["namespace"] = namespace
+    for part in ("labels", "annotations", "finalizers"):
+        if part in more:
+            metadata[part] = more.pop(part)
+    if owners:
+        metadata["ownerReferences"] = [owned_by(one) for one in owners]
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **more}
+
+
+def owned_by(owner: Document) -> Document:
+    metadata = owner["metadata"]
+    told = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
+    return {**told, "name": metadata["name"], "uid": metadata["uid"], "controller": True}
+
+
+def secret(name: str, *owners: Document, **more: Any) -> Document:
+    return obj("v1", "Secret", name, *owners, data={"value": "eA=="}, type="Opaque", **more)
+
+
+def reference(document: Document) -> Document:
+    group = document["apiVersion"].partition("/")[0]
+    return {"apiGroup": group, "kind": document["kind"], "name": document["metadata"]["name"]}
+
+
+def condition(of_type: str) -> Document:
+    told = {"type": of_type, "status": "True", "reason": of_type, "message": ""}
+    return {**told, "lastTransitionTime": NOW}
+
+
+def cluster(name: str, *, namespace: str = "fleet", class_name: str = "") -> list[Document]:
+    """A provisioned cluster of one machine, with certificates that a user has made."""
+    here: Document = {"namespace": namespace}
+    infra = obj(f"{INFRA}/v1beta2", "DevCluster", name, spec={}, **here)
+    ready = {"infrastructureProvisioned": True, "controlPlaneInitialized": True}
+    spec: Document = {"infrastructureRef": reference(infra)}
+    if class_name:
+        spec["topology"] = {"classRef": {"name": class_name}, "version": "v1.34.0"}
+    top = obj(
+        f"{CLUSTER}/v1beta2",
+        "Cluster",
+        name,
+        spec=spec,
+        status={"initialization": ready, "conditions": [condition("ControlPlaneInitialized")]},
+        finalizers=["cluster.cluster.x-k8s.io"],
+        labels={"cni": "yes"},
+        **here,
+    )
+    infra["metadata"]["ownerReferences"] = [owned_by(top)]
+    return [top, infra, secret(f"{name}-ca", **here), *machine(name, top, **here)]
+
+
+def machine(name: str, top: Document, **here: Any) -> list[Document]:
+    dev = obj(f"{INFRA}/v1beta2", "DevMachine", f"{name}-0", spec={}, **here)
+    config = obj(f"{BOOTSTRAP}/v1beta2", "KubeadmConfig", f"{name}-0", spec={"verbosity": 2}, **here)
+    made = obj(
+        f"{CLUSTER}/v1beta2",
+        "Machine",
+        f"{name}-0",
+        top,
+        spec={
+            "clusterName": name,
+            "bootstrap": {"configRef": reference(config)},
+            "infrastructureRef": reference(dev),
+        },
+        status={"nodeRef": {"name": f"{name}-0"}},
+        finalizers=["machine.cluster.x-k8s.io"],
+        **here,
+    )
+    for one in (dev, config):
+        one["metadata"]["ownerReferences"] = [owned_by(made)]
+    return [made, dev, config, secret(f"{name}-0", config, **here)]
+
+
+def resource_set() -> list[Document]:
+    """A ClusterResourceSet with what it applies, and what it has applied to cluster a."""
+    addons = "addons.cluster.x-k8s.io/v1beta2"
+    top = obj(
+        addons,
+        "ClusterResourceSet",
+        "cni",
+        spec={
+            "clusterSelector": {"matchLabels": {"cni": "yes"}},
+            "resources": [{"kind": "ConfigMap", "name": "cni"}],
+        },
+    )
+    binding = obj(addons, "ClusterResourceSetBinding", "a", top, spec={"clusterName": "a"})
+    return [top, obj("v1", "ConfigMap", "cni", top, data={"cni.yaml": "{}"}), binding]
+
+
+def identity() -> list[Document]:
+    """A cluster-scoped identity, with the credentials that it owns."""
+    top = obj(f"{INFRA}/v1beta1", "FakeIdentity", "cloud", namespace="", spec={"user": "u"})
+    return [top, secret("cloud-credentials", top)]
+
+
+def bystanders() -> list[Document]:
+    """What a move leaves alone, and one Secret that only a label moves."""
+    return [secret("unrelated"), secret("cpi", labels={MOVE: ""})]
+
+
+def fleet() -> list[Document]:
+    """Three clusters and everything around them."""
+    clusters = [one for name in "abc" for one in cluster(name)]
+    return [*clusters, *resource_set(), *identity(), *bystanders()]

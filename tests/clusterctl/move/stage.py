@@ -1,0 +1,189 @@
+"""Two management clusters without controllers, in process, and objects to move between them."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kapy._aio.clock import loop_clock
+from kapy.api.crds import crds
+from kapy.apiserver.server import Server
+from kapy.apps.admission import Rules
+from kapy.client.client import Client
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.move.content import recreated
+from kapy.clusterctl.move.graph import Graph, Node, Ref, ref_of, sequence
+from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
+from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKinds, kinds_of, resource_of
+from kapy.clusterctl.move.mover import Mover, begin
+from kapy.kube import Document
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.http import ADMIN, Transport
+from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS, Resource
+from kapy.testing.frozen import Frozen
+
+NAMESPACE = "fleet"
+
+
+def global_crd(kind: str, *, labels: Document) -> Document:
+    """The CRD of a cluster-scoped kind that keeps whatever it is given."""
+    plural = f"{kind.lower()}s"
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": anything}}
+    return {
+        "apiVersion": CRDS.api_version,
+        "kind": CRDS.kind,
+        "metadata": {"name": f"{plural}.infrastructure.cluster.x-k8s.io", "labels": labels},
+        "spec": {
+            "group": "infrastructure.cluster.x-k8s.io",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "scope": "Cluster",
+            "versions": [
+                {
+                    "name": "v1beta1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+
+
+IDENTITIES = global_crd("FakeIdentity", labels={CLUSTERCTL_LABEL: "", MOVE_HIERARCHY: ""})
+
+
+def labelled(crd: Document) -> Document:
+    """A CRD as clusterctl installs it."""
+    labels = {**crd["metadata"].get("labels", {}), CLUSTERCTL_LABEL: ""}
+    return {**crd, "metadata": {**crd["metadata"], "labels": labels}}
+
+
+DEFINITIONS = [*map(labelled, crds()), IDENTITIES]
+KINDS: MovedKinds = kinds_of(DEFINITIONS)
+
+
+@asynccontextmanager
+async def management_cluster() -> AsyncIterator[Client]:
+    """An empty management cluster, whose documents nobody may change."""
+    rules = Rules()
+    server = Server.open(None, clock=loop_clock(), admission=(rules,))
+    rules.read_through(Client(server.transport(ADMIN)))
+    client = Client(Frozen(server.transport(ADMIN)), field_manager="test")
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(server.run())
+        await asyncio.sleep(0)
+        failure: BaseException | None = None
+        try:
+            for crd in DEFINITIONS:
+                await client.create(CRDS, crd)
+            yield client
+        except Exception as error:
+            failure = error
+        running.cancel()
+    server.close()
+    if failure is not None:
+        raise failure
+
+
+@asynccontextmanager
+async def two_clusters() -> AsyncIterator[tuple[Client, Client]]:
+    """A source and a target."""
+    async with management_cluster() as source, management_cluster() as target:
+        yield source, target
+
+
+async def load(client: Client, documents: Iterable[Document]) -> None:
+    """Create objects, owners first, with owner references to what they have become here."""
+    graph = Graph(KINDS)
+    for document in documents:
+        graph.add(document)
+    uids: dict[Node, str] = {}
+    for node in (node for group in sequence(graph.found()) for node in group):
+        assert node.document is not None
+        await ensure_namespace(client, node.ref.namespace)
+        resource = KINDS[node.ref.group_kind].resource
+        owners = [{**told, "uid": uids[owner]} for owner, told in node.owners.items()]
+        made = await client.create(resource, recreated(node.document, owners))
+        uids[node] = made["metadata"]["uid"]
+        if "status" in node.document and KINDS[node.ref.group_kind].status:
+            patch = {"status": node.document["status"]}
+            await client.patch(resource, node.ref.key, patch, subresource="status")
+
+
+async def ensure_namespace(client: Client, name: str) -> None:
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    try:
+        if name:
+            await client.create(NAMESPACES, document)
+    except AlreadyExists:
+        pass
+
+
+async def everything(client: Client) -> dict[Ref, Document]:
+    """All objects of the considered kinds."""
+    found: dict[Ref, Document] = {}
+    for kind in KINDS.values():
+        for document in (await client.list(kind.resource)).items:
+            found[ref_of(document)] = document
+    return {ref: one for ref, one in found.items() if ref.name != "kube-root-ca.crt"}
+
+
+def content(objects: dict[Ref, Document]) -> dict[Ref, Document]:
+    """What everybody sees of objects that were moved: all but what servers number and time."""
+    names = {one["metadata"]["uid"]: ref for ref, one in objects.items()}
+    described = {}
+    for ref, document in objects.items():
+        metadata = document["metadata"]
+        owners = [
+            {**one, "uid": str(names.get(one["uid"], "gone"))}
+            for one in metadata.get("ownerReferences", [])
+        ]
+        described[ref] = {
+            key: value
+            for key, value in recreated(document, owners).items()
+            if key != "status" or not KINDS[ref.group_kind].status
+        }
+    return described
+
+
+@dataclass
+class Heard:
+    """What was said, line by line."""
+
+    lines: list[tuple[int, str, Document]] = field(default_factory=list)
+
+    def __call__(self, level: int, message: str, /, **values: Any) -> None:
+        self.lines.append((level, message, values))
+
+    def about(self, message: str) -> list[Document]:
+        return [values for _, said, values in self.lines if said == message]
+
+
+def begun(namespace: str = NAMESPACE) -> Begun:
+    return Begun("0123abcd", Mode.CLUSTERS, namespace, Place(), Place())
+
+
+async def move(source: Client, target: Client, journal: Path, tell: Any = None) -> None:
+    """A whole move, as the command does it."""
+    tell = tell or Heard()
+    opened = await begin(source, target, begun(), journal, tell)
+    try:
+        await Mover(source, target, opened, tell).go_on()
+    finally:
+        opened.close()
+
+
+async def ended(source: Client, target: Client, journal: Path, *, resume: bool) -> None:
+    """What `--resume` or `--rollback` does."""
+    opened = Journal.opened(journal)
+    try:
+        mover = Mover(source, target, opened, Heard())
+        await (mover.go_on() if resume else mover.roll_back())
+    finally:
+        opened.close()
