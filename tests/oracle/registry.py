@@ -15,6 +15,7 @@ PURE: Final[Mapping[str, str]] = {
     "crdnames": "tests.oracle.crdnames",
     "envsubst": "tests.oracle.envsubst",
     "failuredomains": "tests.oracle.failuredomains",
+    "inlinepatches": "tests.topology.recorded_patches",
     "kubeconfig": "tests.oracle.kubeconfig",
     "labels": "tests.oracle.labels",
     "rollout": "tests.oracle.rollout",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar
 
-from msgspec import field
+from msgspec import UNSET, field
 
 from kapy.api.patterns import DOMAIN_PATH, KIND
 from kapy.kube import Document
@@ -78,7 +78,7 @@ class JSONPatch(Model):
         str,
         rules("Where, below /spec, as in /spec/template/spec.", min_length=1, max_length=512),
     ]
-    value: Annotated[Any, rules("The value to put there.")] = None
+    value: Annotated[Any, rules("The value to put there.")] = UNSET
     value_from: Annotated[
         JSONPatchValue | None, rules("Where the value to put there comes from.")
     ] = None

@@ -6,8 +6,9 @@ strings, map keys become strings. Loading goes through PyYAML's C loader.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Generator, Hashable
 from functools import cmp_to_key
 from typing import Any
 
@@ -131,12 +132,21 @@ def load(text: str | bytes, source: str = "", duplicates: list[str] | None = Non
     return first
 
 
+def load_first(text: str | bytes, source: str = "") -> Any:
+    """The value of the first document, None when it is empty; more are not looked at, as Go's
+    Unmarshal does not. Raises YamlError."""
+    with contextlib.closing(_values(text, source, None)) as values:
+        return next(values, None)
+
+
 def load_all(text: str | bytes, source: str = "") -> list[Any]:
     """The values of all documents that are not empty. Raises YamlError."""
     return [value for value in _values(text, source, None) if value is not None]
 
 
-def _values(text: str | bytes, source: str, duplicates: list[str] | None) -> Iterator[Any]:
+def _values(
+    text: str | bytes, source: str, duplicates: list[str] | None
+) -> Generator[Any, None, None]:
     _check_depth(text, source)
     try:
         loader = _Loader(text)

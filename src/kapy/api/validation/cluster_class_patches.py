@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from msgspec import UNSET
+
 from kapy.api.builtin_variables import BUILTIN_VARIABLES
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_class_patches import (
@@ -110,9 +112,10 @@ def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
 
 
 def _value_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
-    if change.value is None and change.value_from is None:
+    said = change.value not in (None, UNSET)
+    if not said and change.value_from is None:
         yield invalid(where, pretty(change), "jsonPatch must define one of value or valueFrom")
-    if change.value is not None and change.value_from is not None:
+    if said and change.value_from is not None:
         yield invalid(where, pretty(change), "jsonPatch can not define both value and valueFrom")
 
 

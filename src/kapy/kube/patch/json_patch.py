@@ -7,12 +7,21 @@ stands before a path's first slash is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec.json import Encoder
 
 from kapy.kube.errors import BadRequest, Invalid, TooLarge
+from kapy.kube.patch.pointer import (
+    Inapplicable,
+    adding,
+    edited,
+    identical,
+    member,
+    replacing,
+    tokens_of,
+    without,
+)
 
 LIMIT: Final = 10_000
 """How many operations one patch may have."""
@@ -21,7 +30,6 @@ COPY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes that all copies of one patch may add."""
 
 _encode = Encoder().encode
-_Change = Callable[[Any, str], Any]
 
 
 def apply(document: Any, operations: Any) -> Any:
@@ -46,15 +54,11 @@ def apply(document: Any, operations: Any) -> Any:
             if operation.get("op") == "copy":
                 copied += _copied(document, operation, copied)
             document = _applied(document, operation)
-    except _Inapplicable as error:
+    except Inapplicable as error:
         raise Invalid(
             "the server rejected our request due to an error in our request", details={}
         ) from error
     return document
-
-
-class _Inapplicable(Exception):
-    """One operation does not apply."""
 
 
 def _not_decodable(found: Any, wanted: str = "[]handlers.jsonPatchOp") -> str:
@@ -80,114 +84,40 @@ def _copied(document: Any, operation: dict[str, Any], before: int) -> int:
 def _applied(document: Any, operation: dict[str, Any]) -> Any:
     match operation.get("op"):
         case "add":
-            return _edited(document, _path(operation), _adding(operation.get("value")))
+            return edited(document, _path(operation), adding(operation.get("value")))
         case "remove":
-            return _edited(document, _path(operation), _without)
+            return edited(document, _path(operation), without)
         case "replace":
             if operation.get("path") == "":
                 return operation.get("value")
-            return _edited(document, _path(operation), _replacing(operation.get("value")))
+            return edited(document, _path(operation), replacing(operation.get("value")))
         case "move":
             value = _found(document, _path(operation, "from"))
-            without = _edited(document, _path(operation, "from"), _without)
-            return _edited(without, _path(operation), _adding(value))
+            rest = edited(document, _path(operation, "from"), without)
+            return edited(rest, _path(operation), adding(value))
         case "copy":
             value = _found(document, _path(operation, "from"))
-            return _edited(document, _path(operation), _adding(value))
+            return edited(document, _path(operation), adding(value))
         case "test":
             whole = operation.get("path") == ""
             value = document if whole else _found(document, _path(operation))
-            if not _identical(value, operation.get("value")):
-                raise _Inapplicable
+            if not identical(value, operation.get("value")):
+                raise Inapplicable
             return document
-    raise _Inapplicable
+    raise Inapplicable
 
 
-def _path(operation: dict[str, Any], member: str = "path") -> list[str]:
-    pointer = operation.get(member)
-    if not isinstance(pointer, str):
-        raise _Inapplicable
-    tokens = pointer.split("/")[1:]
+def _path(operation: dict[str, Any], which: str = "path") -> list[str]:
+    pointer = operation.get(which)
+    tokens = tokens_of(pointer) if isinstance(pointer, str) else []
     if not tokens:
-        raise _Inapplicable
-    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+        raise Inapplicable
+    return tokens
 
 
 def _found(document: Any, tokens: list[str]) -> Any:
     for token in tokens[:-1]:
-        document = _member(document, token)
+        document = member(document, token)
     if isinstance(document, dict):
         return document.get(tokens[-1])
-    return _member(document, tokens[-1])
-
-
-def _member(node: Any, token: str) -> Any:
-    if isinstance(node, dict) and token in node:
-        return node[token]
-    if isinstance(node, list):
-        return node[_index(token, len(node))]
-    raise _Inapplicable
-
-
-def _index(token: str, length: int) -> int:
-    """A position among `length` items; negative ones count from the end."""
-    try:
-        index = int(token)
-    except ValueError:
-        raise _Inapplicable from None
-    if not -length <= index < length:
-        raise _Inapplicable
-    return index % length
-
-
-def _edited(node: Any, tokens: list[str], change: _Change) -> Any:
-    """`node` with `change` made in the container of the last token, on copies all the way."""
-    if len(tokens) == 1:
-        return change(node, tokens[0])
-    inner = _edited(_member(node, tokens[0]), tokens[1:], change)
-    return _replacing(inner)(node, tokens[0])
-
-
-def _replacing(value: Any) -> _Change:
-    def change(container: Any, token: str) -> Any:
-        if isinstance(container, dict):
-            return {**container, token: value}
-        if isinstance(container, list):
-            copy = container.copy()
-            copy[_index(token, len(copy))] = value
-            return copy
-        raise _Inapplicable
-
-    return change
-
-
-def _adding(value: Any) -> _Change:
-    def change(container: Any, token: str) -> Any:
-        if isinstance(container, dict):
-            return {**container, token: value}
-        if isinstance(container, list):
-            at = len(container) if token == "-" else _index(token, len(container) + 1)
-            return [*container[:at], value, *container[at:]]
-        raise _Inapplicable
-
-    return change
-
-
-def _without(container: Any, token: str) -> Any:
-    if isinstance(container, dict) and token in container:
-        return {key: value for key, value in container.items() if key != token}
-    if isinstance(container, list):
-        at = _index(token, len(container))
-        return [*container[:at], *container[at + 1 :]]
-    raise _Inapplicable
-
-
-def _identical(one: Any, two: Any) -> bool:
-    """Equality as the texts would have it: 2 is not 2.0, and true is not 1."""
-    if type(one) is not type(two):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == two.keys() and all(_identical(one[k], two[k]) for k in one)
-    if isinstance(one, list):
-        return len(one) == len(two) and all(map(_identical, one, two))
-    return bool(one == two)
+    return member(document, tokens[-1])

@@ -1,0 +1,149 @@
+"""The variable `builtin` of patches: what is known of a cluster and its parts without being said.
+
+One document for the whole cluster and one for each part, to be merged into one another; upstream's
+fields, where empty ones are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster, NetworkRanges
+from kapy.api.cluster_topology import ControlPlaneTopology
+from kapy.api.cluster_topology_workers import MachineDeploymentTopology, MachinePoolTopology
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Annotation
+from kapy.contract.control_plane import ControlPlane
+from kapy.kube import Document
+from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
+
+BUILTIN: Final = "builtin"
+"""The variable's name; users cannot have one that is called so."""
+
+MERELY_NOTED: Final = (LAST_APPLIED, Annotation.CONVERSION_DATA)
+"""Annotations that patches are not told of: they only make requests large."""
+
+
+def cluster_builtins(cluster: Cluster) -> Document:
+    """What is the same for every template of a cluster."""
+    topology = cluster.spec.topology
+    network = cluster.spec.cluster_network
+    builtins = _present(
+        name=cluster.metadata.name,
+        namespace=cluster.metadata.namespace,
+        uid=cluster.metadata.uid,
+        metadata=_metadata(cluster.metadata.labels, cluster.metadata.annotations),
+    )
+    if topology is not None:
+        name = topology.class_ref.name
+        namespace = topology.class_ref.namespace or cluster.metadata.namespace
+        builtins["topology"] = {
+            "version": topology.version,
+            "classRef": {"name": name, "namespace": namespace},
+            **_present(**{"class": name, "classNamespace": namespace}),
+        }
+    networks = _present(
+        serviceDomain=network.service_domain,
+        services=_ranges(network.services),
+        pods=_ranges(network.pods),
+    )
+    return {"cluster": {**builtins, "network": networks} if networks else builtins}
+
+
+def control_plane_builtins(
+    topology: ControlPlaneTopology, control_plane: Document, machine_template: Document | None
+) -> Document:
+    """What templates of the control plane and its machines see. Raises ContractError when the
+    control plane has no version, or no replicas although they are wanted."""
+    view = ControlPlane(control_plane)
+    metadata = control_plane["metadata"]
+    builtins = _present(
+        version=ControlPlane.version.require(view),
+        metadata=_metadata(metadata.get("labels"), metadata.get("annotations")),
+        name=view.name,
+    )
+    if topology.replicas is not None:
+        builtins["replicas"] = ControlPlane.replicas.require(view)
+    if machine_template is not None:
+        reference = {"name": machine_template["metadata"]["name"]}
+        builtins["machineTemplate"] = {"infrastructureRef": reference}
+    return {"controlPlane": builtins}
+
+
+def machine_deployment_builtins(
+    topology: MachineDeploymentTopology,
+    deployment: MachineDeployment,
+    bootstrap: Document | None,
+    infrastructure: Document | None,
+) -> Document:
+    """What templates of a MachineDeployment see."""
+    return {"machineDeployment": _worker(topology, deployment, bootstrap, infrastructure)}
+
+
+def machine_pool_builtins(
+    topology: MachinePoolTopology,
+    pool: MachinePool,
+    bootstrap: Document | None,
+    infrastructure: Document | None,
+) -> Document:
+    """What templates of a MachinePool see."""
+    return {"machinePool": _worker(topology, pool, bootstrap, infrastructure)}
+
+
+def _worker(
+    topology: MachineDeploymentTopology | MachinePoolTopology,
+    workers: MachineDeployment | MachinePool,
+    bootstrap: Document | None,
+    infrastructure: Document | None,
+) -> Document:
+    builtins = _present(
+        version=workers.spec.template.spec.version,
+        metadata=_metadata(workers.metadata.labels, workers.metadata.annotations),
+        name=workers.metadata.name,
+        topologyName=topology.name,
+        **{"class": topology.class_},
+    )
+    if workers.spec.replicas is not None:
+        builtins["replicas"] = workers.spec.replicas
+    if bootstrap is not None:
+        builtins["bootstrap"] = {"configRef": {"name": bootstrap["metadata"]["name"]}}
+    if infrastructure is not None:
+        builtins["infrastructureRef"] = {"name": infrastructure["metadata"]["name"]}
+    return builtins
+
+
+def merged(one: Document, other: Document) -> Document:
+    """Two `builtin` variables as one: maps merge, of everything else the latter counts."""
+    result = dict(one)
+    for key, value in other.items():
+        before = result.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            value = merged(before, value)
+        result[key] = value
+    return result
+
+
+def without_notes(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Annotations as patches are told of them."""
+    return {key: value for key, value in annotations.items() if key not in MERELY_NOTED}
+
+
+def _metadata(
+    labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None
+) -> Document | None:
+    if not labels and not annotations:
+        return None
+    return _present(labels=labels, annotations=without_notes(annotations or {}))
+
+
+def _ranges(ranges: NetworkRanges | None) -> list[str]:
+    return ranges.cidr_blocks if ranges is not None else []
+
+
+def _present(**fields: Any) -> Document:
+    """The fields that say something; metadata without any of its own says that there is some."""
+    return {
+        key: value for key, value in fields.items() if value or (key == "metadata" and value == {})
+    }

@@ -1,0 +1,192 @@
+"""The walk over all patches of a ClusterClass, inline and external alike.
+
+Each patch sees what those before it have left of every template; what comes out in the end goes
+into the desired state, all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kapy.api.cluster_class_patches import ClusterClassPatch, ExternalPatchDefinition
+from kapy.api.validation.cluster_class_patches import INLINE
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.patch import merge_patch, strict_json_patch
+from kapy.kube.patch.strict_json_patch import BadPatch, Operation
+from kapy.topology.blueprint import Blueprint
+from kapy.topology.builtins import cluster_builtins
+from kapy.topology.patches.causes import Cause, causes_of
+from kapy.topology.patches.errors import CannotPatch, NoValue
+from kapy.topology.patches.external import (
+    ExternalPatches,
+    MergePatch,
+    generate_request,
+    patches_in,
+    validate_request,
+)
+from kapy.topology.patches.fields import PATCHED, NoPlace, taken_over
+from kapy.topology.patches.inline import Generated, InlinePatch, inline_patches
+from kapy.topology.patches.item import Item
+from kapy.topology.patches.uses import Use, uses_of
+from kapy.topology.patches.values import SourceValues, defined_by
+from kapy.topology.state import ClusterState
+
+
+async def patched(
+    blueprint: Blueprint,
+    desired: ClusterState,
+    *,
+    external: ExternalPatches | None = None,
+    causes: list[Cause] | None = None,
+) -> None:
+    """Bring a desired state to what the patches of its class make of it.
+
+    Objects in `desired` are replaced, never changed in place. external: asks extensions; without
+    it, patches that need one fail. causes: takes what each patch has changed, when it is asked for.
+    Raises CannotPatch, and then nothing is replaced.
+    """
+    cluster_class = blueprint.cluster_class
+    if not cluster_class.spec.patches:
+        return
+    try:
+        walk = _Walk(blueprint, desired, external, causes)
+        for patch in cluster_class.spec.patches:
+            await walk.step(patch)
+        for patch in cluster_class.spec.patches:
+            await walk.check(patch)
+        results = [(one.place, one.place.updated(one.item.document)) for one in walk.uses]
+    except KapyError as error:
+        name = f"{cluster_class.metadata.namespace}/{cluster_class.metadata.name}"
+        raise CannotPatch(f"ClusterClass {name}: {error}") from error
+    for place, document in results:
+        setattr(place.owner, place.attribute, document)
+
+
+class _Walk:
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        desired: ClusterState,
+        external: ExternalPatches | None,
+        causes: list[Cause] | None,
+    ) -> None:
+        self.uses = uses_of(blueprint, desired)
+        self._by_item = {id(one.item): one for one in self.uses}
+        self._class = blueprint.cluster_class
+        self._topology = blueprint.topology
+        self._cluster = desired.cluster
+        self._builtins = cluster_builtins(desired.cluster)
+        self._inline = inline_patches(blueprint.cluster_class.spec.patches)
+        self._external = external
+        self._causes = causes
+        self._seen: dict[str, SourceValues] = {}
+
+    async def step(self, patch: ClusterClassPatch) -> None:
+        """One patch, on all templates. Raises KapyError, which names it."""
+        try:
+            if patch.definitions:
+                self._apply_inline(self._inline[patch.name])
+            elif patch.external is not None and patch.external.generate_patches_extension:
+                await self._apply_external(patch.name, patch.external)
+        except (BadPatch, NoValue, NoPlace, CannotPatch) as error:
+            raise CannotPatch(f'patch "{patch.name}": {error}') from error
+
+    def _apply_inline(self, patch: InlinePatch) -> None:
+        seen = self._variables(INLINE)
+        generated = _all_generated(patch, self.uses, seen)
+        for use, one in generated:
+            try:
+                use.item.document = applied(use.item.document, one.operations)
+            except (BadPatch, NoPlace) as error:
+                raise BadPatch(f"{use.item}: definitions[{one.definition}], {error}") from None
+            if self._causes is not None:
+                change = one.operations
+                self._causes += causes_of(use, patch.name, change, one.definition, one.sources)
+
+    async def _apply_external(self, name: str, patch: ExternalPatchDefinition) -> None:
+        hooks = self._hooks(name)
+        seen = self._variables(name)
+        request = generate_request(self._items(seen), seen.cluster, patch.settings)
+        extension = patch.generate_patches_extension
+        response = await hooks.generate(extension, self._cluster, request)
+        for item, change in patches_in(response, [one.item for one in self.uses]):
+            try:
+                item.document = applied(item.document, change)
+            except (BadPatch, NoPlace) as error:
+                raise BadPatch(f"{item}: extension {extension}, {error}") from None
+            if self._causes is not None:
+                self._causes += causes_of(self._by_item[id(item)], name, change)
+
+    async def check(self, patch: ClusterClassPatch) -> None:
+        """Asks the extension that checks the result, if there is one."""
+        external = patch.external
+        if external is None or not external.validate_topology_extension:
+            return
+        last = self._class.spec.patches[-1]
+        seen = self._variables(_source(last))
+        request = validate_request(self._items(seen), seen.cluster, external.settings)
+        hooks = self._hooks(patch.name)
+        await hooks.validate(external.validate_topology_extension, self._cluster, request)
+
+    def _hooks(self, patch: str) -> ExternalPatches:
+        if self._external is None:
+            raise CannotPatch(
+                f'cannot use external patch "{patch}" while the feature gate RuntimeSDK is off'
+            )
+        return self._external
+
+    def _items(self, seen: SourceValues) -> Iterator[tuple[Item, Document]]:
+        return ((one.item, seen.of(one.part).own) for one in self.uses)
+
+    def _variables(self, source: str) -> SourceValues:
+        """The variables as the patches of one source see them: they stay the same all the way."""
+        found = self._seen.get(source)
+        if found is None:
+            defined = defined_by(self._class, source)
+            found = self._seen[source] = SourceValues(
+                self._topology.variables, self._builtins, defined
+            )
+        return found
+
+
+def _source(patch: ClusterClassPatch) -> str:
+    """Where the variables that a patch sees are defined."""
+    return INLINE if patch.external is None else patch.name
+
+
+def _all_generated(
+    patch: InlinePatch, uses: Sequence[Use], seen: SourceValues
+) -> list[tuple[Use, Generated]]:
+    """What a patch does to all templates. Raises NoValue with everything that is wrong."""
+    found: list[tuple[Use, Generated]] = []
+    problems: dict[str, None] = {}
+    for use in uses:
+        try:
+            found += [(use, one) for one in patch.generated(use.item, seen.of(use.part))]
+        except (NoValue, BadPatch) as error:
+            problems[f"{use.item}: {error}"] = None
+    if problems:
+        raise NoValue("; ".join(problems))
+    return found
+
+
+def applied(template: Document, change: Sequence[Operation] | MergePatch) -> Document:
+    """A template with a patch: its spec, labels and annotations, for nothing else may be changed.
+
+    Raises BadPatch when the patch does not apply, NoPlace when its result cannot be taken over.
+    """
+    if isinstance(change, MergePatch):
+        after = merge_patch.apply(template, change.patch) if change.patch != {} else template
+    else:
+        after = strict_json_patch.apply(template, change)
+    if after is template:
+        return template
+    if not isinstance(after, dict) or not _is_typed(after):
+        raise BadPatch("the result is no object with a kind and an apiVersion")
+    return taken_over(template, after, PATCHED)
+
+
+def _is_typed(document: Document) -> bool:
+    kind, version = document.get("kind"), document.get("apiVersion") or ""
+    return bool(kind) and isinstance(kind, str) and isinstance(version, str)

@@ -1,0 +1,110 @@
+"""Patches that extensions make: what they are asked, and how their answers are read.
+
+Requests and responses are documents of `hooks.runtime.cluster.x-k8s.io/v1alpha1` as they travel
+(patches in responses are base64).
+"""
+
+from __future__ import annotations
+
+import binascii
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from kapy.api.cluster import Cluster
+from kapy.kube import Document
+from kapy.kube.patch.strict_json_patch import BadPatch, Operation, compiled, fitting
+from kapy.topology.patches.item import Holder, Item
+
+_VERSION: Final = "hooks.runtime.cluster.x-k8s.io/v1alpha1"
+_UIDS: Final = uuid.UUID("b3c0a2b4-6f0e-5d0e-9a53-4c1a5f6d7e21")
+
+
+class ExternalPatches(Protocol):
+    """Asks the extensions that a ClusterClass names. Methods raise KapyError when an extension
+    cannot be asked, or answers with a failure.
+
+    cluster: the Cluster that it is about, by whose namespace extensions are chosen.
+    """
+
+    async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
+        """The GeneratePatchesResponse to a GeneratePatchesRequest."""
+
+    async def validate(self, extension: str, cluster: Cluster, request: Document) -> Document:
+        """The ValidateTopologyResponse to a ValidateTopologyRequest."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergePatch:
+    """A JSON merge patch; empty ones change nothing."""
+
+    patch: Any
+
+
+def uid_of(holder: Holder) -> str:
+    """What a request calls a template: the same one each time."""
+    return str(uuid.uuid5(_UIDS, "/".join(holder)))
+
+
+def generate_request(
+    items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
+) -> Document:
+    """What an extension is asked for patches with. items: with the variables of each alone."""
+    found = [{"uid": uid_of(item.holder), **_item(item, own)} for item, own in items]
+    return _request("GeneratePatchesRequest", found, variables, settings)
+
+
+def validate_request(
+    items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
+) -> Document:
+    """What an extension is asked to look at when all patches are applied."""
+    found = [_item(item, own) for item, own in items]
+    return _request("ValidateTopologyRequest", found, variables, settings)
+
+
+def _request(
+    kind: str, items: list[Document], variables: Document, settings: Mapping[str, str]
+) -> Document:
+    request: Document = {"apiVersion": _VERSION, "kind": kind}
+    if settings:
+        request["settings"] = dict(settings)
+    return {**request, "variables": _variables(variables), "items": items}
+
+
+def _item(item: Item, own: Document) -> Document:
+    found = {"holderReference": item.holder.document(), "object": item.document}
+    return {**found, "variables": _variables(own)} if own else found
+
+
+def _variables(variables: Document) -> list[Document]:
+    return [{"name": name, "value": value} for name, value in variables.items()]
+
+
+def patches_in(
+    response: Document, items: Iterable[Item]
+) -> Iterator[tuple[Item, list[Operation] | MergePatch]]:
+    """The patches of a response, in its order, each with its template. Raises BadPatch."""
+    by_uid = {uid_of(one.holder): one for one in items}
+    for number, one in enumerate(response.get("items") or ()):
+        item = by_uid.get(one.get("uid"))
+        if item is None:
+            raise BadPatch(f"items[{number}] is for a template that nobody asked for")
+        where = f"items[{number}] for {item}"
+        yield item, _read(one.get("patch") or "", one.get("patchType"), where)
+
+
+def _read(encoded: str, kind: Any, where: str) -> list[Operation] | MergePatch:
+    if kind not in ("JSONPatch", "JSONMergePatch"):
+        raise BadPatch(f'{where} is neither a JSONPatch nor a JSONMergePatch, but "{kind}"')
+    if not encoded and kind == "JSONMergePatch":
+        return MergePatch({})
+    try:
+        patch = msgspec.json.decode(binascii.a2b_base64(encoded))
+        return MergePatch(fitting(patch)) if kind == "JSONMergePatch" else compiled(patch)
+    except BadPatch as error:
+        raise BadPatch(f"{where}: {error}") from None
+    except ValueError as error:
+        raise BadPatch(f"{where} is no JSON: {error}") from None

@@ -1,0 +1,143 @@
+"""Patches that a ClusterClass says itself, compiled once and then asked for many templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from kapy.api.cluster_class_patches import ClusterClassPatch, JSONPatch, PatchDefinition
+from kapy.kube.patch.strict_json_patch import Operation, fitting, operation
+from kapy.topology.patches.errors import NoValue
+from kapy.topology.patches.item import Item
+from kapy.topology.patches.selection import selects
+from kapy.topology.patches.templates import is_true, rendered_value
+from kapy.topology.patches.values import Values
+from kapy.topology.patches.variable_path import value_of
+
+
+class Generated(NamedTuple):
+    """What one definition of a patch does to one template.
+
+    definition: its number. sources: by operation, where its value comes from, as people say it.
+    """
+
+    definition: int
+    operations: Sequence[Operation]
+    sources: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One JSON patch of a definition, as far as it is the same for all templates."""
+
+    given: JSONPatch
+    operation: Operation
+    source: str
+
+
+class InlinePatch:
+    """One patch with definitions. A definition that is wrong does no harm to clusters without the
+    templates that it means, so each is compiled when it is needed first."""
+
+    def __init__(self, patch: ClusterClassPatch) -> None:
+        self.name = patch.name
+        self._enabled_if = patch.enabled_if
+        self._definitions = patch.definitions
+        self._changes: dict[int, list[_Change]] = {}
+
+    def generated(self, item: Item, values: Values) -> Iterator[Generated]:
+        """What the patch does to a template. Raises NoValue or BadPatch."""
+        matching = [
+            (number, one)
+            for number, one in enumerate(self._definitions)
+            if selects(one.selector, item, values)
+        ]
+        if matching and self._is_enabled(values):
+            for number, definition in matching:
+                changes = self._compiled(number, definition)
+                yield Generated(
+                    number,
+                    [_with_value(one, number, values) for one in changes],
+                    [one.source for one in changes],
+                )
+
+    def _is_enabled(self, values: Values) -> bool:
+        if not self._enabled_if:
+            return True
+        try:
+            return is_true(self._enabled_if, values.data)
+        except NoValue as error:
+            raise NoValue(f"enabledIf: {error}") from None
+
+    def _compiled(self, number: int, definition: PatchDefinition) -> list[_Change]:
+        found = self._changes.get(number)
+        if found is None:
+            found = [
+                _Change(
+                    one,
+                    operation(one.op, one.path, None if one.value is UNSET else one.value),
+                    _source(one),
+                )
+                for one in definition.json_patches
+            ]
+            self._changes[number] = found
+        return found
+
+
+_VALUED: Final = ("add", "replace")
+
+
+def calculated_value(change: JSONPatch, values: Values) -> Any:
+    """The value of a change. Raises NoValue."""
+    source = change.value_from
+    if source is None:
+        if change.value is UNSET:
+            raise NoValue("neither value nor valueFrom is set")
+        return change.value
+    if change.value is not UNSET:
+        raise NoValue("both value and valueFrom are set")
+    if bool(source.variable) == bool(source.template):
+        which = "both" if source.variable else "neither"
+        raise NoValue(f"valueFrom is set, and {which} of its variable and template")
+    if source.variable:
+        return value_of(values.all, source.variable)
+    return rendered_value(source.template, values.data)
+
+
+def _with_value(change: _Change, number: int, values: Values) -> Operation:
+    given = change.given
+    if given.op not in _VALUED or (given.value_from is None and given.value is not UNSET):
+        return change.operation
+    try:
+        return replace(change.operation, value=fitting(calculated_value(given, values)))
+    except NoValue as error:
+        raise NoValue(f"definitions[{number}], {given.op} {given.path}: {error}") from None
+
+
+def _source(change: JSONPatch) -> str:
+    source = change.value_from
+    if source is None:
+        return ""
+    return f"variable {source.variable}" if source.variable else f"template {source.template}"
+
+
+_COMPILED: Final[dict[bytes, Mapping[str, InlinePatch]]] = {}
+_MOST: Final = 64
+
+
+def inline_patches(patches: Sequence[ClusterClassPatch]) -> Mapping[str, InlinePatch]:
+    """The patches with definitions, by name. They are compiled once for all clusters of a class,
+    and known again by what they say."""
+    key = msgspec.json.encode(patches)
+    found = _COMPILED.get(key)
+    if found is None:
+        if len(_COMPILED) >= _MOST:
+            _COMPILED.clear()
+        own = msgspec.json.decode(key, type=list[ClusterClassPatch])
+        found = {one.name: InlinePatch(one) for one in own if one.definitions}
+        _COMPILED[key] = found
+    return found

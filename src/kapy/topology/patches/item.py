@@ -1,0 +1,56 @@
+"""A template where a cluster uses it: what patches are asked about, and what they change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kapy.kube import Document
+
+INFRASTRUCTURE_REF: Final = "spec.infrastructureRef"
+CONTROL_PLANE_REF: Final = "spec.controlPlaneRef"
+BOOTSTRAP_REF: Final = "spec.template.spec.bootstrap.configRef"
+MACHINE_INFRASTRUCTURE_REF: Final = "spec.template.spec.infrastructureRef"
+
+
+class Holder(NamedTuple):
+    """The object that uses a template, and its field that names what is made of it."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    field_path: str
+
+    def document(self) -> Document:
+        """As requests say it."""
+        return {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "fieldPath": self.field_path,
+        }
+
+
+@dataclass(slots=True)
+class Item:
+    """A template where it is used. document: as the patches so far have left it (shared)."""
+
+    holder: Holder
+    document: Document
+
+    @property
+    def api_version(self) -> str:
+        """Of the template."""
+        found: str = self.document.get("apiVersion", "")
+        return found
+
+    @property
+    def kind(self) -> str:
+        """Of the template."""
+        found: str = self.document["kind"]
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.holder.kind} {self.holder.name}"

@@ -1,0 +1,241 @@
+"""Every template that a cluster is made of, where it is used and what is made of it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.names import Annotation, Label
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.fields import Version
+from kapy.kube import Document
+from kapy.kube.meta import Object
+from kapy.kube.nested import Path
+from kapy.topology.blueprint import Blueprint, WorkersBlueprint
+from kapy.topology.builtins import (
+    control_plane_builtins,
+    machine_deployment_builtins,
+    machine_pool_builtins,
+    without_notes,
+)
+from kapy.topology.patches.errors import CannotPatch
+from kapy.topology.patches.fields import (
+    METADATA_INTO_TEMPLATE,
+    OWN_METADATA,
+    TEMPLATE_INTO_OBJECT,
+    TEMPLATE_INTO_TEMPLATE,
+    Fields,
+    taken_over,
+)
+from kapy.topology.patches.item import (
+    BOOTSTRAP_REF,
+    CONTROL_PLANE_REF,
+    INFRASTRUCTURE_REF,
+    MACHINE_INFRASTRUCTURE_REF,
+    Holder,
+    Item,
+)
+from kapy.topology.patches.values import Part
+from kapy.topology.state import ClusterState, MachineDeploymentState, MachinePoolState
+
+_CLUSTER_API: Final = Cluster.RESOURCE.api_version
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a desired state keeps what is made of a template, and how it is brought up to date.
+
+    fields: what is taken over from the template; preserved: what patches cannot change.
+    """
+
+    owner: Any
+    attribute: str
+    fields: Fields
+    preserved: tuple[Path, ...]
+
+    @property
+    def document(self) -> Document:
+        """What is there now."""
+        found: Document = getattr(self.owner, self.attribute)
+        return found
+
+    def updated(self, template: Document) -> Document:
+        """What should be there, by a patched template. Raises NoPlace."""
+        return taken_over(self.document, template, self.fields, self.preserved)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One template in one place. part: None for what belongs to the whole cluster."""
+
+    item: Item
+    part: Part | None
+    place: Place
+
+
+def uses_of(blueprint: Blueprint, desired: ClusterState) -> list[Use]:
+    """All templates of a cluster.
+
+    Raises CannotPatch when the topology and the class do not know what is desired, ContractError
+    when the control plane cannot be read.
+    """
+    return [
+        *_cluster(blueprint, desired),
+        *_control_plane(blueprint, desired),
+        *_machine_deployments(blueprint, desired),
+        *_machine_pools(blueprint, desired),
+    ]
+
+
+def _cluster(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]:
+    holder = _holder(desired.cluster, INFRASTRUCTURE_REF)
+    place = _object_place(desired, "infrastructure_cluster")
+    yield _use(blueprint.infrastructure_cluster_template, holder, None, place)
+
+
+def _control_plane(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]:
+    state, topology = desired.control_plane, blueprint.topology.control_plane
+    if state.object is None:
+        raise CannotPatch("there is no desired control plane")
+    builtins = control_plane_builtins(topology, state.object, state.infrastructure_machine_template)
+    part = Part("", topology.variables.overrides, builtins)
+    place = Place(state, "object", TEMPLATE_INTO_OBJECT, (*_CONTROL_PLANE, *_METADATA))
+    holder = _holder(desired.cluster, CONTROL_PLANE_REF)
+    yield _use(blueprint.control_plane.template, holder, part, place)
+    machines = blueprint.control_plane.infrastructure_machine_template
+    if machines is not None:
+        path = ControlPlane.infrastructure_ref.path(blueprint.control_plane.contract)
+        place = _template_place(state, "infrastructure_machine_template")
+        yield _use(machines, _foreign_holder(state.object, path), part, place)
+
+
+def _machine_deployments(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]:
+    topologies = {one.name: one for one in blueprint.topology.workers.machine_deployments}
+    for name, state in desired.machine_deployments.items():
+        topology = topologies.get(name)
+        if topology is None:
+            raise CannotPatch(f'the topology has no MachineDeployment "{name}"')
+        templates = blueprint.machine_deployments.get(topology.class_)
+        if templates is None:
+            raise CannotPatch(
+                f'the ClusterClass has no MachineDeployment class "{topology.class_}", '
+                f'which MachineDeployment "{name}" is to be made of'
+            )
+        builtins = machine_deployment_builtins(
+            topology, state.object, state.bootstrap_template, state.infrastructure_machine_template
+        )
+        part = Part(name, topology.variables.overrides, builtins)
+        yield from _worker(state, templates, part, _template_place, _DEPLOYMENT_ATTRIBUTES)
+
+
+def _machine_pools(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]:
+    topologies = {one.name: one for one in blueprint.topology.workers.machine_pools}
+    for name, state in desired.machine_pools.items():
+        topology = topologies.get(name)
+        if topology is None:
+            raise CannotPatch(f'the topology has no MachinePool "{name}"')
+        templates = blueprint.machine_pools.get(topology.class_)
+        if templates is None:
+            raise CannotPatch(
+                f'the ClusterClass has no MachinePool class "{topology.class_}", '
+                f'which MachinePool "{name}" is to be made of'
+            )
+        builtins = machine_pool_builtins(
+            topology,
+            state.object,
+            state.bootstrap_object,
+            state.infrastructure_machine_pool_object,
+        )
+        part = Part(name, topology.variables.overrides, builtins)
+        yield from _worker(state, templates, part, _object_place, _POOL_ATTRIBUTES)
+
+
+_DEPLOYMENT_ATTRIBUTES: Final = ("bootstrap_template", "infrastructure_machine_template")
+_POOL_ATTRIBUTES: Final = ("bootstrap_object", "infrastructure_machine_pool_object")
+
+
+def _worker(
+    state: MachineDeploymentState | MachinePoolState,
+    templates: WorkersBlueprint,
+    part: Part,
+    place: Callable[[Any, str], Place],
+    attributes: tuple[str, str],
+) -> Iterator[Use]:
+    bootstrap, infrastructure = attributes
+    holder = _holder(state.object, BOOTSTRAP_REF)
+    yield _use(templates.bootstrap_template, holder, part, place(state, bootstrap))
+    holder = _holder(state.object, MACHINE_INFRASTRUCTURE_REF)
+    yield _use(templates.infrastructure_template, holder, part, place(state, infrastructure))
+
+
+def _use(template: Document, holder: Holder, part: Part | None, place: Place) -> Use:
+    """The template with the labels and annotations that what is made of it has: patches see them
+    and can change them."""
+    inward = OWN_METADATA if place.fields is TEMPLATE_INTO_TEMPLATE else METADATA_INTO_TEMPLATE
+    document = taken_over(template, place.document, inward)
+    return Use(Item(holder, _tidied(document)), part, place)
+
+
+def _tidied(template: Document) -> Document:
+    """A template without what only makes requests large."""
+    metadata = template.get("metadata", {})
+    annotations = metadata.get("annotations")
+    left = {key: value for key, value in metadata.items() if key != "managedFields"}
+    if annotations is not None:
+        left["annotations"] = without_notes(annotations)
+        if not left["annotations"]:
+            del left["annotations"]
+    return {**template, "metadata": left}
+
+
+def _holder(owner: Object, path: str) -> Holder:
+    metadata = owner.metadata
+    kind = owner.RESOURCE.kind
+    return Holder(_CLUSTER_API, kind, metadata.namespace, metadata.name, path)
+
+
+def _foreign_holder(owner: Document, path: str) -> Holder:
+    metadata = owner["metadata"]
+    namespace: str = metadata.get("namespace", "")
+    return Holder(owner["apiVersion"], owner["kind"], namespace, metadata["name"], path)
+
+
+_METADATA: Final[tuple[Path, ...]] = (
+    ("metadata", "labels", Label.CLUSTER_NAME),
+    ("metadata", "labels", Label.TOPOLOGY_OWNED),
+    ("metadata", "labels", Label.TOPOLOGY_DEPLOYMENT_NAME),
+    ("metadata", "labels", Label.TOPOLOGY_POOL_NAME),
+    ("metadata", "annotations", Annotation.CLONED_FROM_NAME),
+    ("metadata", "annotations", Annotation.CLONED_FROM_GROUP_KIND),
+)
+"""What no patch can change of anything."""
+
+_CONTROL_PLANE: Final[tuple[Path, ...]] = tuple(
+    {
+        tuple(field.path(version).split("."))
+        for version in Version
+        for field in (
+            ControlPlane.machine_metadata,
+            ControlPlane.readiness_gates,
+            ControlPlane.taints,
+            ControlPlane.infrastructure_ref,
+            ControlPlane.node_drain_timeout,
+            ControlPlane.node_volume_detach_timeout,
+            ControlPlane.node_deletion_timeout,
+            ControlPlane.replicas,
+            ControlPlane.version,
+            ControlPlane.rollout_after,
+        )
+    }
+)
+"""What the topology alone decides of a control plane, in every version of the contract."""
+
+
+def _object_place(owner: Any, attribute: str) -> Place:
+    return Place(owner, attribute, TEMPLATE_INTO_OBJECT, _METADATA)
+
+
+def _template_place(owner: Any, attribute: str) -> Place:
+    return Place(owner, attribute, TEMPLATE_INTO_TEMPLATE, _METADATA)

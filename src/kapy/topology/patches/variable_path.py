@@ -1,0 +1,68 @@
+"""Paths into variables (`builtin.cluster.network.pods[0]`): `valueFrom.variable` of patches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from kapy.topology.patches.errors import NotThere, NoValue
+
+_INDEX: Final = re.compile(r"[+-]?[0-9]+")
+
+
+class _Segment(NamedTuple):
+    name: str
+    item: int | None = None
+
+
+def value_of(variables: Mapping[str, Any], path: str) -> Any:
+    """What a path leads to. Raises NotThere when it leads nowhere, NoValue when it cannot lead
+    anywhere: its syntax is wrong, or it takes something for a list or map that is none."""
+    segments = _segments(path)
+    first = segments[0]
+    if first.name not in variables:
+        raise NotThere(f'variable "{first.name}" does not exist')
+    found = _item(variables[first.name], first, path)
+    for segment in segments[1:]:
+        found = _item(_part(found, segment.name, path), segment, path)
+    return found
+
+
+def _part(found: Any, name: str, path: str) -> Any:
+    if isinstance(found, dict) and name in found:
+        return found[name]
+    if isinstance(found, list) and name.isascii() and name.isdigit() and int(name) < len(found):
+        return found[int(name)]
+    raise NotThere(f'variable "{path}" does not exist: failed to lookup segment "{name}"')
+
+
+def _item(found: Any, segment: _Segment, path: str) -> Any:
+    if segment.item is None:
+        return found
+    if not isinstance(found, list):
+        raise NoValue(f'variable "{path}" is invalid: "{segment.name}" is no array')
+    if segment.item >= len(found):
+        raise NoValue(f'variable "{path}" is invalid: array does not have index {segment.item}')
+    return found[segment.item]
+
+
+@lru_cache(maxsize=1024)
+def _segments(path: str) -> tuple[_Segment, ...]:
+    return tuple(_segment(one, path) for one in path.split("."))
+
+
+def _segment(text: str, path: str) -> _Segment:
+    opened, closed = text.find("["), text.find("]")
+    if opened < 0 and closed < 0:
+        return _Segment(text)
+    problem = f'variable "{path}" has invalid syntax: path segment "{text}"'
+    if opened < 0 or closed < opened:
+        raise NoValue(f"{problem} does not close what it opens")
+    index = text[opened + 1 : closed]
+    if not _INDEX.fullmatch(index):
+        raise NoValue(f'{problem} has "{index}" where the index of an array belongs')
+    if int(index) < 0:
+        raise NoValue(f"{problem} has an array index below zero: {index}")
+    return _Segment(text[:opened], int(index))

@@ -1,0 +1,368 @@
+"""Topic `inlinepatches`: what a ClusterClass's patches make of templates."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_class_patches import ClusterClassPatch, JSONPatch, PatchSelector
+from kapy.api.cluster_topology import ControlPlaneTopology, Topology
+from kapy.api.cluster_topology_workers import MachineDeploymentTopology, MachinePoolTopology
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
+from kapy.contract.fields import Version
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.model import M, decode
+from kapy.kube.patch.strict_json_patch import Operation, compiled, fitting
+from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlueprint
+from kapy.topology.builtins import (
+    cluster_builtins,
+    control_plane_builtins,
+    machine_deployment_builtins,
+    machine_pool_builtins,
+)
+from kapy.topology.patches import patched
+from kapy.topology.patches.engine import applied
+from kapy.topology.patches.external import MergePatch
+from kapy.topology.patches.inline import InlinePatch, calculated_value
+from kapy.topology.patches.item import Holder, Item
+from kapy.topology.patches.selection import selects
+from kapy.topology.patches.values import Part, SourceValues, Values
+from kapy.topology.state import (
+    ClusterState,
+    ControlPlaneState,
+    MachineDeploymentState,
+    MachinePoolState,
+)
+from tests.oracle.topic import Check, Record, compared
+
+_SELECTOR: Final = {"apiVersion": "", "kind": "", "matchResources": {}}
+
+
+def _apply(record: Record) -> Iterator[str]:
+    """The patches as they are; and once more as if extensions made them, which are asked what
+    upstream's generators were asked, and answer what those did."""
+    record = fitting(record)
+    yield from _applied(record, None)
+    if "error" not in record:
+        yield from _applied(_external(record), _Recorded(record["steps"]))
+
+
+def _applied(record: Record, external: _Recorded | None) -> Iterator[str]:
+    blueprint, desired = _blueprint(record), _state(record["desired"])
+    before = json.dumps(_document(desired))
+    try:
+        asyncio.run(patched(blueprint, desired, external=external))
+    except KapyError as error:
+        yield from _refused(record, error)
+        yield from compared(json.loads(before), _document(desired))
+        return
+    yield from compared(record.get("error"), None)
+    yield from compared(_document(_state(record["out"])), _document(desired))
+    if external is not None:
+        yield from external.differences
+
+
+class _Recorded:
+    """Extensions that answer what was recorded."""
+
+    def __init__(self, steps: list[Record]) -> None:
+        self.steps = {one["patch"]: one for one in steps}
+        self.differences: list[str] = []
+
+    async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
+        recorded = self.steps[extension]
+        items = {_place(one): one for one in recorded["request"]["items"]}
+        given = {_place(one): one for one in request["items"]}
+        uids = {items[place]["uid"]: one["uid"] for place, one in given.items() if place in items}
+        asked = [_without_uids(items), _variables(recorded["request"])]
+        self.differences += compared(asked, [_without_uids(given), _variables(request)])
+        response = [
+            {
+                "uid": uids[one["uid"]],
+                "patchType": one["patchType"],
+                "patch": base64.b64encode(one["patch"].encode()).decode(),
+            }
+            for one in recorded["response"]
+        ]
+        return {"items": response}
+
+    async def validate(self, extension: str, cluster: Cluster, request: Document) -> Document:
+        raise AssertionError(extension)
+
+
+def _refused(record: Record, error: Exception) -> Iterator[str]:
+    """What is wrong is said in words of our own; that something is wrong is what counts."""
+    if "error" not in record:
+        yield f"no error is recorded, given is {error}"
+
+
+def _place(item: Document) -> str:
+    return json.dumps(item["holderReference"], sort_keys=True)
+
+
+def _without_uids(items: Mapping[str, Document]) -> Document:
+    """Labels and annotations of templates of MachinePools are left out: upstream shared those
+    templates with MachineDeployments in what was recorded, and with them the others' labels."""
+    return {
+        place: {
+            "object": {
+                **one["object"],
+                "metadata": {} if _is_pool(one) else one["object"]["metadata"],
+            },
+            "variables": _variables(one),
+        }
+        for place, one in items.items()
+    }
+
+
+def _is_pool(item: Document) -> bool:
+    return bool(item["holderReference"]["kind"] == "MachinePool")
+
+
+def _variables(given: Document) -> Document:
+    return {one["name"]: one["value"] for one in given.get("variables") or ()}
+
+
+def _external(record: Record) -> Record:
+    """The record with every patch made by an extension of its name, with the same variables."""
+    blueprint = record["blueprint"]
+    class_ = blueprint["ClusterClass"]
+    patches = [
+        {"name": one["name"], "external": {"generatePatchesExtension": one["name"]}}
+        for one in class_["spec"].get("patches") or ()
+    ]
+    variables = [
+        {
+            **one,
+            "definitions": [
+                {**definition, "from": patch["name"]}
+                for definition in one["definitions"]
+                if definition["from"] == "inline"
+                for patch in patches
+            ],
+        }
+        for one in class_.get("status", {}).get("variables") or ()
+    ]
+    changed = {
+        **class_,
+        "spec": {**class_["spec"], "patches": patches},
+        "status": {"variables": variables},
+    }
+    return {**record, "blueprint": {**blueprint, "ClusterClass": changed}}
+
+
+def _blueprint(record: Record) -> Blueprint:
+    given = record["blueprint"]
+    control_plane = given["ControlPlane"]
+    return Blueprint(
+        topology=decode(given["Topology"], Topology),
+        cluster_class=_read(given["ClusterClass"], ClusterClass),
+        infrastructure_cluster_template=given["InfrastructureClusterTemplate"],
+        control_plane=ControlPlaneBlueprint(
+            template=control_plane["Template"],
+            infrastructure_machine_template=control_plane.get("InfrastructureMachineTemplate"),
+            contract=Version(record["controlPlaneContractVersion"] or "v1beta2"),
+        ),
+        machine_deployments={
+            name: WorkersBlueprint(one["BootstrapTemplate"], one["InfrastructureMachineTemplate"])
+            for name, one in (given.get("MachineDeployments") or {}).items()
+        },
+        machine_pools={
+            name: WorkersBlueprint(
+                one["BootstrapTemplate"], one["InfrastructureMachinePoolTemplate"]
+            )
+            for name, one in (given.get("MachinePools") or {}).items()
+        },
+    )
+
+
+def _state(given: Document) -> ClusterState:
+    control_plane = given["ControlPlane"]
+    return ClusterState(
+        cluster=_read(given["Cluster"], Cluster),
+        infrastructure_cluster=given["InfrastructureCluster"],
+        control_plane=ControlPlaneState(
+            object=control_plane["Object"],
+            infrastructure_machine_template=control_plane.get("InfrastructureMachineTemplate"),
+        ),
+        machine_deployments={
+            name: MachineDeploymentState(
+                object=_worker(one["Object"], MachineDeployment),
+                bootstrap_template=one["BootstrapTemplate"],
+                infrastructure_machine_template=one["InfrastructureMachineTemplate"],
+            )
+            for name, one in (given.get("MachineDeployments") or {}).items()
+        },
+        machine_pools={
+            name: MachinePoolState(
+                object=_worker(one["Object"], MachinePool),
+                bootstrap_object=one["BootstrapObject"],
+                infrastructure_machine_pool_object=one["InfrastructureMachinePoolObject"],
+            )
+            for name, one in (given.get("MachinePools") or {}).items()
+        },
+    )
+
+
+def _document(state: ClusterState) -> Document:
+    return {
+        "infrastructure": state.infrastructure_cluster,
+        "controlPlane": state.control_plane.object,
+        "machines": state.control_plane.infrastructure_machine_template,
+        "machineDeployments": {
+            name: [one.bootstrap_template, one.infrastructure_machine_template]
+            for name, one in state.machine_deployments.items()
+        },
+        "machinePools": {
+            name: [one.bootstrap_object, one.infrastructure_machine_pool_object]
+            for name, one in state.machine_pools.items()
+        },
+    }
+
+
+def _read(document: Document, kind: type[M]) -> M:
+    """Recorded classes leave out what was at its zero."""
+    status = document.get("status", {})
+    variables = [
+        {
+            **one,
+            "definitions": [
+                {"required": False, "schema": {"openAPIV3Schema": {}}, **definition}
+                for definition in one["definitions"]
+            ],
+        }
+        for one in status.get("variables") or ()
+    ]
+    if variables:
+        document = {**document, "status": {**status, "variables": variables}}
+    return decode(document, kind)
+
+
+def _worker(document: Document, kind: type[M]) -> M:
+    """Recorded ones say no more of themselves than patches read."""
+    spec = document["spec"]
+    inner = {"bootstrap": {}, "clusterName": "", "infrastructureRef": _NOTHING}
+    template = {**spec.get("template", {})}
+    template["spec"] = {**inner, **template.get("spec", {})}
+    needed = {"clusterName": "", "selector": {}}
+    return decode({**document, "spec": {**needed, **spec, "template": template}}, kind)
+
+
+_NOTHING: Final = {"apiGroup": "", "kind": "", "name": ""}
+
+
+def _apply_patch(record: Record) -> Iterator[str]:
+    try:
+        patch = fitting(json.loads(record["patch"])) if record["patch"] else {}
+        merges = record["patchType"] == "JSONMergePatch"
+        change = MergePatch(patch) if merges else compiled(patch)
+        out = applied(record["template"], change)
+    except (KapyError, ValueError) as error:
+        return _refused(record, error)
+    return compared(fitting(record.get("out")), out)
+
+
+def _builtin(record: Record) -> Iterator[str]:
+    given = {key: record.get(key) for key in record}
+    kind = record["fn"]
+    source = SourceValues([], {}, frozenset(record["definitions"] or ()))
+    topology = {"classRef": {"name": ""}, "version": "", **record["topology"]}
+    if kind == "Global":
+        cluster = decode(record["cluster"], Cluster)
+        values = decode(topology, Topology).variables
+        builtins = cluster_builtins(cluster)
+        out = SourceValues(values, builtins, frozenset(record["definitions"] or ())).cluster
+    else:
+        out = source.of(_part(kind, given)).own
+    recorded = {one["name"]: one["value"] for one in record["out"]}
+    return compared(recorded, out)
+
+
+def _part(kind: str, given: Mapping[str, Any]) -> Part:
+    machines, bootstrap = given.get("infrastructureMachineTemplate"), given.get("bootstrapTemplate")
+    if kind == "ControlPlane":
+        control_plane = decode(given["topology"], ControlPlaneTopology)
+        builtins = control_plane_builtins(control_plane, given["controlPlane"], machines)
+        return Part("", control_plane.variables.overrides, builtins)
+    if kind == "MachineDeployment":
+        deployment = decode(given["topology"], MachineDeploymentTopology)
+        owner = _worker(given["machineDeployment"], MachineDeployment)
+        builtins = machine_deployment_builtins(deployment, owner, bootstrap, machines)
+        return Part(deployment.name, deployment.variables.overrides, builtins)
+    pool = decode(given["topology"], MachinePoolTopology)
+    owner_pool = _worker(given["machinePool"], MachinePool)
+    builtins = machine_pool_builtins(
+        pool, owner_pool, given["bootstrapObject"], given["infrastructureMachinePool"]
+    )
+    return Part(pool.name, pool.variables.overrides, builtins)
+
+
+def _calculate(record: Record) -> Iterator[str]:
+    change = decode({"op": "add", "path": "/spec", **record["patch"]}, JSONPatch)
+    try:
+        value = calculated_value(change, Values(record["variables"], {}))
+    except KapyError as error:
+        return _refused(record, error)
+    return compared(json.loads(record["raw"]) if "raw" in record else record["error"], value)
+
+
+def _generate(record: Record) -> Iterator[str]:
+    patch = InlinePatch(_patch(record["patch"]))
+    shared = _variables(record["request"])
+    out: list[Document] = []
+    problem: KapyError | None = None
+    for one in record["request"]["items"]:
+        values = Values(shared, _variables(one))
+        try:
+            for found in patch.generated(_item(one["holderReference"], one["object"]), values):
+                patched = [_said(each) for each in found.operations]
+                out.append({"uid": one["uid"], "patchType": "JSONPatch", "patch": patched})
+        except KapyError as error:
+            problem = error
+    if problem is not None:
+        return _refused(record, problem)
+    recorded = [
+        {**one, "patch": fitting(json.loads(one["patch"]))} for one in record.get("response") or ()
+    ]
+    return compared(recorded, out)
+
+
+def _patch(given: Document) -> ClusterClassPatch:
+    return decode(given, ClusterClassPatch)
+
+
+def _item(holder: Document, template: Document) -> Item:
+    return Item(Holder(*(holder[one] for one in _HOLDER)), template)
+
+
+_HOLDER: Final = ("apiVersion", "kind", "namespace", "name", "fieldPath")
+
+
+def _said(one: Operation) -> Document:
+    said: Document = {"op": one.op, "path": one.path}
+    return said if one.op == "remove" else {**said, "value": one.value}
+
+
+def _matches(record: Record) -> Iterator[str]:
+    template = {"apiVersion": record["apiVersion"], "kind": record["kind"]}
+    selector = decode({**_SELECTOR, **record["selector"]}, PatchSelector)
+    item = _item(record["holderReference"], template)
+    values = Values({}, record["templateVariables"] or {})
+    return compared(record["out"], selects(selector, item, values))
+
+
+FILES: Final[Mapping[str, Check]] = {
+    "apply": _apply,
+    "apply_patch": _apply_patch,
+    "builtin_variables": _builtin,
+    "calculate_value": _calculate,
+    "generate": _generate,
+    "matches_selector": _matches,
+}
