@@ -17,6 +17,7 @@ from kapy.core.machinedeployment.controller import add_to as add_machine_deploym
 from kapy.core.machinehealthcheck.controller import add_to as add_machine_health_checks
 from kapy.core.machinepool.controller import add_to as add_machine_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
+from kapy.core.topology.controller import add_to as add_topologies
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
@@ -83,6 +84,7 @@ def _add_core(runtime: Runtime, connections: Connections, told: Controlling) -> 
         add_machine_pools(runtime, connections)
     if gates.cluster_topology:
         add_cluster_classes(runtime)
+        add_topologies(runtime, connections)
     add_machine_health_checks(runtime, connections)
     add_cluster_resource_sets(runtime, connections)
     add_resource_set_bindings(runtime, connections)

@@ -9,19 +9,19 @@ from typing import Any, Final
 
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.names import Label
+from kapy.contract.classes import clusters_of_class
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet, Path, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
 from kapy.core.cluster.reconcile import reconcile
 from kapy.core.cluster.scope import Tools
-from kapy.engine.cache import Change, Informer
+from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
 
 REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "controlPlaneRef"))
-BY_CLASS: Final = "class"
 
 
 def add_to(
@@ -50,7 +50,7 @@ def add_to(
     controller.watch(clusters, own_life)
     controller.watch(clusters, awaited(own_change), gather=REPORTED)
     controller.watch(clusters, own_change, gather=SUMMED_UP)
-    controller.watch(classes, of_class(clusters), gather=SUMMED_UP)
+    controller.watch(classes, of_class(runtime.cache), gather=SUMMED_UP)
     controller.watch(fleet.deployments, cluster_keys, gather=SUMMED_UP)
     controller.watch(fleet.pools, cluster_keys, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, of_machine_set, gather=SUMMED_UP)
@@ -63,27 +63,20 @@ def add_to(
     return runtime.add(controller, clusters)
 
 
-def of_class(clusters: Informer[Document]) -> Mapper:
+def of_class(cache: Cache) -> Mapper:
     """Maps a ClusterClass whose availability gates have changed to its Clusters."""
-    clusters.add_index(BY_CLASS, _class_of)
+    clusters_of = clusters_of_class(cache)
 
     def keys(change: Change) -> Iterable[Key]:
         if change.initial or _gates(change.old) == _gates(change.new):
             return ()
-        found = clusters.indexed(BY_CLASS, str(Key.of(change.document)))
-        return [Key.of(one) for one in found]
+        return clusters_of(Key.of(change.document))
 
     return keys
 
 
 def _gates(cluster_class: Document | None) -> Any:
     return cluster_class and cluster_class["spec"].get("availabilityGates")
-
-
-def _class_of(cluster: Document) -> Iterable[str]:
-    ref = (cluster["spec"].get("topology") or {}).get("classRef")
-    if ref:
-        yield str(Key(ref.get("namespace") or cluster["metadata"]["namespace"], ref["name"]))
 
 
 def cluster_keys(change: Change) -> Iterable[Key]:

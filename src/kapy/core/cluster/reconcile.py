@@ -6,19 +6,21 @@ from typing import Final
 
 from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.machine_pool import MachinePool
+from kapy.api.machines import is_control_plane
 from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.quiet import Memory, is_quiet
 from kapy.core.cluster.control_plane import reconcile_control_plane
 from kapy.core.cluster.deletion import reconcile_delete
 from kapy.core.cluster.infrastructure import reconcile_infrastructure
 from kapy.core.cluster.kubeconfig import reconcile_kubeconfig
-from kapy.core.cluster.scope import ClusterScope, Descendants, Tools
+from kapy.core.cluster.scope import ClusterScope, Descendants, Look, Tools
 from kapy.core.cluster.status import until_silent, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.model import decode
 
@@ -34,6 +36,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a Cluster one step further."""
     document = tools.fleet.clusters.raw(key)
     if document is None:
+        tools.memories.pop(key, None)
         return DONE
     draft = Draft(tools.client, Cluster, document)
     cluster = draft.object
@@ -61,12 +64,22 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 def descendants(tools: Tools, cluster: Key) -> Descendants:
     """What belongs to the Cluster, as the cache has it; only to be read."""
     fleet = tools.fleet
-    return Descendants(
-        [fleet.deployment_of(one) for one in fleet.deployments_of(cluster)],
-        [fleet.machine_set_of(one) for one in fleet.machine_sets_of(cluster)],
-        [fleet.machine_of(one) for one in fleet.machines_of(cluster)],
-        [read(one, MachinePool) for one in fleet.pools_of(cluster)],
+
+    def look(document: Document) -> Look:
+        machine = fleet.machine_of(document)
+        return Look(machine, is_quiet(machine))
+
+    found = Descendants(
+        deployments=[fleet.deployment_of(one) for one in fleet.deployments_of(cluster)],
+        machine_sets=[fleet.machine_set_of(one) for one in fleet.machine_sets_of(cluster)],
+        pools=[read(one, MachinePool) for one in fleet.pools_of(cluster)],
     )
+    memory = tools.memories.setdefault(cluster, Memory())
+    for machine, quiet in memory.of(fleet.machines_of(cluster), None, look):
+        (found.control_plane if is_control_plane(machine) else found.workers).append(machine)
+        if quiet:
+            found.quiet.add(id(machine))
+    return found
 
 
 def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster, ClusterAvailabilityGate
@@ -11,9 +12,9 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
-from kapy.api.machines import is_control_plane
 from kapy.api.names import Label
 from kapy.client.client import Client
+from kapy.conditions.quiet import Memory
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
@@ -23,16 +24,24 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.keys import Keys
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.remote.connections import Connections, Health
+
+
+class Look(NamedTuple):
+    """A Machine, and whether all is well with it."""
+
+    machine: Machine
+    quiet: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What every reconcile of a Cluster uses.
 
-    grace: silence of a workload cluster that nothing is said of yet.
+    grace: silence of a workload cluster that nothing is said of yet. memories: what is known of
+    the Machines of each Cluster.
     """
 
     client: Client
@@ -44,24 +53,20 @@ class Tools:
     clock: Clock
     keys: Keys
     grace: timedelta
+    memories: dict[Key, Memory[Look]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Descendants:
-    """Our own kinds that belong to one Cluster, each in the order of names."""
+    """Our own kinds that belong to one Cluster, each in the order of names. control_plane, workers:
+    its Machines; quiet: the ids of those with which all is well (`kapy.conditions.quiet`)."""
 
     deployments: list[MachineDeployment] = field(default_factory=list)
     machine_sets: list[MachineSet] = field(default_factory=list)
-    machines: list[Machine] = field(default_factory=list)
+    control_plane: list[Machine] = field(default_factory=list)
+    workers: list[Machine] = field(default_factory=list)
     pools: list[MachinePool] = field(default_factory=list)
-
-    @property
-    def control_plane(self) -> list[Machine]:
-        return [machine for machine in self.machines if is_control_plane(machine)]
-
-    @property
-    def workers(self) -> list[Machine]:
-        return [machine for machine in self.machines if not is_control_plane(machine)]
+    quiet: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from kapy.conditions.lookup import FALSE, false, has, is_true, true, unknown
 from kapy.conditions.merge import Merge, reasons
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.priority import Priority, by_polarity
+from kapy.conditions.quiet import sums
 from kapy.conditions.summary import summary
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Found, Unreadable
@@ -85,9 +86,10 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         yield control_plane_initialized(scope)
     yield workers_available(scope)
-    control_plane = descendants.control_plane
+    control_plane = sums(descendants.control_plane, descendants.quiet).telling
     # Machines of pools do not report all that is summed up here.
     workers = [one for one in descendants.workers if not is_of_pool(one)]
+    workers = sums(workers, descendants.quiet).telling
     yield machines_ready(control_plane, ConditionType.CONTROL_PLANE_MACHINES_READY)
     yield machines_ready(workers, ConditionType.WORKER_MACHINES_READY)
     now = scope.now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from kapy.api.cluster_class import ClusterClass
-from kapy.contract.class_templates import of_template
+from kapy.contract.classes import of_template
 from kapy.contract.external import External
 from kapy.core.clusterclass.reconcile import reconcile
 from kapy.core.clusterclass.scope import Tools

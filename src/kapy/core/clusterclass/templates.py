@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapy.api.cluster_class_template import ClusterClassTemplateReference
-from kapy.contract.class_templates import template_refs
+from kapy.contract.classes import template_refs
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.clusterclass.scope import ClassScope, Outdated
 from kapy.engine.result import DONE, Result

@@ -1,0 +1,81 @@
+"""What refers to what between Clusters, their ClusterClass and its templates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_class_template import ClusterClassTemplateReference
+from kapy.api.cluster_class_workers import MachineDeploymentClass, MachinePoolClass
+from kapy.engine.cache import Cache, Change
+from kapy.kube import Document, Key
+from kapy.kube.names import split_api_version
+
+BY_CLASS: Final = "class"
+BY_TEMPLATE: Final = "template"
+
+
+def clusters_of_class(cache: Cache) -> Callable[[Key], list[Key]]:
+    """Finds the Clusters that are made of a class, as the cache has them."""
+    clusters = cache.informer(Cluster.RESOURCE)
+    clusters.add_index(BY_CLASS, _class_of)
+
+    def found(key: Key) -> list[Key]:
+        return [Key.of(one) for one in clusters.indexed(BY_CLASS, str(key))]
+
+    return found
+
+
+def _class_of(cluster: Document) -> Iterable[str]:
+    ref = (cluster["spec"].get("topology") or {}).get("classRef")
+    if ref:
+        yield str(Key(ref.get("namespace") or cluster["metadata"]["namespace"], ref["name"]))
+
+
+def template_refs(cluster_class: ClusterClass) -> list[ClusterClassTemplateReference]:
+    """All templates of a class, each once, in the order of the class."""
+    return list(
+        {(one.api_version, one.kind, one.name): one for one in _refs(cluster_class)}.values()
+    )
+
+
+def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
+    """Maps a change of a template to the classes that refer to it, in whichever version."""
+    classes, typed = cache.informer(ClusterClass.RESOURCE), cache.informer(ClusterClass).shared
+
+    def values(document: Document) -> Iterable[str]:
+        namespace = document["metadata"].get("namespace", "")
+        return {
+            _value(namespace, one.api_version, one.kind, one.name) for one in _refs(typed(document))
+        }
+
+    def keys(change: Change) -> Iterable[Key]:
+        template = change.document
+        metadata = template["metadata"]
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        value = _value(namespace, template["apiVersion"], template["kind"], name)
+        return [Key.of(one) for one in classes.indexed(BY_TEMPLATE, value)]
+
+    classes.add_index(BY_TEMPLATE, values)
+    return keys
+
+
+def _refs(cluster_class: ClusterClass) -> Iterator[ClusterClassTemplateReference]:
+    spec = cluster_class.spec
+    yield spec.infrastructure.template_ref
+    yield spec.control_plane.template_ref
+    if spec.control_plane.machine_infrastructure is not None:
+        yield spec.control_plane.machine_infrastructure.template_ref
+    workers: list[MachineDeploymentClass | MachinePoolClass] = [
+        *spec.workers.machine_deployments,
+        *spec.workers.machine_pools,
+    ]
+    for worker in workers:
+        yield worker.bootstrap.template_ref
+        yield worker.infrastructure.template_ref
+
+
+def _value(namespace: str, api_version: str, kind: str, name: str) -> str:
+    return f"{namespace}/{split_api_version(api_version)[0]}/{kind}/{name}"

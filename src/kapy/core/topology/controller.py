@@ -1,0 +1,142 @@
+"""What wakes a topology: watches, maps, wiring. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.names import CLUSTER_GROUP, ConditionType, Label
+from kapy.contract.classes import clusters_of_class, of_template
+from kapy.contract.external import External, owner_keys
+from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.topology.planning import Planner
+from kapy.core.topology.reconcile import reconcile
+from kapy.core.topology.scope import Tools
+from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
+from kapy.core.topology.templates.sets import add_to as add_set_templates
+from kapy.engine.applied import Applied
+from kapy.engine.cache import Cache, Change
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import GroupKind
+from kapy.remote.connections import Connections
+from kapy.topology.hooks import LifecycleHooks
+from kapy.topology.patches.external import ExternalPatches
+
+NAME: Final = "topology/cluster"
+
+
+def add_to(
+    runtime: Runtime,
+    remote: Connections,
+    *,
+    hooks: LifecycleHooks | None = None,
+    patches: ExternalPatches | None = None,
+) -> Controller:
+    """Run the controllers of managed topologies in `runtime`.
+
+    hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed.
+    """
+    fleet, external = Fleet(runtime.cache), External(runtime.client, runtime.cache)
+    clusters = runtime.cache.informer(Cluster.RESOURCE)
+    classes = runtime.cache.informer(ClusterClass.RESOURCE)
+    health_checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
+    applied = runtime.metrics.remember(Applied(NAME))
+    tools = Tools(
+        client=runtime.client,
+        external=external,
+        remote=remote,
+        fleet=fleet,
+        classes=classes,
+        health_checks=health_checks,
+        planner=Planner(runtime.client, external, applied),
+        events=runtime.events.named("topology/cluster-controller"),
+        clock=runtime.clock,
+        hooks=hooks,
+        patches=patches,
+    )
+    controller = Controller(NAME, partial(reconcile, tools))
+    controller.watch(clusters, own_topology)
+    controller.watch(classes, of_class(runtime.cache), gather=REPORTED)
+    controller.watch(fleet.deployments, of_workers, gather=SUMMED_UP)
+    controller.watch(fleet.pools, of_workers, gather=SUMMED_UP)
+    controller.watch(health_checks, meant(of_workers))
+    external.wake(controller, of_class_template(runtime.cache), gather=REPORTED)
+    external.wake(controller, referring(clusters, ("spec", "controlPlaneRef")), gather=SUMMED_UP)
+    external.wake(controller, meant(_of_owner))
+    external.wake(controller, meant(referring(clusters, ("spec", "infrastructureRef"))))
+    remote.subscribe(controller.enqueue)
+    add_deployment_templates(runtime, fleet, external)
+    add_set_templates(runtime, fleet, external)
+    return runtime.add(controller, clusters)
+
+
+_of_owner = owner_keys(GroupKind(CLUSTER_GROUP, "Cluster"))
+
+
+def own_topology(change: Change) -> Iterable[Key]:
+    """A Cluster with a topology when anything but its progress changes."""
+    document = change.document
+    if document["spec"].get("topology") and _topology(change.old) != _topology(change.new):
+        yield Key.of(document)
+
+
+def _topology(cluster: Document | None) -> Any:
+    """What of a Cluster its topology depends on, and what it says of that itself."""
+    if cluster is None:
+        return None
+    said = (ConditionType.TOPOLOGY_RECONCILED, ConditionType.CONTROL_PLANE_INITIALIZED)
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    return _meaning(cluster), [
+        (one["type"], one["status"], one.get("message"))
+        for one in conditions
+        if one["type"] in said
+    ]
+
+
+def _meaning(document: Document | None) -> Any:
+    """What an object is meant to be, without how it is doing."""
+    if document is None:
+        return None
+    metadata = document["metadata"]
+    names = ("uid", "labels", "annotations", "ownerReferences", "deletionTimestamp")
+    return [metadata.get(name) for name in names], document.get("spec")
+
+
+def meant(keys: Mapper) -> Mapper:
+    """Only changes of what an object is meant to be."""
+
+    def changed(change: Change) -> Iterable[Key]:
+        return keys(change) if _meaning(change.old) != _meaning(change.new) else ()
+
+    return changed
+
+
+def of_class(cache: Cache) -> Mapper:
+    """The Clusters of a class."""
+    clusters_of = clusters_of_class(cache)
+    return lambda change: clusters_of(Key.of(change.document))
+
+
+def of_class_template(cache: Cache) -> Mapper:
+    """The Clusters of the classes that refer to a template."""
+    classes_of, clusters_of = of_template(cache), clusters_of_class(cache)
+
+    def keys(change: Change) -> Iterable[Key]:
+        return [one for of in classes_of(change) for one in clusters_of(of)]
+
+    return meant(keys)
+
+
+def of_workers(change: Change) -> Iterable[Key]:
+    """The Cluster that workers, or a health check, were made for by its topology."""
+    document = change.document
+    if Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {}):
+        cluster = cluster_of(document)
+        if cluster is not None:
+            yield cluster

@@ -1,0 +1,221 @@
+"""Reading what there is of a cluster.
+
+Provider objects are read in the versions of the class's templates, so that they can be compared
+with what is made of these. What is referred to and has not been made by a topology is an error:
+nothing of it may be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Label
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.external import External
+from kapy.contract.templates import SUFFIX
+from kapy.core.topology.errors import CannotReconcile, doing
+from kapy.core.topology.scope import Tools
+from kapy.core.topology.upgrading import is_deployment_upgrading, is_pool_upgrading
+from kapy.kube import Document, Key
+from kapy.kube.meta import read
+from kapy.kube.names import GroupKind, split_api_version
+from kapy.topology.blueprint import Blueprint
+from kapy.topology.state import (
+    ClusterState,
+    ControlPlaneState,
+    MachineDeploymentState,
+    MachinePoolState,
+)
+
+
+async def current_state(tools: Tools, blueprint: Blueprint, cluster: Cluster) -> ClusterState:
+    """Everything that belongs to the cluster. Raises CannotReconcile."""
+    reader = _Reader(tools, blueprint, cluster)
+    return ClusterState(
+        cluster=cluster,
+        infrastructure_cluster=await reader.infrastructure(),
+        control_plane=await reader.control_plane(),
+        machine_deployments=await reader.machine_deployments(),
+        machine_pools=await reader.machine_pools(),
+    )
+
+
+class _Reader:
+    def __init__(self, tools: Tools, blueprint: Blueprint, cluster: Cluster) -> None:
+        self._tools = tools
+        self._blueprint = blueprint
+        self._cluster = cluster
+        self._namespace = cluster.metadata.namespace
+
+    async def infrastructure(self) -> Document | None:
+        ref, template = (
+            self._cluster.spec.infrastructure_ref,
+            self._blueprint.infrastructure_cluster_template,
+        )
+        if ref is None:
+            return None
+        with doing(f"failed to read {ref.kind} {self._namespace}/{ref.name}"):
+            document = await self._referred(ref, template, is_template=False)
+        _check_owned(document, f"Cluster {self._cluster.key}")
+        return document
+
+    async def control_plane(self) -> ControlPlaneState:
+        ref, of_class = self._cluster.spec.control_plane_ref, self._blueprint.control_plane
+        if ref is None:
+            return ControlPlaneState()
+        with doing(f"failed to read {ref.kind} {self._namespace}/{ref.name}"):
+            document = await self._referred(ref, of_class.template, is_template=False)
+        _check_owned(document, f"Cluster {self._cluster.key}")
+        if of_class.infrastructure_machine_template is None:
+            return ControlPlaneState(document)
+        who = f"{document['kind']} {Key.of(document)}"
+        with doing(f"failed to get InfrastructureMachineTemplate for {who}"):
+            view = ControlPlane(document, await self._tools.external.contract(document))
+            template_ref = ControlPlane.infrastructure_ref.require(view)
+            template = await self._referred(template_ref, of_class.infrastructure_machine_template)
+        _check_owned(template, who)
+        return ControlPlaneState(document, template, self._health_check(Key.of(document)))
+
+    async def machine_deployments(self) -> dict[str, MachineDeploymentState]:
+        topology, found = self._blueprint.topology, dict[str, MachineDeploymentState]()
+        classes = {one.name: one.class_ for one in topology.workers.machine_deployments}
+        fleet = self._tools.fleet
+        for document in fleet.deployments_of(self._cluster.key):
+            if not _is_owned(document):
+                continue
+            name = _topology_name(document, Label.TOPOLOGY_DEPLOYMENT_NAME, found)
+            deployment = read(document, MachineDeployment)
+            state = MachineDeploymentState(
+                deployment, machine_health_check=self._health_check(deployment.key)
+            )
+            found[name] = state
+            if deployment.deleting:
+                continue  # its templates may be gone already
+            bootstrap, infrastructure = await self._made_for(
+                document, classes.get(name), self._blueprint.machine_deployments, is_template=True
+            )
+            state.bootstrap_template = bootstrap
+            state.infrastructure_machine_template = infrastructure
+            machines = fleet.machines_of(self._cluster.key)
+            state.is_upgrading = is_deployment_upgrading(document, machines)
+        return found
+
+    async def machine_pools(self) -> dict[str, MachinePoolState]:
+        topology, found = self._blueprint.topology, dict[str, MachinePoolState]()
+        classes = {one.name: one.class_ for one in topology.workers.machine_pools}
+        for document in self._tools.fleet.pools_of(self._cluster.key):
+            if not _is_owned(document):
+                continue
+            name = _topology_name(document, Label.TOPOLOGY_POOL_NAME, found)
+            pool = read(document, MachinePool)
+            state = found[name] = MachinePoolState(pool)
+            if pool.deleting:
+                continue  # what it is made of may be gone already
+            bootstrap, infrastructure = await self._made_for(
+                document, classes.get(name), self._blueprint.machine_pools, is_template=False
+            )
+            state.bootstrap_object = bootstrap
+            state.infrastructure_machine_pool_object = infrastructure
+            state.is_upgrading = is_pool_upgrading(pool, self._tools.remote, self._cluster.key)
+        return found
+
+    async def _made_for(
+        self,
+        document: Document,
+        class_: str | None,
+        classes: Mapping[str, Any],
+        *,
+        is_template: bool,
+    ) -> tuple[Document, Document]:
+        """Bootstrap and infrastructure that a group of workers refers to."""
+        who = f"{document['kind']} {Key.of(document)}"
+        blueprint = None
+        if class_ is not None:
+            blueprint = classes.get(class_)
+            if blueprint is None:
+                raise CannotReconcile(
+                    f"failed to find {document['kind']} class {class_} in ClusterClass"
+                )
+        spec = document["spec"]["template"]["spec"]
+        made = []
+        for what, ref, template in (
+            (
+                "Bootstrap",
+                (spec.get("bootstrap") or {}).get("configRef"),
+                blueprint and blueprint.bootstrap_template,
+            ),
+            (
+                "Infrastructure",
+                spec.get("infrastructureRef"),
+                blueprint and blueprint.infrastructure_template,
+            ),
+        ):
+            if not ref:
+                raise CannotReconcile(f"{who} does not have a reference to its {what}")
+            with doing(f"{who} {what} reference could not be retrieved"):
+                found = await self._referred(_typed(ref), template, is_template=is_template)
+            _check_owned(found, who)
+            made.append(found)
+        return made[0], made[1]
+
+    async def _referred(
+        self,
+        ref: ContractVersionedObjectReference,
+        of_class: Document | None,
+        *,
+        is_template: bool = True,
+    ) -> Document:
+        """The object in the version of the class's template, if it is of its kind."""
+        external, key = self._tools.external, Key(self._namespace, ref.name)
+        api_version = None
+        if of_class is not None:
+            group, _ = split_api_version(of_class["apiVersion"])
+            kind = of_class["kind"] if is_template else of_class["kind"].removesuffix(SUFFIX)
+            if (group, kind) == (ref.api_group, ref.kind):
+                api_version = of_class["apiVersion"]
+        if api_version is None:
+            api_version = await _newest(external, ref)
+        return await external.named(api_version, ref.kind, key)
+
+    def _health_check(self, key: Key) -> MachineHealthCheck | None:
+        """The one of an object; it has the object's name."""
+        document = self._tools.health_checks.raw(key)
+        return None if document is None else read(document, MachineHealthCheck)
+
+
+async def _newest(external: External, ref: ContractVersionedObjectReference) -> str:
+    where = await external.resolve(GroupKind(ref.api_group, ref.kind))
+    return where.resource.api_version
+
+
+def _typed(ref: Document) -> ContractVersionedObjectReference:
+    return ContractVersionedObjectReference(
+        api_group=ref.get("apiGroup", ""), kind=ref.get("kind", ""), name=ref.get("name", "")
+    )
+
+
+def _is_owned(document: Document) -> bool:
+    return Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {})
+
+
+def _check_owned(document: Document, referrer: str) -> None:
+    if not _is_owned(document):
+        who = f"{document['kind']} {Key.of(document)}"
+        raise CannotReconcile(f"{who} referenced from {referrer} is not topology owned")
+
+
+def _topology_name(document: Document, label: str, found: Mapping[str, object]) -> str:
+    """What the topology calls a group of workers; each only once."""
+    who = f"{document['kind']} {Key.of(document)}"
+    name: str = document["metadata"]["labels"].get(label, "")
+    if not name:
+        raise CannotReconcile(f"failed to find label {label} in {who}")
+    if name in found:
+        raise CannotReconcile(f"duplicate {who} found for label {label}: {name}")
+    return name

@@ -1,0 +1,259 @@
+"""What has to be written to make a cluster as it should be: the plan, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_pool import MachinePool
+from kapy.contract.control_plane import ControlPlane
+from kapy.core.topology.errors import doing
+from kapy.core.topology.intent import undecided_endpoint
+from kapy.core.topology.planned import Doomed, Parts, Plan, Planned
+from kapy.core.topology.scope import Tools
+from kapy.engine.cache import Informer
+from kapy.kube import Document
+from kapy.kube.meta import Object, written
+from kapy.kube.model import encode
+from kapy.kube.names import Resource
+from kapy.kube.nested import with_values
+from kapy.kube.patch.merge_patch import difference
+from kapy.topology.blueprint import Blueprint
+from kapy.topology.names import control_plane_prefix, next_name, worker_prefix
+from kapy.topology.state import ClusterState, MachineDeploymentState, MachinePoolState
+from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+async def plan_of(
+    tools: Tools,
+    blueprint: Blueprint,
+    current: ClusterState,
+    desired: ClusterState,
+    upgrades: UpgradeTracker,
+) -> Plan:
+    """The plan. Raises CannotReconcile when something of it is refused, and what the client raises;
+    nothing has been written then.
+
+    What waits for its turn in an upgrade is not in the plan.
+    """
+    maker = _Maker(tools, blueprint, current, desired, upgrades)
+    return Plan(
+        infrastructure=await maker.infrastructure(),
+        control_plane=await maker.control_plane(),
+        cluster=cluster_patch(current.cluster, desired.cluster),
+        deployments=await maker.deployments(),
+        pools=await maker.pools(),
+        doomed=maker.doomed(),
+    )
+
+
+def cluster_patch(current: Cluster, desired: Cluster) -> Document:
+    """The merge patch of the Cluster: its references, labels and annotations; {} without a
+    change."""
+    before, after = (
+        {
+            "metadata": {
+                "labels": one.metadata.labels,
+                "annotations": one.metadata.annotations,
+            },
+            "spec": {
+                name: encode(ref)
+                for name, ref in (
+                    ("infrastructureRef", one.spec.infrastructure_ref),
+                    ("controlPlaneRef", one.spec.control_plane_ref),
+                )
+                if ref is not None
+            },
+        }
+        for one in (current, desired)
+    )
+    return difference(before, after)
+
+
+class _Maker:
+    """Makes the parts of one plan."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        blueprint: Blueprint,
+        current: ClusterState,
+        desired: ClusterState,
+        upgrades: UpgradeTracker,
+    ) -> None:
+        self._tools = tools
+        self._planner = tools.planner
+        self._blueprint = blueprint
+        self._current = current
+        self._desired = desired
+        self._upgrades = upgrades
+        self._cluster = current.cluster
+
+    async def infrastructure(self) -> Planned:
+        desired = self._desired.infrastructure_cluster
+        assert desired is not None
+        unsaid = undecided_endpoint(desired)
+        return await self._planner.object(self._current.infrastructure_cluster, desired, *unsaid)
+
+    async def control_plane(self) -> Parts:
+        current, desired = self._current.control_plane, self._desired.control_plane
+        parts = Parts(
+            health_check=await self._health_check(
+                current.machine_health_check, desired.machine_health_check
+            )
+        )
+        if self._upgrades.control_plane.pending:
+            return parts  # written now, it would roll its machines out twice
+        wanted = desired.object
+        assert wanted is not None
+        if desired.infrastructure_machine_template is not None:
+            template = await self._planner.template(
+                current.infrastructure_machine_template,
+                desired.infrastructure_machine_template,
+                self._next_name(control_plane_prefix(self._cluster.metadata.name)),
+            )
+            parts.made_for.append(template)
+            path = ControlPlane.infrastructure_ref.path(self._blueprint.control_plane.contract)
+            name = template.intent["metadata"]["name"]
+            wanted = with_values(wanted, {(*path.split("."), "name"): name})
+        unsaid = undecided_endpoint(wanted)
+        parts.object = await self._planner.object(current.object, wanted, *unsaid)
+        return parts
+
+    async def deployments(self) -> dict[str, Parts]:
+        found = {}
+        for name, desired in self._desired.machine_deployments.items():
+            current = self._current.machine_deployments.get(name)
+            if current is None:
+                if name not in self._upgrades.machine_deployments.pending_create:
+                    with doing("failed to create MachineDeployment"):
+                        found[name] = await self._deployment(name, None, desired)
+                continue
+            who = f"MachineDeployment {current.object.key}"
+            with doing(f"failed to reconcile {who}"):
+                found[name] = await self._deployment(name, current, desired)
+        return found
+
+    async def _deployment(
+        self, name: str, current: MachineDeploymentState | None, desired: MachineDeploymentState
+    ) -> Parts:
+        parts = Parts(
+            health_check=await self._health_check(
+                current.machine_health_check if current else None, desired.machine_health_check
+            )
+        )
+        waiting = self._upgrades.machine_deployments.pending
+        if current and (current.object.deleting or current.object.metadata.name in waiting):
+            return parts
+        next_ = self._next_name(worker_prefix(self._cluster.metadata.name, name))
+        assert desired.infrastructure_machine_template is not None
+        assert desired.bootstrap_template is not None
+        infrastructure = await self._planner.template(
+            current.infrastructure_machine_template if current else None,
+            desired.infrastructure_machine_template,
+            next_,
+        )
+        bootstrap = await self._planner.template(
+            current.bootstrap_template if current else None,
+            desired.bootstrap_template,
+            next_,
+            any_kind=True,
+        )
+        parts.made_for = [infrastructure, bootstrap]
+        wanted = with_values(
+            written(desired.object),
+            {
+                _INFRASTRUCTURE_NAME: infrastructure.intent["metadata"]["name"],
+                _BOOTSTRAP_NAME: bootstrap.intent["metadata"]["name"],
+            },
+        )
+        there = _raw(self._tools.fleet.deployments, current.object if current else None)
+        parts.object = await self._planner.own(MachineDeployment.RESOURCE, there, wanted)
+        return parts
+
+    async def pools(self) -> dict[str, Parts]:
+        found = {}
+        for name, desired in self._desired.machine_pools.items():
+            current = self._current.machine_pools.get(name)
+            if current is None:
+                if name not in self._upgrades.machine_pools.pending_create:
+                    with doing("failed to create MachinePool"):
+                        found[name] = await self._pool(None, desired)
+                continue
+            waiting = self._upgrades.machine_pools.pending
+            if current.object.deleting or current.object.metadata.name in waiting:
+                continue
+            with doing(f"failed to reconcile MachinePool {current.object.key}"):
+                found[name] = await self._pool(current, desired)
+        return found
+
+    async def _pool(self, current: MachinePoolState | None, desired: MachinePoolState) -> Parts:
+        infrastructure, bootstrap = (
+            desired.infrastructure_machine_pool_object,
+            desired.bootstrap_object,
+        )
+        assert infrastructure is not None
+        assert bootstrap is not None
+        there = _raw(self._tools.fleet.pools, current.object if current else None)
+        return Parts(
+            made_for=[
+                await self._planner.object(
+                    current.infrastructure_machine_pool_object if current else None, infrastructure
+                ),
+                await self._planner.object(
+                    current.bootstrap_object if current else None, bootstrap
+                ),
+            ],
+            object=await self._planner.own(MachinePool.RESOURCE, there, written(desired.object)),
+        )
+
+    def doomed(self) -> list[Parts]:
+        """Workers that are no more in the topology, with their health checks."""
+        fleet, desired = self._tools.fleet, self._desired
+        return [
+            Parts(
+                object=_doomed(MachineDeployment.RESOURCE, fleet.deployments, one.object),
+                health_check=self._doomed_check(one.machine_health_check),
+            )
+            for name, one in self._current.machine_deployments.items()
+            if name not in desired.machine_deployments
+        ] + [
+            Parts(object=_doomed(MachinePool.RESOURCE, fleet.pools, one.object))
+            for name, one in self._current.machine_pools.items()
+            if name not in desired.machine_pools
+        ]
+
+    async def _health_check(
+        self, current: MachineHealthCheck | None, desired: MachineHealthCheck | None
+    ) -> Planned | Doomed | None:
+        if desired is None:
+            return self._doomed_check(current)
+        there = _raw(self._tools.health_checks, current)
+        return await self._planner.own(MachineHealthCheck.RESOURCE, there, written(desired))
+
+    def _doomed_check(self, current: MachineHealthCheck | None) -> Doomed | None:
+        if current is None:
+            return None
+        return _doomed(MachineHealthCheck.RESOURCE, self._tools.health_checks, current)
+
+    def _next_name(self, prefix: str) -> Callable[[str, Document], str]:
+        return partial(next_name, prefix, self._cluster)
+
+
+def _raw(informer: Informer[Document], of: Object | None) -> Document | None:
+    return None if of is None else informer.raw(of.key)
+
+
+def _doomed(resource: Resource, informer: Informer[Document], of: Object) -> Doomed | None:
+    """The object, unless it goes already."""
+    document = None if of.deleting else _raw(informer, of)
+    return None if document is None else Doomed(resource, document)
+
+
+_TEMPLATE: Final = ("spec", "template", "spec")
+_INFRASTRUCTURE_NAME: Final = (*_TEMPLATE, "infrastructureRef", "name")
+_BOOTSTRAP_NAME: Final = (*_TEMPLATE, "bootstrap", "configRef", "name")

@@ -1,0 +1,111 @@
+"""What the topology controller says of an object by server-side apply: no more than it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from kapy.api.names import Annotation
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.kube import Document
+from kapy.kube.nested import Path, value_at
+
+MANAGER: Final = "capi-topology"
+
+_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
+_UNSAID: Final = (Annotation.TOPOLOGY_DRY_RUN, Annotation.CONVERSION_DATA)
+
+
+def intent_of(desired: Document, current: Document | None, unsaid: Iterable[Path] = ()) -> Document:
+    """The document to apply: names, labels, annotations, owners and spec.
+
+    current: its uid goes in, so that an update never makes an object again that was deleted
+    meanwhile. unsaid: paths that others decide about.
+    """
+    given = desired["metadata"]
+    metadata = {name: given[name] for name in _METADATA if name in given}
+    if current is not None:
+        metadata["uid"] = current["metadata"]["uid"]
+    intent = {
+        "apiVersion": desired["apiVersion"],
+        "kind": desired["kind"],
+        "metadata": metadata,
+    }
+    if "spec" in desired:
+        intent["spec"] = desired["spec"]
+    for path in unsaid:
+        intent = without(intent, path)
+    return intent
+
+
+def undecided_endpoint(desired: Document) -> list[Path]:
+    """The parts of the control plane's endpoint that a template leaves empty, because its type does
+    not let them out: the provider decides about them."""
+    path = tuple(InfraCluster.control_plane_endpoint.path().split("."))
+    assert path == tuple(ControlPlane.control_plane_endpoint.path().split("."))
+    host, port = (*path, "host"), (*path, "port")
+    found = []
+    if value_at(desired, host) == "":
+        found.append(host)
+    if value_at(desired, port) == 0 and value_at(desired, port) is not False:
+        found.append(port)
+    return found
+
+
+def marked(intent: Document) -> Document:
+    """The intent as it is tried out: the annotation tells webhooks that nothing really changes."""
+    metadata = intent["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), Annotation.TOPOLOGY_DRY_RUN: ""}
+    return {**intent, "metadata": {**metadata, "annotations": annotations}}
+
+
+def comparable(answer: Document, managed_fields: Any, unsaid: Iterable[Path]) -> Document:
+    """Of what a dry run answered, what counts: what we could have said, and what we own.
+
+    managed_fields: whose fields they are.
+    """
+    found = without_annotations(intent_of(answer, answer, unsaid))
+    found["metadata"] = {**found["metadata"], "managedFields": list(_ours(managed_fields))}
+    return found
+
+
+def without_annotations(document: Document) -> Document:
+    """Without the annotations that come and go by themselves."""
+    for key in _UNSAID:
+        document = without(document, ("metadata", "annotations", key))
+    return document
+
+
+def without(document: Document, path: Path) -> Document:
+    """A document without what stands at a path, nor the objects that would be left empty."""
+    first, *rest = path
+    if first not in document:
+        return document
+    copy = dict(document)
+    if rest:
+        if not isinstance(copy[first], dict):
+            return document
+        below = without(copy[first], tuple(rest))
+        if below is copy[first]:
+            return document
+        if below:
+            copy[first] = below
+            return copy
+    del copy[first]
+    return copy
+
+
+def _ours(managed_fields: Any) -> Iterator[Document]:
+    """The entry of what we have applied, without its time and what does not count."""
+    for entry in managed_fields or ():
+        if (
+            entry.get("manager") == MANAGER
+            and entry.get("operation") == "Apply"
+            and not entry.get("subresource")
+        ):
+            fields = entry.get("fieldsV1") or {}
+            for key in _UNSAID:
+                fields = without(fields, ("f:metadata", "f:annotations", f"f:{key}"))
+            kept = {name: value for name, value in entry.items() if name != "time"}
+            yield {**kept, "fieldsV1": fields}

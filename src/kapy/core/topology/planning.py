@@ -1,0 +1,115 @@
+"""Finding out what applying an object would do, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.contract.external import External
+from kapy.core.topology.compatibility import check_compatible
+from kapy.core.topology.errors import CannotReconcile, creation_error
+from kapy.core.topology.intent import MANAGER, comparable, intent_of, marked
+from kapy.core.topology.planned import Effect, Planned
+from kapy.engine.applied import Applied
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError
+from kapy.kube.names import Resource
+from kapy.kube.nested import Path
+from kapy.kube.patch.merge_patch import difference
+
+_CONTRADICTS: Final = "server side apply dry-run failed for modified object"
+
+
+class Planner:
+    """Compares objects as they are with what is wanted of them.
+
+    The object itself tells most of the time that nothing would change. Where it does not, both the
+    wanted state and the one that is there are applied in a dry run and compared, so that defaults
+    which are new with a version of a provider never count as a difference.
+    """
+
+    def __init__(self, client: Client, external: External, applied: Applied) -> None:
+        self._client = client
+        self._external = external
+        self._applied = applied
+
+    async def object(self, current: Document | None, desired: Document, *unsaid: Path) -> Planned:
+        """An object that keeps its name. Raises CannotReconcile and what the client raises."""
+        resource = await self._external.resource_of(desired)
+        intent = intent_of(desired, current, unsaid)
+        if current is None:
+            await self._try_creation(resource, intent)
+            return Planned(resource, intent, None, Effect.CREATION)
+        check_compatible(current, desired, strictly=True)
+        return Planned(
+            resource, intent, current, await self._effect(resource, current, intent, unsaid)
+        )
+
+    async def own(self, resource: Resource, current: Document | None, desired: Document) -> Planned:
+        """An object of a kind of ours."""
+        intent = intent_of(desired, current)
+        if current is None:
+            await self._try_creation(resource, intent)
+            return Planned(resource, intent, None, Effect.CREATION)
+        return Planned(resource, intent, current, await self._effect(resource, current, intent, ()))
+
+    async def template(
+        self,
+        current: Document | None,
+        desired: Document,
+        next_name: Callable[[str, Document], str],
+        *,
+        any_kind: bool = False,
+    ) -> Planned:
+        """A template: one with another spec is a new object, beside the one in use.
+
+        next_name: the name of the new one, by that of the one in use and the template. any_kind:
+        whether it may be of another kind.
+        """
+        if current is None:
+            return await self.object(None, desired)
+        check_compatible(current, desired, any_kind=any_kind)
+        resource = await self._external.resource_of(desired)
+        intent = intent_of(desired, current)
+        if (current["apiVersion"], current["kind"]) == (desired["apiVersion"], desired["kind"]):
+            effect = await self._effect(resource, current, intent, ())
+            if effect is not Effect.SPEC:
+                return Planned(resource, intent, current, effect)
+        intent = intent_of(desired, None)
+        name = next_name(current["metadata"]["name"], desired)
+        intent["metadata"] = {**intent["metadata"], "name": name}
+        await self._try_creation(resource, intent)
+        return Planned(resource, intent, None, Effect.CREATION, replaces=current)
+
+    async def _try_creation(self, resource: Resource, intent: Document) -> None:
+        try:
+            await self._client.apply(resource, intent, field_manager=MANAGER, dry_run=True)
+        except ApiError as error:
+            raise creation_error(intent, error) from error
+
+    async def _effect(
+        self, resource: Resource, current: Document, intent: Document, unsaid: Iterable[Path]
+    ) -> Effect:
+        if self._applied.changes_nothing(current, intent, MANAGER):
+            return Effect.NOTHING
+        who = f"{current['kind']} {Key.of(current)}"
+        try:
+            wanted = await self._dry_run(resource, intent)
+            # As it is, with the defaults of today; whose its fields are, it says itself.
+            there = await self._dry_run(resource, intent_of(current, current, unsaid))
+        except ApiError as error:
+            raise CannotReconcile(
+                f"failed to create patch helper for {who}: {_CONTRADICTS}: {error}"
+            ) from error
+        before = comparable(there, current["metadata"].get("managedFields"), unsaid)
+        after = comparable(wanted, wanted["metadata"].get("managedFields"), unsaid)
+        if not (change := difference(before, after)):
+            self._applied.found_unchanging(current, intent, MANAGER)
+            return Effect.NOTHING
+        return Effect.SPEC if "spec" in change else Effect.METADATA
+
+    async def _dry_run(self, resource: Resource, intent: Document) -> Document:
+        return await self._client.apply(
+            resource, marked(intent), field_manager=MANAGER, dry_run=True
+        )

@@ -1,0 +1,147 @@
+"""One look at a Cluster with a topology: read, compute, plan, write, tell."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kapy.api.cluster import Cluster
+from kapy.api.names import Annotation, ConditionType
+from kapy.conditions.lookup import is_true
+from kapy.conditions.paused import is_paused
+from kapy.core.topology.blueprint import blueprint_of, check_reconciled, class_of
+from kapy.core.topology.current_state import current_state
+from kapy.core.topology.difference import plan_of
+from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
+from kapy.core.topology.scope import Tools, TopologyScope
+from kapy.core.topology.settled import fingerprint
+from kapy.core.topology.status import update_status
+from kapy.core.topology.writing import Writer
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Key
+from kapy.kube.errors import Invalid, KapyError
+from kapy.kube.meta import read
+from kapy.topology.cluster_variables import with_variables
+from kapy.topology.desired import desired_state
+from kapy.topology.hook_calls import HookCalls
+from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Bring a Cluster one step nearer to its topology."""
+    document = tools.fleet.clusters.raw(key)
+    if document is None or not document["spec"].get("topology"):
+        _forget(tools, key)
+        return DONE
+    draft = Draft(tools.client, Cluster, document)
+    cluster = draft.object
+    calls = HookCalls(cluster, tools.hooks, tools.memory, lambda owed: _owe(tools, key, owed))
+    scope = TopologyScope(
+        tools=tools,
+        draft=draft,
+        now=tools.clock(),
+        calls=calls,
+        upgrades=UpgradeTracker.of(cluster),
+    )
+    failure: KapyError | None = None
+    try:
+        if not is_paused(cluster, cluster):
+            await (_delete(scope) if cluster.deleting else _work(scope))
+    except KapyError as error:
+        failure = error
+    if scope.is_settled:
+        return DONE
+    update_status(scope, failure)
+    await draft.save()
+    if failure is not None and not isinstance(failure, NotReconciled):
+        raise failure
+    return _until_asked_again(scope)
+
+
+def _forget(tools: Tools, key: Key) -> None:
+    settled = tools.settled.pop(key, None)
+    if settled is not None:
+        cluster, *_ = settled
+        tools.memory.forget(cluster[0])
+
+
+async def _owe(tools: Tools, key: Key, hooks: str) -> None:
+    patch = {"metadata": {"annotations": {Annotation.PENDING_HOOKS: hooks or None}}}
+    await tools.client.patch(Cluster, key, patch)
+
+
+async def _delete(scope: TopologyScope) -> None:
+    """What belongs to the Cluster is deleted by others, once no extension holds it any more."""
+    annotations = scope.cluster.metadata.annotations
+    if not scope.calls.is_open or Annotation.OK_TO_DELETE in annotations:
+        return
+    if await scope.calls.before_cluster_delete():
+        patch = {"metadata": {"annotations": {Annotation.OK_TO_DELETE: ""}}}
+        await scope.tools.client.patch(Cluster, scope.cluster.key, patch)
+
+
+async def _work(scope: TopologyScope) -> None:
+    """Raises CannotReconcile and what the client raises."""
+    await _read(scope)
+    blueprint, current = scope.blueprint, scope.current
+    assert blueprint is not None
+    assert current is not None
+    tools, key, mark = scope.tools, scope.cluster.key, fingerprint(blueprint, current)
+    if tools.settled.get(key) == mark:
+        scope.is_settled = True
+        return
+    is_new = current.cluster.spec.infrastructure_ref is None and (
+        current.cluster.spec.control_plane_ref is None
+    )
+    if is_new and not await scope.calls.before_cluster_create():
+        return
+    with doing("error computing the desired state of the Cluster topology"):
+        scope.desired = await desired_state(
+            blueprint, current, scope.upgrades, scope.calls, external=tools.patches
+        )
+    with doing("error reconciling the Cluster topology"):
+        plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
+        await scope.calls.after_control_plane_initialized(
+            creating=is_new, initialized=_is_initialized(scope.cluster)
+        )
+        topology = scope.cluster.spec.topology
+        assert topology is not None
+        await scope.calls.after_cluster_upgrade(topology.version, settled=scope.upgrades.is_settled)
+        await Writer(tools, current).write(plan)
+    if plan.is_empty and tools.hooks is None and tools.patches is None:
+        tools.settled[key] = mark
+    else:
+        tools.settled.pop(key, None)
+
+
+async def _read(scope: TopologyScope) -> None:
+    """Blueprint and current state; values of variables are defaulted and checked on the way, since
+    the class may have come after the Cluster."""
+    tools = scope.tools
+    cluster_class = class_of(tools.classes, scope.cluster)
+    scope.cluster_class = cluster_class
+    check_reconciled(cluster_class)
+    document, errors = with_variables(scope.draft.before, None, cluster_class)
+    if errors:
+        resource = Cluster.RESOURCE
+        name = scope.cluster.metadata.name
+        raise CannotReconcile(str(Invalid.of(resource.kind, resource.group, name, errors)))
+    if document is not scope.draft.before:
+        scope.draft.object.spec.topology = read(document, Cluster).spec.topology
+    cluster = read(document, Cluster)
+    with doing("error reading the ClusterClass"):
+        scope.blueprint = await blueprint_of(tools.external, cluster, cluster_class)
+    with doing("error reading current state of the Cluster topology"):
+        scope.current = await current_state(tools, scope.blueprint, cluster)
+
+
+def _is_initialized(cluster: Cluster) -> bool:
+    return is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
+
+
+def _until_asked_again(scope: TopologyScope) -> Result:
+    """A timer, because an extension said how long it wants to be left alone."""
+    seconds = scope.calls.retry_after
+    if not seconds:
+        return DONE
+    return requeue(after=timedelta(seconds=seconds), because=scope.calls.blocking("the topology"))

@@ -1,0 +1,74 @@
+"""What one reconcile of a managed topology works with: its tools, and what it has read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kapy._aio.clock import Clock
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.client.client import Client
+from kapy.contract.external import External
+from kapy.contract.fleet import Fleet
+from kapy.core.topology.planning import Planner
+from kapy.core.topology.settled import Settled
+from kapy.engine.cache import Informer
+from kapy.engine.draft import Draft
+from kapy.engine.events import Recorder
+from kapy.kube import Document, Key
+from kapy.remote.connections import Connections
+from kapy.topology.blueprint import Blueprint
+from kapy.topology.hook_calls import HookCalls
+from kapy.topology.hook_memory import HookMemory
+from kapy.topology.hooks import LifecycleHooks
+from kapy.topology.patches.external import ExternalPatches
+from kapy.topology.state import ClusterState
+from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every reconcile of a topology uses.
+
+    hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. memory: their
+    answers. settled: what every topology was made of when nothing was left to do.
+    """
+
+    client: Client
+    external: External
+    remote: Connections
+    fleet: Fleet
+    classes: Informer[Document]
+    health_checks: Informer[Document]
+    planner: Planner
+    events: Recorder
+    clock: Clock
+    hooks: LifecycleHooks | None = None
+    patches: ExternalPatches | None = None
+    memory: HookMemory = field(default_factory=HookMemory)
+    settled: dict[Key, Settled] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class TopologyScope:
+    """One Cluster with a topology.
+
+    cluster_class, blueprint, current, desired: None until they are known. is_settled: nothing has
+    changed since there was nothing left to do.
+    """
+
+    tools: Tools
+    draft: Draft[Cluster]
+    now: datetime
+    calls: HookCalls
+    upgrades: UpgradeTracker
+    cluster_class: ClusterClass | None = None
+    blueprint: Blueprint | None = None
+    current: ClusterState | None = None
+    desired: ClusterState | None = None
+    is_settled: bool = False
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.draft.object

@@ -1,0 +1,70 @@
+"""The shim: a Secret that owns what is made for a Cluster until the Cluster itself does.
+
+Should the Cluster go before it refers to its infrastructure and its control plane, they go with the
+shim; the Cluster owns that from the beginning.
+"""
+
+from __future__ import annotations
+
+from kapy.api.cluster import Cluster
+from kapy.api.names import SECRET_TYPE
+from kapy.client.client import Client
+from kapy.core.topology.planned import Planned
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS
+from kapy.topology.names import shim_name
+from kapy.topology.state import ClusterState
+
+
+async def own_new(client: Client, cluster: Cluster, *planned: Planned | None) -> None:
+    """Make the shim an owner of the objects that are going to be created."""
+    new = [one for one in planned if one is not None and one.creates]
+    if not new:
+        return
+    owner = encode(owner_reference(await _shim(client, cluster)))
+    for one in new:
+        metadata = one.intent["metadata"]
+        owners = [*(metadata.get("ownerReferences") or ()), owner]
+        one.intent = {**one.intent, "metadata": {**metadata, "ownerReferences": owners}}
+
+
+async def release(client: Client, current: ClusterState) -> None:
+    """Delete the shim when the Cluster owns everything that the shim still does."""
+    infrastructure, control_plane = current.infrastructure_cluster, current.control_plane.object
+    if infrastructure is None or control_plane is None:
+        return
+    cluster = current.cluster
+    name, both = shim_name(cluster.metadata.name), (infrastructure, control_plane)
+    if not any(_has_owner(one, "Secret", name) for one in both):
+        return
+    if all(_has_owner(one, "Cluster", cluster.metadata.name) for one in both):
+        try:
+            await client.delete(SECRETS, Key(cluster.metadata.namespace, name))
+        except NotFound:
+            return
+
+
+async def _shim(client: Client, cluster: Cluster) -> Document:
+    key = Key(cluster.metadata.namespace, shim_name(cluster.metadata.name))
+    shim: Document = {
+        "apiVersion": SECRETS.api_version,
+        "kind": SECRETS.kind,
+        "metadata": {
+            "name": key.name,
+            "namespace": key.namespace,
+            "ownerReferences": [encode(owner_reference(cluster))],
+        },
+        "type": SECRET_TYPE,
+    }
+    try:
+        return await client.create(SECRETS, shim)
+    except AlreadyExists:
+        return await client.get(SECRETS, key)
+
+
+def _has_owner(document: Document, kind: str, name: str) -> bool:
+    owners = document["metadata"].get("ownerReferences") or ()
+    return any(one["kind"] == kind and one["name"] == name for one in owners)

@@ -1,0 +1,35 @@
+"""What a Cluster says about its topology, written to its status."""
+
+from __future__ import annotations
+
+from kapy.conditions import v1beta1
+from kapy.conditions.change import set_condition
+from kapy.contract.errors import ContractError
+from kapy.core.topology.scope import TopologyScope
+from kapy.kube.errors import KapyError
+from kapy.topology.reconciled import Found, Said, topology_reconciled, write_upgrade_plans
+
+
+def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
+    """TopologyReconciled in both forms, and the versions that are ahead."""
+    cluster, said = scope.draft.object, _said(scope, failure)
+    write_upgrade_plans(cluster.status, scope.upgrades)
+    set_condition(cluster, said.condition, scope.now)
+    v1beta1.set_condition(v1beta1.conditions_of(cluster), said.legacy, scope.now)
+
+
+def _said(scope: TopologyScope, failure: KapyError | None) -> Said:
+    found = Found(
+        cluster=scope.draft.object,
+        upgrades=scope.upgrades,
+        calls=scope.calls,
+        cluster_class=scope.cluster_class,
+        current=scope.current,
+        desired=scope.desired,
+        error=failure,
+    )
+    try:
+        return topology_reconciled(found)
+    except ContractError as error:
+        found = Found(scope.draft.object, scope.upgrades, scope.calls, error=error)
+        return topology_reconciled(found)

@@ -1,0 +1,63 @@
+"""The templates and the health check of a MachineDeployment that goes.
+
+It goes first; its MachineSets follow, and keep their templates until then.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.names import Finalizer
+from kapy.contract.external import External
+from kapy.contract.fleet import Fleet, cluster_of
+from kapy.core.topology.errors import doing
+from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
+from kapy.core.topology.templates.unpaused import of_unpaused, owned_life
+from kapy.core.topology.templates.unused import (
+    Tools,
+    delete_unused,
+    is_deleting,
+    is_owned,
+    is_paused,
+    sets_of,
+)
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Key
+from kapy.kube.errors import NotFound
+
+NAME = "topology/machinedeployment"
+
+
+def add_to(runtime: Runtime, fleet: Fleet, external: External) -> Controller:
+    """Run the controller of MachineDeployments' templates in `runtime`."""
+    tools = Tools(runtime.client, external, fleet)
+    controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
+    controller.watch(fleet.deployments, owned_life)
+    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller.watch(clusters, of_unpaused(fleet.deployments_of))
+    return runtime.add(controller, fleet.deployments)
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Hold a MachineDeployment until its unused templates are deleted."""
+    document = tools.fleet.deployments.raw(key)
+    cluster = None if document is None else cluster_of(document)
+    if document is None or cluster is None or not is_owned(document):
+        return DONE
+    resource, finalizer = MachineDeployment.RESOURCE, Finalizer.MACHINE_DEPLOYMENT_TOPOLOGY
+    if await add_finalizer(tools.client, resource, document, finalizer):
+        return DONE
+    if not is_deleting(document) or is_paused(document, tools.fleet.clusters.raw(cluster)):
+        return DONE
+    if finalizer not in (document["metadata"].get("finalizers") or ()):
+        return DONE
+    await delete_unused(tools, document, sets_of(tools.fleet, cluster, key.name))
+    with doing(f"failed to delete MachineHealthCheck {key}"), suppress(NotFound):
+        await tools.client.delete(MachineHealthCheck, key)  # it has the same name
+    await remove_finalizer(tools.client, resource, document, finalizer)
+    return DONE

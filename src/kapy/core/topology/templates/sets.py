@@ -1,0 +1,75 @@
+"""The templates of a MachineSet that goes, unless its MachineDeployment or another set of that
+uses them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import CLUSTER_GROUP, Finalizer
+from kapy.contract.external import External, owner_keys
+from kapy.contract.fleet import Fleet, cluster_of
+from kapy.core.topology.errors import CannotReconcile
+from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
+from kapy.core.topology.templates.unpaused import of_unpaused, owned_life
+from kapy.core.topology.templates.unused import (
+    Tools,
+    delete_unused,
+    is_deleting,
+    is_owned,
+    is_paused,
+    sets_of,
+)
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import GroupKind
+
+NAME = "topology/machineset"
+
+
+def add_to(runtime: Runtime, fleet: Fleet, external: External) -> Controller:
+    """Run the controller of MachineSets' templates in `runtime`."""
+    tools = Tools(runtime.client, external, fleet)
+    controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
+    controller.watch(fleet.machine_sets, owned_life)
+    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller.watch(clusters, of_unpaused(fleet.machine_sets_of))
+    return runtime.add(controller, fleet.machine_sets)
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Hold a MachineSet until its unused templates are deleted."""
+    fleet = tools.fleet
+    document = fleet.machine_sets.raw(key)
+    cluster = None if document is None else cluster_of(document)
+    if document is None or cluster is None or not is_owned(document):
+        return DONE
+    resource, finalizer = MachineSet.RESOURCE, Finalizer.MACHINE_SET_TOPOLOGY
+    if await add_finalizer(tools.client, resource, document, finalizer):
+        return DONE
+    if not is_deleting(document) or is_paused(document, fleet.clusters.raw(cluster)):
+        return DONE
+    if finalizer not in (document["metadata"].get("finalizers") or ()):
+        return DONE
+    owner = _deployment_of(document)
+    users = sets_of(fleet, cluster, owner.name)
+    deployment = fleet.deployments.raw(owner)
+    await delete_unused(tools, document, users if deployment is None else [*users, deployment])
+    await remove_finalizer(tools.client, resource, document, finalizer)
+    return DONE
+
+
+_owner_keys = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
+
+
+def _deployment_of(machine_set: Document) -> Key:
+    """Its owner, which may be gone already. Raises CannotReconcile."""
+    for key in _owner_keys(Change(None, machine_set)):
+        return key
+    raise CannotReconcile(
+        f"could not calculate MachineDeployment name for MachineSet {Key.of(machine_set)}: it has "
+        "no owner of that kind"
+    )

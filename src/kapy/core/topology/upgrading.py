@@ -1,0 +1,57 @@
+"""Whether workers are still busy with a version: one of their machines has another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.api.machine_pool import MachinePool
+from kapy.core.topology.errors import CannotReconcile
+from kapy.kube import Document, Key
+from kapy.kube.names import NODES
+from kapy.kube.selectors import selector_of
+from kapy.remote.connections import Connections, NotConnected
+
+
+def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) -> bool:
+    """Whether a Machine of it has another version, or its Node still has (or has already).
+
+    machines: all of the cluster. Raises CannotReconcile about a Machine without a version.
+    """
+    version = deployment["spec"]["template"]["spec"].get("version")
+    if not version:
+        return False
+    name = deployment["metadata"]["name"]
+    selector = selector_of(deployment["spec"]["selector"])
+    for machine in machines:
+        if not selector.selects(machine):
+            continue
+        has = machine["spec"].get("version")
+        if not has:
+            raise CannotReconcile(
+                f"failed to check if MachineDeployment {name} is upgrading: Machine "
+                f"{machine['metadata']['name']} has no version"
+            )
+        runs = ((machine.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion")
+        if has != version or (runs and runs != version):
+            return True
+    return False
+
+
+def is_pool_upgrading(pool: MachinePool, remote: Connections, cluster: Key) -> bool:
+    """Whether a Node of it has another version. Raises CannotReconcile while nobody can tell; the
+    connection wakes us."""
+    version, refs = pool.spec.template.spec.version, pool.status.node_refs
+    if not version or not refs:
+        return False
+    problem = f"failed to check if MachinePool {pool.metadata.name} is upgrading"
+    try:
+        nodes = remote.informer(cluster, NODES)
+    except NotConnected as error:
+        raise CannotReconcile(f"{problem}: {error}") from error
+    for ref in refs:
+        node = nodes.raw(Key("", ref.name))
+        if node is None:
+            raise CannotReconcile(f"{problem}: failed to get Node {ref.name}")
+        if node["status"]["nodeInfo"]["kubeletVersion"] != version:
+            return True
+    return False

@@ -1,0 +1,185 @@
+"""Carrying out a plan: infrastructure, control plane, the Cluster itself, then its workers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.templates import SUFFIX
+from kapy.core.topology.errors import CannotReconcile, creation_error
+from kapy.core.topology.intent import MANAGER
+from kapy.core.topology.planned import Doomed, Parts, Plan, Planned
+from kapy.core.topology.scope import Tools
+from kapy.core.topology.shim import own_new, release
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, KapyError, NotFound
+from kapy.kube.meta import read
+from kapy.kube.nested import value_at
+from kapy.topology.state import ClusterState
+
+log = logging.getLogger(__name__)
+
+CREATED, UPDATED, DELETED = "TopologyCreate", "TopologyUpdate", "TopologyDelete"
+_CLUSTER_VERSION = tuple(ControlPlane.version.path().split("."))
+_WORKERS_VERSION = ("spec", "template", "spec", "version")
+
+
+class Writer:
+    """Carries out one plan, and tells events of the Cluster."""
+
+    def __init__(self, tools: Tools, current: ClusterState) -> None:
+        self._tools = tools
+        self._client = tools.client
+        self._current = current
+        self._cluster = current.cluster
+
+    async def write(self, plan: Plan) -> None:
+        """Raises CannotReconcile and what the client raises. What was made for an object that
+        cannot be written is deleted again; the rest stays and is found by the next try."""
+        await release(self._client, self._current)
+        control_plane = plan.control_plane.object
+        assert not isinstance(control_plane, Doomed)
+        await own_new(self._client, self._cluster, plan.infrastructure, control_plane)
+        await self._apply(plan.infrastructure)
+        failure = await self._control_plane(plan)
+        await self._write_cluster(plan.cluster)
+        if failure is not None:
+            raise failure
+        for part in (*plan.deployments.values(), *plan.pools.values()):
+            await self._workers(part)
+        for part in plan.doomed:
+            await self._workers(part)
+
+    async def _control_plane(self, plan: Plan) -> KapyError | None:
+        """What went wrong, if the Cluster has still to be told of its new infrastructure."""
+        try:
+            await self._health_check(plan.control_plane)
+            await self._parts(plan.control_plane, _CLUSTER_VERSION)
+        except KapyError as error:
+            if not plan.infrastructure.creates:
+                raise
+            if self._current.control_plane.object is None:
+                plan.cluster.get("spec", {}).pop("controlPlaneRef", None)
+            return error
+        for one in plan.control_plane.made_for:
+            if one.replaces is not None:
+                await self._delete_replaced(one)
+        return None
+
+    async def _workers(self, parts: Parts) -> None:
+        """A health check comes after what it looks after, and before any change of it."""
+        new = isinstance(parts.object, Planned) and parts.object.creates
+        if not new:
+            await self._health_check(parts)
+        await self._parts(parts, _WORKERS_VERSION)
+        if new:
+            await self._health_check(parts)
+
+    async def _parts(self, parts: Parts, version: tuple[str, ...]) -> None:
+        if isinstance(parts.object, Doomed):
+            await self._delete(parts.object, self._cluster)
+            return
+        made: list[Planned] = []
+        try:
+            for one in parts.made_for:
+                await self._apply(one)
+                if one.creates:
+                    made.append(one)
+            if parts.object is not None:
+                await self._apply(parts.object, version)
+        except KapyError:
+            await self._take_back(made)
+            raise
+
+    async def _health_check(self, parts: Parts) -> None:
+        check = parts.health_check
+        if isinstance(check, Doomed):
+            await self._delete(check, read(check.document, MachineHealthCheck))
+        elif check is not None and check.is_change:
+            written = await self._written(check)
+            word, reason = ("Created", CREATED) if check.creates else ("Updated", UPDATED)
+            self._tools.events.normal(
+                read(written, MachineHealthCheck), reason, f"{word} {_shown(written)}"
+            )
+
+    async def _apply(self, planned: Planned, version: tuple[str, ...] | None = None) -> None:
+        if not planned.is_change:
+            return
+        written = await self._written(planned)
+        if planned.creates:
+            text, reason = f"Created {_shown(written)}", CREATED
+            if planned.replaces is not None:
+                replaced = planned.replaces["metadata"]["name"]
+                text += f' as a replacement for "{replaced}" (template rotation)'
+        else:
+            text, reason = f"Updated {_shown(written)}{_news(planned, version)}", UPDATED
+        self._tools.events.normal(self._cluster, reason, text)
+
+    async def _written(self, planned: Planned) -> Document:
+        client, resource, intent = self._client, planned.resource, planned.intent
+        try:
+            return await client.apply(resource, intent, field_manager=MANAGER)
+        except ApiError as error:
+            if planned.creates:
+                raise creation_error(intent, error) from error
+            who = f"{intent['kind']} {Key.of(intent)}"
+            raise CannotReconcile(f"failed to patch {who}: {error}") from error
+
+    async def _write_cluster(self, patch: Document) -> None:
+        if not patch.get("metadata") and not patch.get("spec"):
+            return
+        await self._client.patch(Cluster.RESOURCE, self._cluster.key, patch)
+        text = f'Updated Cluster "{self._cluster.key}"'
+        self._tools.events.normal(self._cluster, UPDATED, text)
+
+    async def _delete(self, doomed: Doomed, about: Cluster | MachineHealthCheck) -> None:
+        metadata = doomed.document["metadata"]
+        with suppress(NotFound):
+            await self._client.delete(doomed.resource, Key.of(doomed.document), uid=metadata["uid"])
+        self._tools.events.normal(about, DELETED, f"Deleted {_shown(doomed.document)}")
+
+    async def _delete_replaced(self, planned: Planned) -> None:
+        """Nothing else can refer to the control plane's former template. (That of workers goes with
+        the last MachineSet that uses it.)"""
+        replaced = planned.replaces
+        assert replaced is not None
+        try:
+            await self._client.delete(
+                planned.resource, Key.of(replaced), uid=replaced["metadata"]["uid"]
+            )
+        except NotFound:
+            return
+        except KapyError as error:
+            who = f"{replaced['kind']} {Key.of(replaced)}"
+            raise CannotReconcile(f"failed to delete old {who}: {error}") from error
+
+    async def _take_back(self, made: Iterable[Planned]) -> None:
+        """What cannot be deleted now goes with the Cluster."""
+        for one in made:
+            try:
+                await self._client.delete(one.resource, Key.of(one.intent))
+            except NotFound:
+                continue
+            except KapyError as error:
+                log.warning(
+                    "%s %s is left behind: %s", one.intent["kind"], Key.of(one.intent), error
+                )
+
+
+def _shown(document: Document) -> str:
+    return f'{document["kind"]} "{Key.of(document)}"'
+
+
+def _news(planned: Planned, version: tuple[str, ...] | None) -> str:
+    if planned.intent["kind"].endswith(SUFFIX):
+        return " (metadata changes)"  # with another spec it would be another template
+    if version is None:
+        return ""
+    before, after = value_at(planned.current, version), value_at(planned.intent, version)
+    if not before or not after or before == after:
+        return ""
+    return f" with version change from {before} to {after}"
