@@ -1,0 +1,144 @@
+"""Which contract of Cluster API each release series of a provider keeps to: its `metadata.yaml`.
+
+Upstream: `cmd/clusterctl/api/v1alpha3/metadata_type.go` and `metadata_client.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kapy.clusterctl.components import INVENTORY_VERSION
+from kapy.clusterctl.errors import MetadataError, RepositoryError
+from kapy.clusterctl.repository import METADATA, Repository
+from kapy.clusterctl.repository.latest import semantic
+from kapy.kube import yaml
+from kapy.kube.version import Version
+
+_LARGEST: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, order=True)
+class ReleaseSeries:
+    """All releases of one minor version; ordered by it."""
+
+    major: int
+    minor: int
+    contract: str
+
+    def __str__(self) -> str:
+        return f"v{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The release series of a provider. label: what the provider is called in errors."""
+
+    label: str
+    series: tuple[ReleaseSeries, ...]
+
+    def series_of(self, version: str) -> ReleaseSeries:
+        """The series that a version belongs to. Raises MetadataError."""
+        release = _release(version, self.label)
+        for one in self.series:
+            if (one.major, one.minor) == (release.major, release.minor):
+                return one
+        known = ", ".join(map(str, sorted(set(self.series))))
+        raise MetadataError(
+            f"invalid provider metadata: version {version} for the provider {self.label} does not "
+            f"match any release series ({METADATA} has {known})"
+        )
+
+    def newest(self, contract: str) -> ReleaseSeries | None:
+        """The newest series that keeps to a contract."""
+        return max((one for one in self.series if one.contract == contract), default=None)
+
+
+async def read_metadata(repository: Repository, label: str, version: str) -> Metadata:
+    """The metadata that came with a version of a provider. Raises MetadataError."""
+    try:
+        content = await repository.file(version, METADATA)
+    except RepositoryError as error:
+        raise MetadataError(
+            f'failed to read "{METADATA}" from the repository for provider "{label}": {error}'
+        ) from error
+    return metadata_of(content, label)
+
+
+def metadata_of(content: bytes, label: str) -> Metadata:
+    """The metadata that a file means. Raises MetadataError with everything that is wrong."""
+    try:
+        document = yaml.load(content, METADATA)
+    except yaml.YamlError as error:
+        raise MetadataError(
+            f'error decoding "{METADATA}" for provider "{label}": {error}'
+        ) from error
+    if mistakes := list(_mistakes(document)):
+        raise MetadataError(
+            f"invalid provider metadata: {'; '.join(mistakes)} ({METADATA} of provider {label})"
+        )
+    every = document["releaseSeries"]
+    return Metadata(
+        label,
+        tuple(
+            ReleaseSeries(one.get("major") or 0, one.get("minor") or 0, one["contract"])
+            for one in every
+        ),
+    )
+
+
+def _mistakes(document: Any) -> Iterator[str]:
+    if not isinstance(document, Mapping):
+        yield "it is no object with apiVersion, kind and releaseSeries"
+        return
+    if document.get("apiVersion") != INVENTORY_VERSION:
+        yield _unexpected("apiVersion", document, INVENTORY_VERSION)
+    # Several providers were released without a kind.
+    if document.get("kind") not in ("Metadata", "", None):
+        yield _unexpected("kind", document, "Metadata")
+    every = document.get("releaseSeries")
+    if not every:
+        yield "releaseSeries is empty"
+    elif not isinstance(every, list):
+        yield "releaseSeries is no list"
+    else:
+        yield from _mistakes_of_series(every)
+
+
+def _unexpected(field: str, document: Mapping[str, Any], expected: str) -> str:
+    return f'unexpected {field} "{document.get(field) or ""}" (expected "{expected}")'
+
+
+def _mistakes_of_series(every: list[Any]) -> Iterator[str]:
+    contracts: dict[str, Any] = {}
+    for place, one in enumerate(every):
+        where = f"releaseSeries[{place}]"
+        if not isinstance(one, Mapping):
+            yield f"{where} is no map of major, minor and contract"
+            continue
+        for field in ("major", "minor"):
+            if not _is_number(one.get(field)):
+                yield f"{where}.{field} is {one[field]!r}, and must be a number from 0"
+        contract = one.get("contract")
+        if not isinstance(contract, str) or not contract:
+            yield f"{where}.contract must be an API version of Cluster API, like v1beta2"
+        series = (one.get("major") or 0, one.get("minor") or 0)
+        if contracts.setdefault(str(series), contract) != contract:
+            yield f"{where} says that v{series[0]}.{series[1]} has another contract than before"
+
+
+def _is_number(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _release(version: str, label: str) -> Version:
+    found = semantic(version)
+    if found is None:
+        raise MetadataError(
+            f'"{version}" is no version of the provider {label}: a version is a semantic version '
+            "like v1.14.0"
+        )
+    return found
