@@ -9,8 +9,10 @@ from typing import Final
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Type
 from kapy.api.times import moment
 from kapy.api.wording import machines_are
+from kapy.conditions import v1beta1
 from kapy.conditions.aggregate import aggregate
 from kapy.conditions.lookup import false, has, is_false, true
 from kapy.conditions.merge import Merge, reasons
@@ -58,6 +60,16 @@ def remediating(machines: Sequence[Machine], unless: str) -> Condition:
         return false(of, Reason.NOT_REMEDIATING, message)
     found = aggregate(to_remediate, ConditionType.OWNER_REMEDIATED, target=of)
     return true(of, Reason.REMEDIATING, found.message)
+
+
+def is_checked(machine: Machine) -> bool:
+    """Whether a health check told of the Machine, to whatever readers."""
+    deprecated = machine.status.deprecated
+    told = None if deprecated is None else deprecated.v1beta1
+    return has(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED) or (
+        told is not None
+        and v1beta1.get(told.conditions, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) is not None
+    )
 
 
 def is_unhealthy(machine: Machine) -> bool:

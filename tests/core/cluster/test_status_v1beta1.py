@@ -129,7 +129,7 @@ def test_without_a_control_plane_object_its_machines_tell(
         },
         Machine,
     )
-    found = told(one, descendants=Descendants(machines=[machine]))
+    found = told(one, descendants=Descendants(control_plane=[machine]))
     assert found["ControlPlaneInitialized"] == expected
     assert found[INFRA] == "True"
 

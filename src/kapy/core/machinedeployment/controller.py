@@ -11,6 +11,7 @@ from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referri
 from kapy.contract.handover import awaited
 from kapy.core.machinedeployment.reconcile import reconcile
 from kapy.core.machinedeployment.scope import Tools
+from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
@@ -35,6 +36,7 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
         fleet=fleet,
         events=runtime.events.named("machinedeployment-controller"),
         clock=runtime.clock,
+        applied=runtime.metrics.remember(Applied("machinedeployment")),
     )
     mapping = _Mapping(fleet)
     controller = Controller("machinedeployment", partial(reconcile, tools))

@@ -10,9 +10,9 @@ from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machinedeployment.desired import MANAGER, intent_of
 from kapy.core.machinedeployment.rollout import by_age, existing, replicas
 from kapy.core.machinedeployment.scope import Known, MachineDeploymentScope
+from kapy.engine.applied import Applied
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
-from kapy.kube.apply.settled import is_settled
 from kapy.kube.errors import Conflict, KapyError, NotFound
 from kapy.kube.meta import owner_reference, read
 from kapy.kube.model import encode
@@ -99,11 +99,13 @@ async def apply_sets(
         scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
 
 
-def _is_settled(known: Known, name: str, before: Document, intent: Document) -> bool:
+def _is_settled(applied: Applied, known: Known, before: Document, intent: Document) -> bool:
+    name = before["metadata"]["name"]
     state, agreed = known.settled.get(name, (None, None))
     if state is before and agreed == intent:
+        applied.hits[MachineSet.RESOURCE.kind] += 1
         return True
-    if not is_settled(before, intent, MANAGER):
+    if not applied.changes_nothing(before, intent, MANAGER):
         return False
     known.settled[name] = before, intent
     return True
@@ -113,7 +115,7 @@ async def _apply(scope: MachineDeploymentScope, desired: MachineSet, known: Know
     tools, name = scope.tools, desired.metadata.name
     before = scope.documents.get(name)
     intent = intent_of(desired)
-    if before is not None and _is_settled(known, name, before, intent):
+    if before is not None and _is_settled(tools.applied, known, before, intent):
         return
     try:
         after = await tools.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)

@@ -15,6 +15,7 @@ from kapy.client.client import Client
 from kapy.conditions.quiet import Memory, Sums, is_quiet, sums
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
+from kapy.engine.applied import Applied
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
@@ -40,13 +41,15 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a MachineDeployment uses. memories: what is known of each of them."""
+    """What every reconcile of a MachineDeployment uses. applied: what is known of applies.
+    memories: what is known of each MachineDeployment."""
 
     client: Client
     external: External
     fleet: Fleet
     events: Recorder
     clock: Clock
+    applied: Applied
     memories: dict[Key, Known] = field(default_factory=dict)
 
     def known(self, deployment: MachineDeployment) -> Known:
@@ -89,6 +92,7 @@ class MachineDeploymentScope:
     documents: dict[str, Document] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     broken: str = ""
+    _sums: Sums | None = None
 
     @property
     def deployment(self) -> MachineDeployment:
@@ -101,4 +105,6 @@ class MachineDeploymentScope:
     @property
     def sums(self) -> Sums:
         """The Machines to sum up."""
-        return sums(self.machines, self.quiet)
+        if self._sums is None:
+            self._sums = sums(self.machines, self.quiet)
+        return self._sums

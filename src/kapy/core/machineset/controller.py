@@ -12,6 +12,7 @@ from kapy.contract.handover import awaited
 from kapy.core.machineset.preflight import ALL
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
+from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
@@ -41,6 +42,7 @@ def add_to(
         events=runtime.events.named("machineset-controller"),
         clock=runtime.clock,
         preflight=frozenset(preflight),
+        applied=runtime.metrics.remember(Applied("machineset")),
     )
     mapping = _Mapping(runtime, fleet)
     controller = Controller("machineset", partial(reconcile, tools))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names import Finalizer
+from kapy.conditions.fleet import is_checked
 from kapy.conditions.quiet import is_quiet
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machineset.scope import Look, MachineSetScope
@@ -30,7 +31,8 @@ async def read_machines(scope: MachineSetScope) -> Result:
     def look(document: Document) -> Look:
         selected, owner = selector.selects(document), _controller(document)
         machine = fleet.machine_of(document)
-        return Look(document, selected, owner, machine, selected and is_quiet(machine))
+        quiet = selected and is_quiet(machine)
+        return Look(document, selected, owner, machine, quiet, is_checked(machine))
 
     machines: list[Machine] = []
     documents: dict[str, Document] = {}
@@ -45,6 +47,8 @@ async def read_machines(scope: MachineSetScope) -> Result:
             document, machine = adopted, fleet.machine_of(adopted)
         elif one.quiet:
             scope.quiet.add(id(machine))
+        if one.checked:
+            scope.checked.append(machine)
         documents[machine.metadata.name] = document
         machines.append(machine)
     scope.documents, scope.machines = documents, machines

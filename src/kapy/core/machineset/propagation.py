@@ -6,6 +6,7 @@ field manager of their own. Nothing is sent when nothing would change.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, TypeAlias
 
 from msgspec import json, structs
@@ -22,12 +23,10 @@ from kapy.core.machineset.desired import (
     updated_machine,
 )
 from kapy.core.machineset.machines import references
-from kapy.core.machineset.scope import MachineSetScope, Mark
-from kapy.engine.cache import Informer
+from kapy.core.machineset.scope import MachineSetScope, Settled
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
-from kapy.kube.apply.settled import is_settled
 from kapy.kube.errors import KapyError
 from kapy.kube.model import encode
 from kapy.kube.names import GroupKind
@@ -41,22 +40,24 @@ async def propagate(scope: MachineSetScope) -> Result:
     """Bring every Machine, and what was cloned for it, in line with the template."""
     known, template = scope.known, _template(scope)
     before = known.settled if known.template == template else {}
-    clones = await _clones(scope)
-    settled: dict[str, Mark] = {}
+    settled, spared = dict[str, Settled](), Counter[tuple[str, ...]]()
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
-        uid = machine.metadata.uid
-        if (mark := _mark(scope, machine, clones)) is not None and before.get(uid) == mark:
-            settled[uid] = mark
+        uid, found = machine.metadata.uid, before.get(machine.metadata.uid)
+        if found is not None and found.is_still(scope.documents[machine.metadata.name]):
+            settled[uid] = found
+            spared[found.kinds] += 1
             continue
         try:
             await _bring_in_line(scope, machine)
         except KapyError as error:
             failures.append(error)  # the others are not to blame
         else:
-            if (mark := _mark(scope, machine, clones)) is not None:
-                settled[uid] = mark
+            if (seen := await _settled(scope, machine)) is not None:
+                settled[uid] = seen
     known.template, known.settled = template, settled
+    for kinds, count in spared.items():
+        scope.tools.applied.hits.update(dict.fromkeys(kinds, count))
     if failures:
         raise ExceptionGroup("failed to bring Machines in line with the template", failures)
     return DONE
@@ -69,37 +70,22 @@ def _template(scope: MachineSetScope) -> bytes:
     return json.encode((machine_set.spec.template, deployment))
 
 
-Clones: TypeAlias = dict[tuple[str, str], Informer[Document]]
-
-
-async def _clones(scope: MachineSetScope) -> Clones:
-    """Where the objects are cached that the Machines refer to; kinds not cached yet left out."""
-    kinds = {
-        (ref.api_group, ref.kind) for machine in scope.machines or () for ref in references(machine)
-    }
-    clones: Clones = {}
-    for kind in kinds:
-        try:
-            resource = (await scope.tools.external.resolve(GroupKind(*kind))).resource
-        except KapyError:
-            continue  # it is told Machine by Machine
-        informer = scope.tools.cache.informer(resource)
-        if informer.is_synced:
-            clones[kind] = informer
-    return clones
-
-
-def _mark(scope: MachineSetScope, machine: Machine, clones: Clones) -> Mark | None:
-    """The state of a Machine and of what was cloned for it; None if not all is known."""
-    document = scope.documents[machine.metadata.name]
-    mark = [document["metadata"]["resourceVersion"]]
+async def _settled(scope: MachineSetScope, machine: Machine) -> Settled | None:
+    """The state of a Machine and of what was cloned for it; None if not all is cached."""
+    clones, kinds = [], [Machine.RESOURCE.kind]
     for ref in references(machine):
-        informer = clones.get((ref.api_group, ref.kind))
-        found = None if informer is None else informer.raw(Key(scope.namespace, ref.name))
+        try:
+            kind = GroupKind(ref.api_group, ref.kind)
+            resource = (await scope.tools.external.resolve(kind)).resource
+        except KapyError:
+            return None  # it was told already
+        key, informer = Key(scope.namespace, ref.name), scope.tools.cache.informer(resource)
+        found = informer.raw(key)
         if found is None:
             return None
-        mark.append(found["metadata"]["resourceVersion"])
-    return tuple(mark)
+        clones.append((informer, key, found))
+        kinds.append(ref.kind)
+    return Settled(scope.documents[machine.metadata.name], tuple(clones), tuple(kinds))
 
 
 async def _bring_in_line(scope: MachineSetScope, machine: Machine) -> None:
@@ -111,7 +97,7 @@ async def _bring_in_line(scope: MachineSetScope, machine: Machine) -> None:
     # The Machine last: until then it tells what its clones were given before.
     document = scope.documents[machine.metadata.name]
     intent = updated_machine(scope.machine_set, machine)
-    if not is_settled(document, intent, MANAGER):
+    if not scope.tools.applied.changes_nothing(document, intent, MANAGER):
         scope.keep(await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER))
 
 
@@ -158,7 +144,9 @@ async def _propagate_to(
     wanted = metadata_intent(scope.machine_set, document)["metadata"]
     outdated = _present(document, _unwanted(owner, wanted, MANAGER))
     unwanted = _unwanted(document, wanted, METADATA_MANAGER)
-    if not outdated and not unwanted and _has(document["metadata"], wanted):
+    as_wanted = not outdated and not unwanted and _has(document["metadata"], wanted)
+    (tools.applied.hits if as_wanted else tools.applied.misses)[ref.kind] += 1
+    if as_wanted:
         return
     resource = await tools.external.resource_of(document)
     intent = metadata_intent(scope.machine_set, document)

@@ -36,7 +36,7 @@ async def remediate(scope: MachineSetScope) -> Result:
     """Delete the Machines to be replaced, or say on them why that has to wait."""
     if scope.machines is None:
         return DONE
-    present = [one for one in scope.machines if not one.deleting]
+    present = [one for one in scope.checked if not one.deleting]
     for machine in present:
         if _has_recovered(machine):
             await _take_back(scope, machine)

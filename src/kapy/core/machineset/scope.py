@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -15,45 +15,61 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.client.client import Client
-from kapy.conditions.quiet import Memory
+from kapy.conditions.quiet import Memory, Sums, sums
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
-from kapy.engine.cache import Cache
+from kapy.engine.applied import Applied
+from kapy.engine.cache import Cache, Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
 
-Mark: TypeAlias = tuple[str, ...]
-"""Which state of which objects was looked at: their resourceVersions."""
-
 
 class Look(NamedTuple):
     """What there is to a Machine. selected: whether the set's selector selects it. controller:
-    the uid of the one that it has, None without one."""
+    the uid of the one that it has, None without one. checked: whether a health check told of it."""
 
     document: Document
     selected: bool
     controller: str | None
     machine: Machine
     quiet: bool
+    checked: bool
+
+
+class Settled(NamedTuple):
+    """A Machine and what was cloned for it, in a state in which all was as the template wants it.
+
+    clones: where each is cached, under which key, and the state that it was in. kinds: of all.
+    """
+
+    machine: Document
+    clones: tuple[tuple[Informer[Document], Key, Document], ...]
+    kinds: tuple[str, ...]
+
+    def is_still(self, machine: Document) -> bool:
+        """Whether nothing of them was written since."""
+        if machine is not self.machine:
+            return False
+        return all(informer.raw(key) is clone for informer, key, clone in self.clones)
 
 
 @dataclass(slots=True)
 class Known:
-    """What is known of the Machines of one MachineSet. settled: the state of each Machine and its
-    clones in which all was as the template (as bytes) wants it."""
+    """What is known of the Machines of one MachineSet. settled: by the uid of a Machine, as the
+    template (as bytes) wants it."""
 
     looks: Memory[Look] = field(default_factory=Memory)
     template: bytes = b""
-    settled: dict[str, Mark] = field(default_factory=dict)
+    settled: dict[str, Settled] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What every reconcile of a MachineSet uses.
 
-    preflight: the checks that are made before Machines are, by name, or `All`. memories: what is
-    known of the Machines of each MachineSet.
+    preflight: the checks that are made before Machines are, by name, or `All`. applied: what is
+    known of applies. memories: what is known of the Machines of each MachineSet.
     """
 
     client: Client
@@ -63,6 +79,7 @@ class Tools:
     events: Recorder
     clock: Clock
     preflight: frozenset[str]
+    applied: Applied
     memories: dict[Key, Known] = field(default_factory=dict)
 
 
@@ -72,9 +89,9 @@ class MachineSetScope:
 
     machines: its Machines, None until they were read, shared with others that read them;
     documents: the same by name, as they were read; quiet: the ids of those with which all is well
-    (`kapy.conditions.quiet`). bootstrap_missing, infrastructure_missing: a
-    template that does not exist. blocked: why no Machine can be made now; not_created: the same
-    for readers of v1beta1.
+    (`kapy.conditions.quiet`); checked: those of which a health check told. bootstrap_missing,
+    infrastructure_missing: a template that does not exist. blocked: why no Machine can be made
+    now; not_created: the same for readers of v1beta1.
     """
 
     tools: Tools
@@ -85,10 +102,12 @@ class MachineSetScope:
     machines: list[Machine] | None = None
     documents: dict[str, Document] = field(default_factory=dict)
     quiet: set[int] = field(default_factory=set)
+    checked: list[Machine] = field(default_factory=list)
     bootstrap_missing: bool = False
     infrastructure_missing: bool = False
     blocked: Sequence[str] = ()
     not_created: V1Beta1Condition | None = None
+    _sums: Sums | None = None
 
     @property
     def machine_set(self) -> MachineSet:
@@ -114,9 +133,16 @@ class MachineSetScope:
         """What is known of the set's Machines from before."""
         return self.tools.memories.setdefault(self.machine_set.key, Known())
 
+    @property
+    def sums(self) -> Sums:
+        """The Machines to sum up."""
+        if self._sums is None:
+            self._sums = sums(self.machines or (), self.quiet)
+        return self._sums
+
     def keep(self, document: Document) -> None:
         """Go on with a newer state of one of the Machines."""
-        machines = self.machines
+        machines, self._sums = self.machines, None
         assert machines is not None
         name = document["metadata"]["name"]
         self.documents[name] = document

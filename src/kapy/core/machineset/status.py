@@ -17,7 +17,7 @@ from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediati
 from kapy.conditions.lookup import false, is_true, true, unknown
 from kapy.conditions.moments import look_again
 from kapy.conditions.paused import paused_condition
-from kapy.conditions.quiet import Sums, sums
+from kapy.conditions.quiet import Sums
 from kapy.conditions.stale import stale_machines
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.result import Result
@@ -41,14 +41,14 @@ def update_status(scope: MachineSetScope) -> None:
     machine_set = scope.machine_set
     machine_set.status.selector = str(selector_of(encode(machine_set.spec.selector)))
     if scope.machines is not None:
-        count(machine_set, scope.machines, sums(scope.machines, scope.quiet))
+        count(machine_set, scope.machines, scope.sums)
     for condition in conditions(scope):
         set_condition(machine_set, condition, scope.now)
 
 
 def next_look(scope: MachineSetScope) -> Result:
     """When the status says something else although nothing has changed."""
-    return look_again(sums(scope.machines or (), scope.quiet).loud, scope.now)
+    return look_again(scope.sums.loud, scope.now)
 
 
 def count(machine_set: MachineSet, machines: Sequence[Machine], found: Sums) -> None:
@@ -77,7 +77,7 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
         return
     yield scaling_up(scope, len(machines))
     yield scaling_down(scope, machines)
-    telling = sums(machines, scope.quiet).telling
+    telling = scope.sums.telling
     yield machines_ready(telling)
     yield machines_up_to_date(telling, scope.now)
     yield remediating(telling, NOT_BY_US)

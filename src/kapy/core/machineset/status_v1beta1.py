@@ -18,7 +18,7 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment
 from kapy.conditions import v1beta1
 from kapy.conditions.lookup import TRUE, get
-from kapy.conditions.quiet import Sums, sums
+from kapy.conditions.quiet import Sums
 from kapy.core.machineset.scope import MachineSetScope
 
 SUMMED_UP: Final = (V1Beta1Type.MACHINES_CREATED, V1Beta1Type.RESIZED, V1Beta1Type.MACHINES_READY)
@@ -38,8 +38,7 @@ def update_status_v1beta1(scope: MachineSetScope) -> None:
     v1beta1.set_condition(legacy, resized(machine_set), now)
     if len(machines) >= _desired(machine_set):
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.MACHINES_CREATED), now)
-    found = sums(machines, scope.quiet)
-    v1beta1.set_condition(legacy, machines_ready(found), now)
+    v1beta1.set_condition(legacy, machines_ready(scope.sums), now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMED_UP), now)
 
 
@@ -49,7 +48,7 @@ def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
     assert status.v1beta1 is not None
     template = scope.machine_set.spec.template
     labels = template.metadata.labels.items()
-    found = sums(machines, scope.quiet)
+    found = scope.sums
     ready = [one for one in found.loud if _ready_since(one) is not None]
     patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
     told = status.v1beta1
