@@ -1,0 +1,176 @@
+"""Providers, images and cert-manager, as the configuration has them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from tempfile import NamedTemporaryFile
+
+import pytest
+
+from kapy.clusterctl.config import Config, load
+from kapy.clusterctl.config.cert_manager import DEFAULT_TIMEOUT, DEFAULT_URL, DEFAULT_VERSION
+from kapy.clusterctl.errors import ConfigError
+from kapy.clusterctl.provider import ProviderType
+
+INFRASTRUCTURE = ProviderType.INFRASTRUCTURE
+
+
+def configured(text: str) -> Config:
+    environ = {"HOME": "/home/me", "CLUSTERCTL_REPOSITORY_PATH": "/releases"}
+    with NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        return load(file.name, environ)
+
+
+def test_an_entry_of_the_file_takes_a_predefined_provider_s_place() -> None:
+    text = """
+    Providers:
+    - {name: aws, type: InfrastructureProvider, url: "${HOME}/infrastructure-aws/v1.0.0/c.yaml"}
+    - {name: herd, type: AddonProvider, url: "${CLUSTERCTL_REPOSITORY_PATH}/addon-herd/latest/c"}
+    """
+    config = configured(text)
+    before = load(None, {"HOME": "/nowhere"})
+    assert len(config.providers) == len(before.providers) + 1
+    assert config.provider("aws", INFRASTRUCTURE).url == "/home/me/infrastructure-aws/v1.0.0/c.yaml"
+    assert config.provider("herd", ProviderType.ADDON).url == "/releases/addon-herd/latest/c"
+    assert config.providers == sorted(config.providers, key=lambda one: one.sort_key)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{type: AddonProvider, url: /x}", "name value cannot be empty"),
+        ("{name: Herd, type: AddonProvider, url: /x}", "must be in lower case"),
+        ("{name: a_b, type: AddonProvider, url: /x}", "invalid provider name: a lowercase RFC"),
+        (f"{{name: {'a' * 64}, type: AddonProvider, url: /x}}", "must be no more than 63 bytes"),
+        ("{name: a.b, type: AddonProvider, url: /x}", "invalid provider name"),
+        ("{name: -a, type: AddonProvider, url: /x}", "invalid provider name"),
+        ("{name: cluster-api, type: AddonProvider, url: /x}", "must be used with the CoreProvider"),
+        ("{name: core, type: CoreProvider, url: /x}", "must be used with the CoreProvider"),
+        ("{name: a, type: AddonProvider}", "provider URL value cannot be empty"),
+        ("{name: a, type: AddonProvider, url: 'http://[x'}", "error parsing provider URL"),
+        ("{name: a, type: AddonProvider, url: '${A'}", "unable to evaluate url"),
+        ("{name: a, type: Addon, url: /x}", "invalid provider type. Allowed values are [Core"),
+        ("a", "must be a list of maps"),
+        (
+            "{name: a, type: AddonProvider, url: /x}\n- {name: a, type: AddonProvider, url: /y}",
+            "providers[1]: there is a AddonProvider a already: name and type must be unique",
+        ),
+    ],
+)
+def test_a_provider_that_breaks_a_rule_is_told(entry: str, said: str) -> None:
+    config = configured(f"A: still there\nproviders:\n- {entry}")
+    assert config.variables.get("A") == "still there"
+    with pytest.raises(ConfigError) as told:
+        _ = config.providers
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "near"),
+    [
+        ("asw", INFRASTRUCTURE, "(the nearest names are aws"),
+        ("k0smotron", INFRASTRUCTURE, "(the nearest names are k0sproject-k0smotron)"),
+        (
+            "kubeadm",
+            INFRASTRUCTURE,
+            "(kubeadm is the name of a BootstrapProvider and a ControlPlaneProvider)",
+        ),
+        ("qqqqqqqq", INFRASTRUCTURE, "config file"),
+    ],
+)
+def test_an_unknown_provider_is_told_with_the_nearest_names(
+    name: str, kind: ProviderType, near: str
+) -> None:
+    with pytest.raises(ConfigError) as told:
+        load(None, {"HOME": "/nowhere"}).provider(name, kind)
+    assert near in str(told.value)
+
+
+IMAGES = """
+images:
+  all: {repository: mirror.local/all/}
+  cert-manager: {tag: v1.5.3}
+  cert-manager/cert-manager-cainjector: {name: injector}
+  cluster-api: {repository: mirror.local/capi, name: controller, tag: v2}
+"""
+DIGEST = f"sha256:{'0' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("component", "image", "altered"),
+    [
+        ("infrastructure-aws", "registry.k8s.io/aws/c:v1", "mirror.local/all/c:v1"),
+        ("cert-manager", "quay.io/jetstack/webhook:v1", "mirror.local/all/webhook:v1.5.3"),
+        (
+            "cert-manager",
+            "quay.io/jetstack/cert-manager-cainjector:v1",
+            "mirror.local/all/injector:v1.5.3",
+        ),
+        ("cluster-api", "registry.k8s.io/a/b/c:v1", "mirror.local/capi/controller:v2"),
+        ("x", f"localhost:5000/c:v1@{DIGEST}", f"mirror.local/all/c:v1@{DIGEST}"),
+        ("x", f"docker.io/library/c@{DIGEST}", f"mirror.local/all/c@{DIGEST}"),
+    ],
+)
+def test_images_come_from_where_the_file_says(component: str, image: str, altered: str) -> None:
+    assert configured(IMAGES).images.altered(component, image) == altered
+    assert configured("").images.altered(component, image) == image
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        ("nginx", "is no image with its registry"),
+        ("library/nginx:1", "must be canonical"),
+        ("docker.io/nginx:1", "must be canonical"),
+        ("index.docker.io/library/nginx:1", "must be canonical"),
+        ("x.io/A:1", "is no image"),
+        ("x.io/a:!", "is no image"),
+    ],
+)
+def test_an_image_without_its_whole_name_is_told(image: str, said: str) -> None:
+    with pytest.raises(ConfigError, match="couldn't parse image name") as told:
+        configured(IMAGES).images.altered("x", image)
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("images: [1]", "must be a map of components"), ("images: {all: x}", "images.all must be")],
+)
+def test_wrong_image_settings_are_told(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        configured(text).images.altered("x", "x.io/a:1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", (DEFAULT_URL, DEFAULT_VERSION, DEFAULT_TIMEOUT, False)),
+        (
+            "{url: '${HOME}/c.yaml', version: v1.1.1, timeout: 15m, externallyProvisioned: true}",
+            ("/home/me/c.yaml", "v1.1.1", timedelta(minutes=15), True),
+        ),
+        ("{timeout: soon}", (DEFAULT_URL, DEFAULT_VERSION, DEFAULT_TIMEOUT, False)),
+        ("{externallyProvisioned: 'F'}", (DEFAULT_URL, DEFAULT_VERSION, DEFAULT_TIMEOUT, False)),
+    ],
+)
+def test_cert_manager_is_the_usual_one_or_the_file_s(
+    text: str, expected: tuple[object, ...]
+) -> None:
+    found = configured(f"cert-manager: {text}").cert_manager
+    assert (found.url, found.version, found.timeout, found.externally_provisioned) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]x", "clusterctl"),
+        ("[1]", "must be a map"),
+        ("{externallyProvisioned: maybe}", "true or"),
+    ],
+)
+def test_wrong_cert_manager_settings_are_told(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        _ = configured(f"cert-manager: {text}").cert_manager
