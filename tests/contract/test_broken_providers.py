@@ -506,15 +506,15 @@ async def test_templates_that_cannot_be_read_are_told(plane: Stage) -> None:
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_a_template_without_a_template_is_told(plane: Stage) -> None:
+async def test_a_template_whose_template_is_no_object_is_told(plane: Stage) -> None:
     await running_cluster(plane)
     _, config = templates()
-    await plane.create(of(INFRA_TEMPLATES, "md", spec={}), config, deployment(1))
+    await plane.create(of(INFRA_TEMPLATES, "md", spec={"template": []}), config, deployment(1))
     await plane.settle(5)
     (machine_set,) = await plane.story.all(MachineSet)
     assert condition(machine_set, "ScalingUp").message == (
         "Scaling up from 0 to 1 replicas is blocked because:\n* FakeMachine cannot be created: "
-        ".spec.template: is not set in FakeMachineTemplate default/md"
+        ".spec.template: is no object, but list in FakeMachineTemplate default/md"
     )
 
 

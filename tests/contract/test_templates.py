@@ -72,7 +72,10 @@ def test_a_template_tells_its_labels() -> None:
     assert seen.metadata.labels == {"a": "b"}
 
 
-def test_a_template_without_a_template_is_told() -> None:
-    source = {**template({}), "spec": {}}
-    with pytest.raises(FieldProblem, match=r"\.spec\.template: is not set in FooMachine"):
-        cloned(source, name="one", namespace="ns", cluster_name="c")
+@pytest.mark.parametrize("spec", [{}, {"template": {}}, {"template": None}, None])
+def test_of_a_template_that_says_nothing_an_object_is_made_that_says_nothing(spec: Any) -> None:
+    source = {**template({}), "spec": spec}
+    made = cloned(source, name="one", namespace="ns", cluster_name="c")
+    assert made["kind"] == "FooMachine"
+    assert made["metadata"]["name"] == "one"
+    assert "spec" not in made

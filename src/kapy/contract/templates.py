@@ -68,13 +68,14 @@ def cloned(
     """A new object made of a template; shares the parts of `spec` with it.
 
     The labels and annotations given win over the template's own; the object says what it was
-    cloned from. Raises FieldProblem when `spec.template` is no object.
+    cloned from. A template may say nothing at all. Raises FieldProblem when `spec.template` is no
+    object.
     """
-    inner = (template.get("spec") or {}).get("template")
+    said = (template.get("spec") or {}).get("template")
+    inner = {} if said is None else said
     if not isinstance(inner, dict):
         who = f"{template['kind']} {Key.of(template)}"
-        found = "is not set" if inner is None else f"is no object, but {kind_of(inner)}"
-        raise FieldProblem("spec.template", f"{found} in {who}")
+        raise FieldProblem("spec.template", f"is no object, but {kind_of(inner)} in {who}")
     group, _ = split_api_version(template["apiVersion"])
     given: dict[str, Any] = inner.get("metadata") or {}
     metadata: Document = {

@@ -53,7 +53,7 @@ def template_of(
         Annotation.CLONED_FROM_GROUP_KIND: str(kind),
     }
     annotations.pop(LAST_APPLIED, None)
-    return {
+    made: Document = {
         "apiVersion": template["apiVersion"],
         "kind": template["kind"],
         "metadata": {
@@ -68,8 +68,10 @@ def template_of(
             "annotations": annotations,
             "ownerReferences": [encode(owner_reference(cluster))],
         },
-        "spec": template.get("spec"),
     }
+    if "spec" in template:  # a template may say nothing at all
+        made["spec"] = template["spec"]
+    return made
 
 
 def with_shim(document: Document, current: Document | None, cluster: Cluster) -> Document:
