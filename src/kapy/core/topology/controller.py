@@ -15,7 +15,7 @@ from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, referring
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import reconcile
-from kapy.core.topology.scope import Tools
+from kapy.core.topology.scope import Explain, Tools
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
 from kapy.engine.applied import Applied
@@ -37,10 +37,12 @@ def add_to(
     *,
     hooks: LifecycleHooks | None = None,
     patches: ExternalPatches | None = None,
+    explain: Explain | None = None,
 ) -> Controller:
     """Run the controllers of managed topologies in `runtime`.
 
-    hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed.
+    hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. explain: is told
+    what patches made of a Cluster's objects.
     """
     fleet, external = Fleet(runtime.cache), External(runtime.client, runtime.cache)
     clusters = runtime.cache.informer(Cluster.RESOURCE)
@@ -59,6 +61,7 @@ def add_to(
         clock=runtime.clock,
         hooks=hooks,
         patches=patches,
+        explain=explain,
     )
     controller = Controller(NAME, partial(reconcile, tools))
     controller.watch(clusters, own_topology)

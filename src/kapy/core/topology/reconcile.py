@@ -24,6 +24,7 @@ from kapy.kube.meta import read
 from kapy.topology.cluster_variables import with_variables
 from kapy.topology.desired import desired_state
 from kapy.topology.hook_calls import HookCalls
+from kapy.topology.patches import Cause
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
@@ -95,10 +96,18 @@ async def _work(scope: TopologyScope) -> None:
     )
     if is_new and not await scope.calls.before_cluster_create():
         return
+    causes: list[Cause] | None = [] if tools.explain is not None else None
     with doing("error computing the desired state of the Cluster topology"):
         scope.desired = await desired_state(
-            blueprint, current, scope.upgrades, scope.calls, external=tools.patches
+            blueprint,
+            current,
+            scope.upgrades,
+            scope.calls,
+            external=tools.patches,
+            causes=causes,
         )
+    if tools.explain is not None and causes:
+        tools.explain(key, causes)
     with doing("error reconciling the Cluster topology"):
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
         await scope.calls.after_control_plane_initialized(

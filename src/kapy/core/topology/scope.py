@@ -22,9 +22,13 @@ from kapy.topology.blueprint import Blueprint
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
+from kapy.topology.patches.causes import Cause
 from kapy.topology.patches.external import ExternalPatches
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+Explain = Callable[[Key, Sequence[Cause]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,8 @@ class Tools:
     """What every reconcile of a topology uses.
 
     hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. memory: their
-    answers. settled: what every topology was made of when nothing was left to do.
+    answers. settled: what every topology was made of when nothing was left to do. explain: is told
+    what the patches of a class made of a Cluster's objects, where somebody asks.
     """
 
     client: Client
@@ -48,6 +53,7 @@ class Tools:
     patches: ExternalPatches | None = None
     memory: HookMemory = field(default_factory=HookMemory)
     settled: dict[Key, Settled] = field(default_factory=dict)
+    explain: Explain | None = None
 
 
 @dataclass(slots=True)
