@@ -63,7 +63,6 @@ OTHER_FAMILIES: Final = {
     r"informer_.*": "client-go's own",
     r"certwatcher_.*|controller_runtime_(conversion_)?webhook_.*": "issue 11: webhooks over HTTPS",
     r"inmemory_.*": "the backend's servers are counted as the API server is",
-    r"capi_ssa_cache_.*": "no cache is kept: managedFields tell that an apply would change nothing",
     r"capi_cluster_cache_healthchecks?(_total)?": "probed over the network only: tests/remote",
 }
 """Families that a manager of upstream has and this plane has not, and why."""

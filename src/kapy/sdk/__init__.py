@@ -19,6 +19,7 @@ from kapy.contract.handover import awaited
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.templates import InfraMachineTemplate, cloned
+from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
 from kapy.engine.draft import Draft
@@ -51,6 +52,7 @@ __all__ = [
     "SUMMED_UP",
     "Absent",
     "Address",
+    "Applied",
     "Cache",
     "Change",
     "Client",

@@ -12,6 +12,7 @@ from kapy.contract.handover import awaited
 from kapy.core.machinepool.machines import BY_POOL, pool_labels
 from kapy.core.machinepool.reconcile import reconcile
 from kapy.core.machinepool.scope import Tools
+from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
 from kapy.engine.runtime import Runtime
@@ -44,6 +45,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
         clock=runtime.clock,
         node_keys=mapping.of_node,
         infra_machine_keys=awaited(mapping.of_infra_machine),
+        applied=runtime.metrics.remember(Applied("machinepool")),
     )
     controller = Controller("machinepool", partial(reconcile, tools))
     tools.controller = controller

@@ -22,7 +22,6 @@ from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
-from kapy.kube.apply.settled import is_settled
 from kapy.kube.errors import KapyError
 from kapy.kube.names import GroupKind, Resource, split_api_version
 from kapy.remote.nodes import nodes_with
@@ -107,9 +106,10 @@ async def _bring_in_line(
         mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version
         if before.get(_infra_name(machine)) == mark:
             settled[_infra_name(machine)] = mark
+            scope.tools.applied.hits[Machine.RESOURCE.kind] += 1
             return
     intent = desired_machine(scope.pool, infra, version, machine)
-    if machine is None or not is_settled(machine, intent, MANAGER):
+    if machine is None or not scope.tools.applied.changes_nothing(machine, intent, MANAGER):
         client = scope.tools.client
         machine = await client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
     mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version

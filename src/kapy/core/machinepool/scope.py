@@ -20,6 +20,7 @@ from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Observed
+from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
@@ -36,7 +37,8 @@ class Tools:
     """What every reconcile of a MachinePool uses.
 
     node_keys: the pools of a changed Node. infra_machine_keys: the pools of a changed
-    infrastructure machine. settled: per pool and Machine, the state in which it was in line.
+    infrastructure machine. applied: what is known of applies. settled: per pool and Machine, the
+    state in which it was in line.
     """
 
     client: Client
@@ -48,6 +50,7 @@ class Tools:
     clock: Clock
     node_keys: Callable[[Key, Change], Iterable[Key]]
     infra_machine_keys: Callable[[Change], Iterable[Key]]
+    applied: Applied
     controller: Controller = field(init=False)
     settled: dict[Key, dict[str, Mark]] = field(default_factory=dict)
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
+from kapy.sdk import Applied as Tally
 from kapy.sdk import Client
 
 MANAGER: Final = "capi-kubeadmcontrolplane"
@@ -22,10 +23,11 @@ _SHARED: Final = ("ownerReferences", "finalizers")
 
 
 class Applied:
-    """What this process applied last."""
+    """What this process applied last. tally: counts what was spared and what was not."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, tally: Tally) -> None:
         self._client = client
+        self._tally = tally
         self._digests: dict[tuple[Resource, Key, str], bytes] = {}
 
     async def apply(
@@ -38,13 +40,16 @@ class Applied:
         slot = (resource, Key.of(wanted), manager)
         digest = _digest(wanted)
         if self._digests.get(slot) == digest and holds(current, wanted):
+            self._tally.hits[resource.kind] += 1
             return current
+        self._tally.misses[resource.kind] += 1
         answer = await self._client.apply(resource, wanted, field_manager=manager)
         self._digests[slot] = digest
         return answer
 
     async def create(self, resource: Resource, wanted: Document) -> Document:
         """Create an object (again, where the answer got lost)."""
+        self._tally.misses[resource.kind] += 1
         answer = await self._client.apply(resource, wanted, field_manager=MANAGER)
         self._digests[(resource, Key.of(wanted), MANAGER)] = _digest(wanted)
         return answer

@@ -37,6 +37,7 @@ from kapy.sdk import (
     own_key,
     owner_keys,
 )
+from kapy.sdk import Applied as Tally
 
 _KIND = KubeadmControlPlane.RESOURCE.kind
 _OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
@@ -66,7 +67,7 @@ def add_to(
         etcd_dial=etcd_dial,
         recorder=runtime.events.named("kubeadmcontrolplane-controller"),
         certificate_expiry=certificate_expiry,
-        applied=Applied(runtime.client),
+        applied=Applied(runtime.client, runtime.metrics.remember(Tally("kubeadmcontrolplane"))),
         grace=grace,
     )
     cache = runtime.cache
