@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,7 +27,6 @@ from kapy.topology.patches.causes import Cause
 from kapy.topology.patches.external import ExternalPatches
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
-
 
 Explain = Callable[[Key, Sequence[Cause]], None]
 
