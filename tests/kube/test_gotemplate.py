@@ -57,3 +57,29 @@ def test_a_strict_template_misses_nothing() -> None:
 def test_a_template_reaches_nothing_but_its_data_and_comes_to_an_end(template: str) -> None:
     with pytest.raises(CannotRender):
         parsed(template, sprig=True).rendered(DATA)
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ('{{ add "3.7" "-.5" 1 }}', "4"),
+        ('{{ list 1 "x" nil }}', "[1 x <nil>]"),
+        ('{{ (semver "v1.30.2-rc.1").Minor }} {{ (semver "1.2.3-a").Prerelease }}', "30 a"),
+        ('{{ toDate "2006-01-02" "2017-12-31" }}', "2017-12-31 00:00:00 +0000 UTC"),
+        (
+            '{{ mustToDate "2006-01-02T15:04:05Z07:00" "2024-02-29T12:34:56.5+02:00" }}',
+            "2024-02-29 12:34:56.5 +0200 +0200",
+        ),
+        ('{{ toDate "2006-01-02" "no day" }}', "0001-01-01 00:00:00 +0000 UTC"),
+        ('{{ bcrypt "x" | len }}', "60"),
+    ],
+)
+def test_functions_of_sprig_give_what_they_give_in_go(template: str, text: str) -> None:
+    assert parsed(template, sprig=True).rendered(DATA) == text
+
+
+def test_a_template_that_changes_its_data_changes_a_copy() -> None:
+    data = {"sizes": {"small": 1.0}}
+    template = parsed('{{ set .sizes "large" 9 }}{{ len .sizes }}', sprig=True)
+    assert template.rendered(data) == "map[large:9 small:1]2"
+    assert data == {"sizes": {"small": 1.0}}

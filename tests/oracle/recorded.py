@@ -33,7 +33,7 @@ SUBTOPICS: Final = (
 )
 """What of `apiserver` must hold so far."""
 
-HELD: Final = ("admission", "conversion")
+HELD: Final = ("admission", "conversion", "gotemplate")
 """Topics with a way of their own to be replayed, every case of which passes."""
 
 

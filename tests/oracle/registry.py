@@ -26,6 +26,7 @@ PURE: Final[Mapping[str, str]] = {
 OWN: Final[Mapping[str, str]] = {
     "admission": "tests.oracle.admission",
     "conversion": "tests.oracle.conversion",
+    "gotemplate": "tests.topology.recorded_templates",
     "variables": "tests.oracle.variables",
 }
 """Topics that are replayed in a way of their own: the module of each has `play`."""

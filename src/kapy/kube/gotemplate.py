@@ -10,11 +10,14 @@ Numbers among the data are for the caller to give as Go would see them (JSON's a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from copy import deepcopy
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy.kube.errors import KapyError
+from kapy.kube.sprig import MOST_STEPS, changes_data
+from kapy.kube.sprig import functions as sprig_functions
 
 if TYPE_CHECKING:
     import gotpl
@@ -22,8 +25,10 @@ if TYPE_CHECKING:
 LARGEST: Final = 1 << 20
 """Characters that one rendered text may have."""
 
-_MOST_STEPS: Final = 100_000
 _DEEPEST: Final = 100
+_OF_VERSIONS: Final = ("Major", "Minor", "Patch", "Prerelease", "Metadata", "Original", "Compare")
+"""What templates may ask the one thing for that is neither data nor a function: what `semver`
+gives."""
 
 
 class BadTemplate(KapyError, ValueError):
@@ -37,15 +42,17 @@ class CannotRender(KapyError, ValueError):
 class Template:
     """A parsed template."""
 
-    def __init__(self, template: gotpl.Template) -> None:
+    def __init__(self, template: gotpl.Template, *, changes_data: bool) -> None:
+        """changes_data: whether it may change what it is given, and so needs a copy."""
         self._template = template
+        self._changes_data = changes_data
 
     def rendered(self, data: Mapping[str, Any]) -> str:
         """The text that the template makes of `data`. Raises CannotRender."""
         from gotpl import TemplateError
 
         try:
-            return self._template.render(data)
+            return self._template.render(deepcopy(data) if self._changes_data else data)
         except TemplateError as error:
             raise CannotRender(str(error)) from None
 
@@ -66,10 +73,11 @@ def parsed(
             gotpl.Template(
                 source,
                 name=name,
-                functions=_sprig() if sprig else None,
+                functions=sprig_functions() if sprig else None,
                 missing_key="error" if strict else "default",
                 sandbox=_sandbox(sprig=sprig),
-            )
+            ),
+            changes_data=sprig and changes_data(source),
         )
     except gotpl.TemplateSyntaxError as error:
         what = str(error).partition(f"{error.line}:{error.column}: ")[2]
@@ -84,33 +92,14 @@ def _sandbox(*, sprig: bool) -> gotpl.SandboxPolicy:
     import gotpl
 
     return gotpl.SandboxPolicy.strict(
-        allow_functions=_sprig() if sprig else (),
+        allow_attributes=_OF_VERSIONS,
+        allow_methods=_OF_VERSIONS,
+        allow_functions=sprig_functions() if sprig else (),
         max_template_chars=LARGEST,
         default_budget=gotpl.ExecutionBudget(
             max_output_chars=LARGEST,
-            max_iterations=_MOST_STEPS,
+            max_iterations=MOST_STEPS,
             max_template_depth=_DEEPEST,
-            max_function_calls=_MOST_STEPS,
+            max_function_calls=MOST_STEPS,
         ),
     )
-
-
-@cache
-def _sprig() -> Mapping[str, Callable[..., object]]:
-    from gotpl.funcs.sprig import hermetic_text_func_map
-
-    functions = hermetic_text_func_map()
-    return {**functions, **{name: _bounded(name, functions[name]) for name in _GROWING}}
-
-
-_GROWING: Final = ("repeat", "until", "untilStep", "seq")
-"""Functions that make much of little: their numbers say how much."""
-
-
-def _bounded(name: str, function: Callable[..., object]) -> Callable[..., object]:
-    def bounded(*arguments: Any) -> object:
-        if any(isinstance(one, (int, float)) and abs(one) > _MOST_STEPS for one in arguments):
-            raise ValueError(f"{name} of more than {_MOST_STEPS} is too much")
-        return function(*arguments)
-
-    return bounded

@@ -1,0 +1,126 @@
+"""The functions of sprig that Go templates may use: those that depend on their arguments alone.
+
+They are gotpl's, but for what those lack: texts with a fraction count as numbers, moments look as
+Go prints them and are in UTC wherever kapy runs, `nil` can be an argument, and functions that make
+much of little are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache, wraps
+from re import compile as pattern
+from typing import Any, Final
+
+Function = Callable[..., Any]
+
+MOST_STEPS: Final = 100_000
+"""How much a function may make of one number."""
+
+_GROWING: Final = ("repeat", "until", "untilStep", "seq")
+_WHOLE: Final = (
+    *("int", "int64", "add", "add1", "sub", "div", "mod", "mul"),
+    *("max", "biggest", "min"),
+)
+_CHANGING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
+_DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
+
+
+def changes_data(template: str) -> bool:
+    """Whether a template may call a function that changes what it is given."""
+    return _CHANGING.search(template) is not None
+
+
+@cache
+def functions() -> Mapping[str, Function]:
+    """All of them, by name."""
+    from gotpl.funcs.sprig import hermetic_text_func_map
+
+    theirs = hermetic_text_func_map()
+    ours: dict[str, Function] = {
+        **theirs,
+        **{name: _bounded(name, theirs[name]) for name in _GROWING},
+        **{name: _of_whole_numbers(theirs[name]) for name in _WHOLE},
+        "toDate": _to_date,
+        "mustToDate": _must_to_date,
+        "mustDateModify": _moment_of(theirs["mustDateModify"]),
+        "must_date_modify": _moment_of(theirs["must_date_modify"]),
+    }
+    return {name: _with_nil(function) for name, function in ours.items()}
+
+
+def _bounded(name: str, function: Function) -> Function:
+    @wraps(function)
+    def bounded(*arguments: Any) -> Any:
+        if any(isinstance(one, (int, float)) and abs(one) > MOST_STEPS for one in arguments):
+            raise ValueError(f"{name} of more than {MOST_STEPS} is too much")
+        return function(*arguments)
+
+    return bounded
+
+
+def _of_whole_numbers(function: Function) -> Function:
+    """Takes "3.7" for 3, as sprig's conversions do."""
+
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        return function(*(_whole(one) if isinstance(one, str) else one for one in arguments))
+
+    return called
+
+
+def _whole(text: str) -> str:
+    match = _DECIMAL.fullmatch(text)
+    if match is None:
+        return text
+    return f"{match[1]}0" if match[1] in ("", "+", "-") else match[1]
+
+
+def _with_nil(function: Function) -> Function:
+    from gotpl.runtime.values import UNTYPED_NIL
+
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        return function(*(None if one is UNTYPED_NIL else one for one in arguments))
+
+    return called
+
+
+class _Moment(datetime):
+    """A moment that prints as Go's `time.Time`."""
+
+    def __str__(self) -> str:
+        from gotime.go import Time
+
+        plain = datetime.fromtimestamp(self.timestamp(), self.tzinfo)
+        zone = "-0700" if self.utcoffset() else "MST"
+        return Time.from_datetime(plain).format(f"2006-01-02 15:04:05.999999999 -0700 {zone}")
+
+
+def _moment(when: datetime) -> _Moment:
+    date = (when.year, when.month, when.day)
+    time = (when.hour, when.minute, when.second, when.microsecond)
+    return _Moment(*date, *time, tzinfo=when.tzinfo, fold=when.fold)
+
+
+def _moment_of(function: Function) -> Function:
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        return _moment(function(*arguments))
+
+    return called
+
+
+def _must_to_date(layout: str, value: str) -> _Moment:
+    from gotime.go import UTC as GO_UTC
+    from gotime.go import Time
+
+    return _moment(Time.parse_in_location(layout, value, GO_UTC).to_datetime())
+
+
+def _to_date(layout: str, value: str) -> _Moment:
+    try:
+        return _must_to_date(layout, value)
+    except ValueError:
+        return _Moment(1, 1, 1, tzinfo=UTC)

@@ -1,0 +1,88 @@
+"""Topic `gotemplate`: values that templates and paths make of variables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.sprig import functions
+from kapy.topology.patches.errors import NotThere, NoValue
+from kapy.topology.patches.templates import is_true, rendered_value, template_data
+from kapy.topology.patches.variable_path import value_of
+from tests.oracle.topic import Record, Result, compared, replayed, result_of
+
+
+def play(folder: Path) -> Iterator[Result]:
+    """Every recorded case."""
+    variables = json.loads((folder / "variables.json").read_text())
+    files = {
+        "render": partial(_render, variables),
+        "variable_path": partial(_value, variables),
+    }
+    yield from replayed(files, folder)
+    names = json.loads((folder / "functions.json").read_text())
+    yield result_of("functions", _functions, {"names": names})
+
+
+def _functions(record: Record) -> Iterator[str]:
+    return compared(sorted(record["names"]), sorted(functions()))
+
+
+def _render(variables: Document, record: Record) -> Iterator[str]:
+    template, data = record["template"], template_data(variables)
+    given: Record = {"template": template}
+    try:
+        given["text"] = parsed(template, sprig=True).rendered(data)
+    except BadTemplate:
+        given["parseError"] = True
+    except CannotRender:
+        given["execError"] = True
+    try:
+        value = rendered_value(template, data)
+    except NoValue as error:
+        given["error"] = record.get("error", str(error))
+    else:
+        given |= {"value": record.get("value"), "enabled": is_true(template, data)}
+        given |= {"rawNil": True} if value is None else {"raw": _as_go_writes(value)}
+    return compared(record, given)
+
+
+def _value(variables: Document, record: Record) -> Iterator[str]:
+    given: Record = {"path": record["path"]}
+    try:
+        value = value_of(variables, record["path"])
+    except NoValue as error:
+        said = record.get("error", str(error))
+        given |= {"error": said, "notFound": isinstance(error, NotThere)}
+    else:
+        same = "raw" in record and not list(compared(json.loads(record["raw"]), value))
+        given["raw"] = record["raw"] if same else json.dumps(value)
+    return compared(record, given)
+
+
+_ESCAPED: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
+
+
+def _as_go_writes(value: Any) -> str:
+    """JSON, byte by byte as Go's encoder writes it."""
+    if isinstance(value, dict):
+        members = (f"{_as_go_writes(key)}:{_as_go_writes(value[key])}" for key in sorted(value))
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_as_go_writes, value))}]"
+    if isinstance(value, float):
+        return _float(value)
+    return json.dumps(value, ensure_ascii=False).translate(_ESCAPED)
+
+
+def _float(value: float) -> str:
+    if value and not 1e-6 <= math.fabs(value) < 1e21:
+        mantissa, _, exponent = f"{value!r}".partition("e")
+        return f"{mantissa}e{int(exponent):+d}"
+    return f"{value:.0f}" if value.is_integer() else format(value, "f").rstrip("0")
