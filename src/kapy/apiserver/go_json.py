@@ -143,22 +143,3 @@ def _repeated(node: Any, path: str) -> Iterator[str]:
     elif isinstance(node, list):
         for index, value in enumerate(node):
             yield from _repeated(value, f"{path}[{index}]")
-
-
-_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
-
-
-def go_quoted(text: str) -> str:
-    """A string as Go's `%q` shows it."""
-    out = []
-    for character in text:
-        code = ord(character)
-        if character in '"\\':
-            out.append(f"\\{character}")
-        elif code in _ESCAPES:
-            out.append(_ESCAPES[code])
-        elif character.isprintable():
-            out.append(character)
-        else:
-            out.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
-    return f'"{"".join(out)}"'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kapy.apiserver.go_json import go_quoted
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import (
@@ -15,6 +14,7 @@ from kapy.kube.errors import (
     NotFound,
 )
 from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.go_quoted import go_quoted
 
 MODIFIED = (
     "the object has been modified; please apply your changes to the latest version and try again"

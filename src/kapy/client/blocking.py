@@ -9,21 +9,20 @@ from __future__ import annotations
 import http.client
 import ssl
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
 from kapy import __version__
+from kapy._aio.straight import run as run
 from kapy.client.credentials import tls_context
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
-
-T = TypeVar("T")
 
 TIMEOUT: Final = 30.0
 ATTEMPTS: Final = 5
@@ -99,17 +98,6 @@ class _Named(http.client.HTTPSConnection):
     def connect(self) -> None:
         http.client.HTTPConnection.connect(self)
         self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that only asks `Blocking` transports: it never has to wait."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    work.close()
-    raise RuntimeError("the coroutine waits for something that needs an event loop")
 
 
 def _decoded(content: bytes, headers: Mapping[str, str]) -> Document | bytes:

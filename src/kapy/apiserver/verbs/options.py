@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kapy.apiserver.ask import Ask
-from kapy.apiserver.go_json import go_quoted
 from kapy.apiserver.refusals import invalid_options
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.field_errors import FieldError
+from kapy.kube.go_quoted import go_quoted
 
 _MANAGER_LIMIT = 128
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
