@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kapy.contract.control_plane import ControlPlane
 from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
 from kapy.topology.blueprint import Blueprint
+from kapy.topology.errors import computing
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hooks import UpgradePlans
 from kapy.topology.state import ClusterState
@@ -24,12 +25,13 @@ async def plan_upgrade(
 ) -> None:
     """Puts the plans into the tracker: empty ones when everything has the wanted version.
 
-    Raises BadUpgradePlan, HookError, and MissingField or WrongType of the control plane's version.
+    Raises BadUpgradePlan, HookError, and CannotCompute for a control plane that says no version.
     """
     document = current.control_plane.object
     if document is not None:
         view = ControlPlane(document, blueprint.control_plane.contract)
-        control_plane = ControlPlane.version.require(view)
+        with computing("get the version from control plane spec"):
+            control_plane = ControlPlane.version.require(view)
         await _plan(blueprint, current, upgrades, calls, control_plane)
     upgrades.is_planned = True
 
@@ -48,8 +50,13 @@ async def _plan(
     upgrades.oldest_workers = f"v{oldest}" if oldest else ""
     if all(str(one) == str(wanted) for one in (has, oldest) if one):
         return
-    plans = await _plans(blueprint, upgrades, calls, control_plane)
-    workers = checked_plans(target, control_plane, upgrades.oldest_workers, *plans)
+    if str(has) == str(wanted) and oldest and compare(oldest, wanted, build_tags=True) == DIFFERENT:
+        # Upstream cannot say which build is newer once the control plane has it, and stops here for
+        # good. But workers only ever follow the control plane.
+        plans, workers = UpgradePlans(()), [target]
+    else:
+        plans = await _plans(blueprint, upgrades, calls, control_plane)
+        workers = checked_plans(target, control_plane, upgrades.oldest_workers, *plans)
     upgrades.control_plane.plan = list(plans.control_plane)
     if current.machine_deployments:
         upgrades.machine_deployments.plan = list(workers)

@@ -5,7 +5,7 @@
 Everything is computed before anything is written, and nothing that it was computed from is changed.
 """
 
-from kapy.topology.desired.errors import CannotCompute
 from kapy.topology.desired.state import desired_state
+from kapy.topology.errors import CannotCompute
 
 __all__ = ["CannotCompute", "desired_state"]

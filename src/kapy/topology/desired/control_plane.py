@@ -19,9 +19,9 @@ from kapy.kube.names import split_api_version
 from kapy.kube.nested import Changes, value_at, with_values
 from kapy.topology.desired.cloning import object_of, reference_to, template_of, with_shim
 from kapy.topology.desired.control_plane_version import control_plane_version
-from kapy.topology.desired.errors import computing
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.desired.metadata import merged
+from kapy.topology.errors import computing
 from kapy.topology.names import CLUSTER_NAMES, class_name, control_plane_prefix, prefixed_name
 
 _TIMEOUTS: Final[Sequence[tuple[str, Field[int]]]] = (

@@ -18,12 +18,12 @@ from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
 from kapy.kube.model import copied
 from kapy.topology.desired.cloning import template_of
-from kapy.topology.desired.errors import CannotCompute, computing
 from kapy.topology.desired.health_checks import machine_health_check
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.desired.machines import identity, machine_template, part_name
 from kapy.topology.desired.metadata import workers_metadata
 from kapy.topology.desired.workers_version import workers_version
+from kapy.topology.errors import CannotCompute, computing
 from kapy.topology.names import MACHINE_DEPLOYMENT_NAMES, class_name
 from kapy.topology.state import MachineDeploymentState
 

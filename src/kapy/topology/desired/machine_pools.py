@@ -9,11 +9,11 @@ from kapy.api.names import Label
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta, owner_reference
 from kapy.topology.desired.cloning import object_of
-from kapy.topology.desired.errors import CannotCompute, computing
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.desired.machines import identity, machine_template, part_name
 from kapy.topology.desired.metadata import workers_metadata
 from kapy.topology.desired.workers_version import workers_version
+from kapy.topology.errors import CannotCompute, computing
 from kapy.topology.names import MACHINE_POOL_NAMES, class_name
 from kapy.topology.state import MachinePoolState
 

@@ -7,12 +7,12 @@ from kapy.kube import Document
 from kapy.topology.blueprint import Blueprint
 from kapy.topology.desired.cluster import cluster
 from kapy.topology.desired.control_plane import control_plane, control_plane_machine_template
-from kapy.topology.desired.errors import computing
 from kapy.topology.desired.health_checks import machine_health_check
 from kapy.topology.desired.infrastructure import infrastructure_cluster
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.desired.machine_deployments import machine_deployments
 from kapy.topology.desired.machine_pools import machine_pools
+from kapy.topology.errors import computing
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.patches import Cause, ExternalPatches, patched
 from kapy.topology.state import ClusterState, ControlPlaneState

@@ -1,0 +1,253 @@
+"""Which version each part of a managed cluster gets, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from kapy.topology.desired import CannotCompute
+from kapy.topology.state import ClusterState
+from kapy.topology.upgrade_plan import BadUpgradePlan
+from tests.topology.managed import Asked, blueprint, cluster, made, settled, topology
+
+OLD, MIDDLE, NEW = "v1.32.5", "v1.33.4", "v1.34.0"
+CHAIN: Document = {"spec": {"kubernetesVersions": [OLD, MIDDLE, NEW]}}
+DEFER = "topology.cluster.x-k8s.io/defer-upgrade"
+HOLD = "topology.cluster.x-k8s.io/hold-upgrade-sequence"
+
+
+def groups(*names: str, **annotated: str) -> Document:
+    """A topology of these MachineDeployments and no pool; annotated: by name, the annotation."""
+    return topology(
+        workers={
+            "machineDeployments": [
+                {"class": "small", "name": name, "metadata": {"annotations": {annotated[name]: ""}}}
+                if name in annotated
+                else {"class": "small", "name": name}
+                for name in names
+            ],
+            "machinePools": None,
+        }
+    )
+
+
+async def asked(
+    current: ClusterState, change: Document | None = None, of_class: Document | None = None
+) -> tuple[Asked, ClusterState]:
+    """What is desired next, of a Cluster that wants v1.34.0."""
+    current.cluster.spec.topology = cluster(change).spec.topology
+    asked = Asked(current)
+    return asked, await asked.state(blueprint(current.cluster, of_class))
+
+
+def versions(state: ClusterState) -> dict[str, str]:
+    plane = state.control_plane.object
+    assert plane is not None
+    found = {"plane": plane["spec"]["version"]}
+    for name, md in state.machine_deployments.items():
+        found[name] = md.object.spec.template.spec.version
+    for name, mp in state.machine_pools.items():
+        found[name] = mp.object.spec.template.spec.version
+    return found
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "flags"),
+    [
+        ({}, NEW, set()),
+        ({"plane": MIDDLE, "running": ""}, MIDDLE, {"pending", "provisioning"}),
+        ({"plane": NEW, "running": ""}, NEW, {"provisioning"}),
+        ({"plane": MIDDLE, "running": OLD}, MIDDLE, {"pending", "upgrading"}),
+        ({"plane": NEW, "running": MIDDLE}, NEW, {"upgrading"}),
+        ({"plane": MIDDLE, "md": MIDDLE, "mp": MIDDLE}, NEW, {"starting"}),
+        ({"plane": MIDDLE, "md": OLD, "mp": OLD}, NEW, {"starting"}),
+    ],
+)
+async def test_a_control_plane_takes_the_wanted_version_when_it_is_stable(
+    has: dict[str, str], wanted: str, flags: set[str]
+) -> None:
+    found, desired = await asked(settled(await made(), **has))
+    upgrade = found.upgrades.control_plane
+    assert versions(desired)["plane"] == wanted
+    seen = {"pending", "provisioning", "upgrading", "starting", "waiting_for_workers"}
+    assert {one for one in seen if getattr(upgrade, one)} == flags
+
+
+async def test_a_control_plane_waits_for_workers_that_are_upgrading() -> None:
+    for kind in ("machine_deployments", "machine_pools"):
+        current = settled(await made(), plane=MIDDLE, md=MIDDLE, mp=MIDDLE)
+        for one in getattr(current, kind).values():
+            one.is_upgrading = True
+        found, desired = await asked(current)
+        assert versions(desired)["plane"] == MIDDLE
+        assert found.upgrades.control_plane.pending
+
+
+async def test_an_upgrade_over_several_minors_goes_on_step_by_step() -> None:
+    """The control plane goes first; workers take one step, when it is where they will be."""
+    current = settled(await made(), plane=OLD, md=OLD, mp=OLD)
+    seen = []
+    for _ in range(20):
+        found, desired = await asked(current, None, CHAIN)
+        if versions(desired) == versions(current):
+            break
+        step = {"plan": list(found.upgrades.control_plane.plan), **versions(desired)}
+        seen.append(step)
+        annotations = desired.cluster.metadata.annotations
+        assert annotations == {"topology.internal.cluster.x-k8s.io/upgrade-step": step["plane"]}
+        written = written_of(found, current, desired)
+        current = settled(desired, **written, running=written["plane"])
+    assert seen == [
+        {"plan": [MIDDLE, NEW], "plane": MIDDLE, "md": OLD, "mp": OLD},
+        {"plan": [NEW], "plane": NEW, "md": OLD, "mp": OLD},
+        {"plan": [], "plane": NEW, "md": NEW, "mp": NEW},
+    ]
+    assert desired.cluster.metadata.annotations == {}
+
+
+def written_of(found: Asked, current: ClusterState, desired: ClusterState) -> dict[str, str]:
+    """The versions after a reconcile: whoever is pending is not written."""
+    after, before = versions(desired), versions(current)
+    upgrades = found.upgrades
+    for name, md in desired.machine_deployments.items():
+        if md.object.metadata.name in upgrades.machine_deployments.pending:
+            after[name] = before[name]
+    for name, mp in desired.machine_pools.items():
+        if mp.object.metadata.name in upgrades.machine_pools.pending:
+            after[name] = before[name]
+    return after
+
+
+async def test_a_control_plane_waits_for_workers_before_it_runs_too_far_ahead() -> None:
+    far = ["v1.30.0", "v1.31.0", "v1.32.5", "v1.33.4", "v1.34.0"]
+    chain: Document = {"spec": {"kubernetesVersions": far}}
+    current = settled(await made(), plane="v1.33.4", md="v1.30.0", mp="v1.30.0")
+    found, desired = await asked(current, None, chain)
+    assert found.upgrades.machine_deployments.plan == ["v1.33.4", "v1.34.0"]
+    assert found.upgrades.control_plane.waiting_for_workers
+    assert versions(desired) == {"plane": "v1.33.4", "md": "v1.33.4", "mp": "v1.33.4"}
+
+    slow = settled(desired, plane="v1.33.4", md="v1.33.4", mp="v1.30.0")
+    found, desired = await asked(slow, None, chain)
+    assert versions(desired) == {"plane": "v1.33.4", "md": "v1.33.4", "mp": "v1.33.4"}
+    names = {one.object.metadata.name for one in desired.machine_deployments.values()}
+    assert found.upgrades.machine_deployments.pending == names, "it waits for the slower ones"
+
+
+@pytest.mark.parametrize(
+    ("names", "annotated", "most", "upgrading", "deferred"),
+    [
+        ("abc", {}, None, "a", ""),
+        ("abc", {}, "2", "ab", ""),
+        ("abc", {}, "9", "abc", ""),
+        ("abc", {}, "nonsense", "a", ""),
+        ("abc", {"a": DEFER}, None, "b", "a"),
+        ("abc", {"b": DEFER}, "9", "ac", "b"),
+        ("abc", {"b": HOLD}, "9", "a", "bc"),
+        ("abc", {"a": HOLD}, "9", "", "abc"),
+        ("abc", {"a": DEFER, "c": HOLD}, "9", "b", "ac"),
+    ],
+)
+async def test_workers_follow_in_order_as_many_as_may_and_none_that_the_user_holds_back(
+    names: str, annotated: dict[str, str], most: str | None, upgrading: str, deferred: str
+) -> None:
+    change = groups(*names, **annotated)
+    current = settled(await made(change), plane=NEW, **dict.fromkeys(names, MIDDLE))
+    if most is not None:
+        key = "topology.cluster.x-k8s.io/upgrade-concurrency"
+        current.cluster.metadata.annotations[key] = most
+    found, desired = await asked(current, change)
+    states = desired.machine_deployments
+    called = {states[name].object.metadata.name: name for name in names}
+    upgrade = found.upgrades.machine_deployments
+    assert "".join(sorted(called[one] for one in upgrade.upgrading)) == upgrading
+    assert "".join(sorted(called[one] for one in upgrade.deferred)) == deferred
+    assert {called[one] for one in upgrade.pending} == set(names) - set(upgrading)
+    got = {name for name in names if versions(desired)[name] == NEW}
+    assert got == set(upgrading)
+
+
+@pytest.mark.parametrize(
+    ("has", "created"),
+    [({}, True), ({"plane": MIDDLE, "running": OLD}, False), ({"plane": MIDDLE}, False)],
+)
+async def test_new_workers_come_when_the_control_plane_is_stable(
+    has: dict[str, str], created: bool
+) -> None:
+    current = settled(await made(groups("old")), **has)
+    found, desired = await asked(current, groups("old", "new"))
+    assert versions(desired)["new"] == NEW
+    assert found.upgrades.machine_deployments.pending_create == (set() if created else {"new"})
+
+
+async def test_workers_wait_while_the_control_plane_is_busy() -> None:
+    current = settled(await made(), plane=NEW, running=MIDDLE, md=MIDDLE, mp=MIDDLE)
+    found, desired = await asked(current)
+    assert versions(desired) == {"plane": NEW, "md": MIDDLE, "mp": MIDDLE}
+    assert found.upgrades.machine_deployments.pending
+    assert found.upgrades.machine_pools.pending
+
+
+@pytest.mark.parametrize(
+    ("has", "of_class", "error", "sentence"),
+    [
+        (
+            {"plane": "v1.31.0"},
+            None,
+            BadUpgradePlan,
+            "cannot compute an upgrade plan from v1.31.0 to v1.34.0",
+        ),
+        (
+            {"plane": MIDDLE, "md": "nonsense"},
+            None,
+            BadUpgradePlan,
+            "failed to parse version nonsense of MachineDeployment c-md-",
+        ),
+        (
+            {"plane": "nonsense"},
+            None,
+            BadUpgradePlan,
+            "failed to parse ControlPlane version nonsense: ",
+        ),
+        (
+            {"plane": OLD},
+            {"spec": {"kubernetesVersions": [OLD, NEW]}},
+            BadUpgradePlan,
+            "invalid ControlPlane upgrade plan: item 0; expecting a version with minor 32 or 33",
+        ),
+    ],
+)
+async def test_versions_without_a_way_between_them_are_told(
+    has: dict[str, str], of_class: Document | None, error: type[Exception], sentence: str
+) -> None:
+    current = settled(await made(), **has)
+    with pytest.raises(error) as failure:
+        await asked(current, None, of_class)
+    assert str(failure.value).startswith(sentence)
+
+
+async def test_a_control_plane_that_says_no_version_is_told() -> None:
+    current = settled(await made())
+    plane: Any = current.control_plane.object
+    current.control_plane.object = {**plane, "spec": {}}
+    with pytest.raises(CannotCompute) as failure:
+        await asked(current)
+    assert str(failure.value) == (
+        "failed to get the version from control plane spec: "
+        ".spec.version: mandatory field is not set"
+    )
+
+
+async def test_of_two_builds_the_control_planes_is_the_newer_one() -> None:
+    change = topology(version="v1.34.0+b")
+    current = settled(await made(), plane="v1.34.0+a", md="v1.34.0+a", mp="v1.34.0+a")
+    found, desired = await asked(current, change)
+    assert versions(desired) == {"plane": "v1.34.0+b", "md": "v1.34.0+a", "mp": "v1.34.0+a"}
+    assert found.upgrades.workers_plan == ["v1.34.0+b"]
+
+    current = settled(desired, plane="v1.34.0+b", md="v1.34.0+a", mp="v1.34.0+b")
+    found, desired = await asked(current, change)
+    assert found.upgrades.oldest_workers == "v1.34.0+a"
+    assert versions(desired) == {"plane": "v1.34.0+b", "md": "v1.34.0+b", "mp": "v1.34.0+b"}
