@@ -166,7 +166,6 @@ def test_cert_manager_is_the_usual_one_or_the_file_s(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]x", "clusterctl"),
         ("[1]", "must be a map"),
         ("{externallyProvisioned: maybe}", "true or"),
     ],

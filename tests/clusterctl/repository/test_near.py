@@ -1,0 +1,152 @@
+"""Folders, overrides, and which version is the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kapy.client.blocking import run
+from kapy.clusterctl.config import load
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.provider import Provider, ProviderType
+from kapy.clusterctl.repository import Repository, repository_at, repository_of
+from kapy.clusterctl.repository.memory import Memory
+
+METADATA = b"""
+apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
+kind: Metadata
+releaseSeries:
+- {major: 1, minor: 0, contract: v1beta1}
+- {major: 1, minor: 2, contract: v1beta2}
+- {major: 1, minor: 1, contract: v1beta2}
+- {major: 2, minor: 0, contract: v1beta3}
+"""
+
+
+def releases(*versions: str, metadata: bytes = METADATA) -> dict[str, dict[str, bytes]]:
+    return {one: {"metadata.yaml": metadata} for one in versions}
+
+
+@pytest.mark.parametrize(
+    ("there", "newest"),
+    [
+        (releases("v1.2.0", "v1.2.10", "v1.2.9"), "v1.2.10"),
+        (releases("v1.2.0", "v1.3.0-rc.0"), "v1.2.0"),
+        (releases("v1.2.0-alpha.1", "v1.2.0-alpha.2"), "v1.2.0-alpha.2"),
+        (releases("v1.2.0", "nightly", "v1.9"), "v1.2.0"),
+        (releases("v1.2.3", "v2.0.0", "v1.2.4", "v1.1.9"), "v1.2.4"),
+        (releases("v2.0.0", "v1.2.0", metadata=b"no: series"), "v2.0.0"),
+        (releases("v2.0.0", metadata=b"{"), "v2.0.0"),
+        (releases("v1.2.0") | {"v1.2.1": {}, "v1.2.2": {}}, "v1.2.0"),
+    ],
+)
+async def test_the_newest_version_is_complete_and_of_this_contract(
+    there: Mapping[str, Mapping[str, bytes]], newest: str
+) -> None:
+    repository = Memory(there, components_file="c.yaml")
+    assert await repository.default_version() == newest
+
+
+@pytest.mark.parametrize(
+    "there",
+    [{}, releases("main"), {f"v1.0.{patch}": {} for patch in range(5)} | releases("v0.9.0")],
+)
+async def test_where_there_is_no_newest_version_one_has_to_be_named(
+    there: Mapping[str, Mapping[str, bytes]],
+) -> None:
+    with pytest.raises(RepositoryError, match="write the version that is meant"):
+        await Memory(there, components_file="c.yaml").default_version()
+
+
+def folder(tmp_path: Path, *versions: str) -> str:
+    """A repository with metadata, its URL without the version."""
+    for version in versions:
+        place = tmp_path / "releases" / "infrastructure-herd" / version
+        place.mkdir(parents=True)
+        (place / "metadata.yaml").write_bytes(METADATA)
+    (tmp_path / "releases" / "infrastructure-herd" / "notes.txt").write_text("x")
+    return f"{tmp_path}/releases/infrastructure-herd"
+
+
+def opened(url: str, tmp_path: Path) -> Repository:
+    config = load(None, {"HOME": str(tmp_path)})
+    return repository_of(Provider("herd", ProviderType.INFRASTRUCTURE, url), config)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
+    place = folder(tmp_path, "v1.1.0", "v1.2.0", "v1.10.0", "main")
+    latest = opened(f"{scheme}{place}/latest/herd.yaml", tmp_path)
+    assert latest.components_file == "herd.yaml"
+    assert run(latest.default_version()) == "v1.2.0"  # 1.10 is of another contract
+    assert run(latest.versions()) == ["v1.1.0", "v1.2.0", "v1.10.0"]
+    assert run(latest.files("v1.1.0")) == ["metadata.yaml"]
+    assert run(latest.file("main", "metadata.yaml")) == METADATA
+    assert run(opened(f"{place}/v1.1.0/c.yaml", tmp_path).default_version()) == "v1.1.0"
+
+
+def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) -> None:
+    repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
+    path = tmp_path / "releases" / "infrastructure-herd"
+    with pytest.raises(FileMissing, match=f"stat {path}/v1.0.0/x: no such file or directory$"):
+        run(repository.file("v1.0.0", "x"))
+    with pytest.raises(FileMissing, match=r"the releases there are v1\.0\.0"):
+        run(repository.file("v9.0.0", "metadata.yaml"))
+    with pytest.raises(RepositoryError, match="it is a directory"):
+        run(repository.file("", "v1.0.0"))
+    with pytest.raises(RepositoryError, match=r"no release v9\.0\.0.*there are v1\.0\.0"):
+        run(repository.files("v9.0.0"))
+    with pytest.raises(RepositoryError, match="failed to list release directories"):
+        run(opened("/nowhere/infrastructure-herd/latest/c.yaml", tmp_path).default_version())
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("a/b.yaml", 'path "a/b.yaml" must be an absolute path'),
+        ("/c.yaml", "should be in the form"),
+        ("/r/infrastructure-herd/main/c.yaml", 'invalid version: "main"'),
+        ("/r/infrastructure-cow/v1.0.0/c.yaml", 'must contain provider "infrastructure-herd"'),
+        ("ftp://a/b/v1.0.0/c.yaml", 'no provider implementation for "ftp" schema'),
+        ("https://example.com/c.yaml", "Only GitHub and GitLab are supported"),
+        ("https://github.com/herd/capybara/v1.0.0/c.yaml", "a GitHub repository url should be"),
+        ("https://github.com/herd/capybara/releases/latest/", "a GitHub repository url should be"),
+        ("https://gitlab.com/herd/-/releases/v1.0.0/c.yaml", "a GitLab repository url should be"),
+        (
+            "https://gitlab.com/api/v4/projects/1/packages/generic/p/latest/c.yaml",
+            "versions of GitLab packages cannot be listed, so the url must name one",
+        ),
+        ("oci://registry.local", "an OCI repository url should be"),
+        ("oci://registry.local/herd@sha256:0", "an OCI repository url should be"),
+        ("oci://registry.local/herd:main", 'invalid version: "main"'),
+    ],
+)
+def test_a_url_that_is_no_repository_s_is_told(tmp_path: Path, url: str, said: str) -> None:
+    with pytest.raises(RepositoryError) as told:
+        opened(url, tmp_path)
+    prefix = "failed to get repository client for the InfrastructureProvider with name herd: "
+    assert str(told.value).startswith(prefix)
+    assert said in str(told.value)
+
+
+def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
+    repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
+    own = tmp_path / ".config" / "cluster-api" / "overrides" / "infrastructure-herd"
+    (own / "v1.0.0").mkdir(parents=True)
+    (own / "v9.0.0").mkdir()
+    (own / "v1.0.0" / "cluster-template-mine.yaml").write_text("mine")
+    assert run(repository.file("v1.0.0", "cluster-template-mine.yaml")) == b"mine"
+    assert run(repository.file("v1.0.0", "metadata.yaml")) == METADATA
+    assert run(repository.files("v1.0.0")) == ["cluster-template-mine.yaml", "metadata.yaml"]
+    assert run(repository.versions()) == ["v1.0.0"], "overrides are files, not versions"
+
+
+def test_cert_manager_is_in_a_folder_of_its_name(tmp_path: Path) -> None:
+    place = tmp_path / "cert-manager" / "v1.21.1"
+    place.mkdir(parents=True)
+    (place / "cert-manager.yaml").write_text("x")
+    url = f"{place}/cert-manager.yaml"
+    repository = repository_at(url, "cert-manager", load(None, {"HOME": str(tmp_path)}))
+    assert run(repository.file("v1.21.1", repository.components_file)) == b"x"
