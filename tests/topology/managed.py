@@ -217,6 +217,18 @@ def _settle(group: Object, template: MachineTemplateSpec, versions: Mapping[str,
     template.spec.version = versions.get(name, template.spec.version)
 
 
+def versions(state: ClusterState) -> dict[str, str]:
+    """The versions of the control plane (`plane`) and of groups of workers by their names."""
+    plane = state.control_plane.object
+    assert plane is not None
+    found = {"plane": plane["spec"]["version"]}
+    for name, md in state.machine_deployments.items():
+        found[name] = md.object.spec.template.spec.version
+    for name, mp in state.machine_pools.items():
+        found[name] = mp.object.spec.template.spec.version
+    return found
+
+
 async def the_deployment(*changes: Document | None) -> MachineDeployment:
     return (await made(*changes)).machine_deployments["md"].object
 

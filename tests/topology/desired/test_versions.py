@@ -10,7 +10,7 @@ from kapy.kube import Document
 from kapy.topology.desired import CannotCompute
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_plan import BadUpgradePlan
-from tests.topology.managed import Asked, blueprint, cluster, made, settled, topology
+from tests.topology.managed import Asked, blueprint, cluster, made, settled, topology, versions
 
 OLD, MIDDLE, NEW = "v1.32.5", "v1.33.4", "v1.34.0"
 CHAIN: Document = {"spec": {"kubernetesVersions": [OLD, MIDDLE, NEW]}}
@@ -40,17 +40,6 @@ async def asked(
     current.cluster.spec.topology = cluster(change).spec.topology
     asked = Asked(current)
     return asked, await asked.state(blueprint(current.cluster, of_class))
-
-
-def versions(state: ClusterState) -> dict[str, str]:
-    plane = state.control_plane.object
-    assert plane is not None
-    found = {"plane": plane["spec"]["version"]}
-    for name, md in state.machine_deployments.items():
-        found[name] = md.object.spec.template.spec.version
-    for name, mp in state.machine_pools.items():
-        found[name] = mp.object.spec.template.spec.version
-    return found
 
 
 @pytest.mark.parametrize(
