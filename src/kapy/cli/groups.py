@@ -41,3 +41,11 @@ CONFIG = _group(
         )
     },
 )
+UPGRADE = _group(
+    "upgrade",
+    {
+        "plan": ("kapy.cli.upgrade:plan", "Say what the providers could be upgraded to."),
+        "apply": ("kapy.cli.upgrade:apply", "Upgrade providers."),
+    },
+    "Upgrade core and provider components in a management cluster.",
+)

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from kapy.cli.columns import columns
 from kapy.cli.configured import config
 from kapy.cli.flags import command
 from kapy.clusterctl.provider import Provider
 
 _OUTPUTS = ("yaml", "text")
-_LEAST_WIDTH = 10
-_GAP = 3
 
 
 @command()
@@ -46,12 +45,7 @@ def _yaml(providers: Iterable[Provider]) -> str:
 
 def _table(providers: Iterable[Provider]) -> str:
     rows: list[Sequence[str]] = [("NAME", "TYPE", "URL", "FILE"), *map(_row, providers)]
-    widths = [max(_LEAST_WIDTH, *(len(row[at]) + _GAP for row in rows)) for at in range(3)]
-    lines = (
-        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + row[3]
-        for row in rows
-    )
-    return "\n".join(lines) + "\n"
+    return columns(rows)
 
 
 def _row(provider: Provider) -> tuple[str, str, str, str]:

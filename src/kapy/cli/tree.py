@@ -19,6 +19,9 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "restore": ("kapy.cli.restore:restore", "Put a backup of a plane back."),
     },
     "Providers": {
+        "init": ("kapy.cli.init:init", "Initialize a management cluster."),
+        "upgrade": ("kapy.cli.groups:UPGRADE", "Upgrade core and provider components."),
+        "delete": ("kapy.cli.delete:delete", "Delete one or more providers."),
         "config": ("kapy.cli.groups:CONFIG", "Display what kapy is configured to use."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
     },

@@ -17,6 +17,7 @@ from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_V
 from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.provider import ProviderType, manifest_label
+from kapy.clusterctl.repository.latest import CONTRACT as CONTRACT
 from kapy.clusterctl.waiting import until_established
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
@@ -24,8 +25,6 @@ from kapy.kube.names import CRDS, Resource, split_api_version
 from kapy.kube.version import Version, parse_tolerant
 
 PROVIDERS: Final = Resource(*split_api_version(INVENTORY_VERSION), "providers", "Provider")
-CONTRACT: Final = "v1beta2"
-"""The contract of Cluster API that kapy manages."""
 OLDER_CONTRACT: Final = "v1beta1"
 """Providers of it still work; a core of it can only be upgraded."""
 BUILT_IN: Final = "kapy.cluster.x-k8s.io/built-in"

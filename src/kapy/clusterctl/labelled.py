@@ -8,7 +8,7 @@ for at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -49,12 +49,21 @@ async def components_in(client: Client, providers: Iterable[str]) -> list[Labell
     return await labelled(client, selector)
 
 
-async def labelled(client: Client, selector: str) -> list[Labelled]:
-    """All objects that match a label selector, but those of kinds that providers define."""
+async def labelled(
+    client: Client, selector: str, *, ignored: Collection[str] = ()
+) -> list[Labelled]:
+    """All objects that match a label selector, but those of kinds that providers define.
+
+    ignored: API groups that are not looked at either.
+    """
     crds = await persistently(lambda: client.list(CRDS, labels=PROVIDER_LABEL))
     names = [(one["spec"]["group"], one["spec"]["names"]["kind"]) for one in crds.items]
     excluded = {GroupKind(group, kind) for group, kind in names}
-    resources = [one for one in await _resources(client) if one.group_kind not in excluded]
+    resources = [
+        one
+        for one in await _resources(client)
+        if one.group_kind not in excluded and one.group not in ignored
+    ]
     found = await side_by_side(partial(_listed, client, one, selector) for one in resources)
     return [one for some in found for one in some]
 

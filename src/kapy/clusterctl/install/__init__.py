@@ -1,0 +1,63 @@
+"""Making a management cluster: what `init` does.
+
+Upstream: `cmd/clusterctl/client/init.go`. Nothing is written to the cluster (but the definition of
+the inventory) before all components were read and checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.clusterctl.certificates import cert_manager
+from kapy.clusterctl.certificates.choice import Choice, issuer
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install.checks import check
+from kapy.clusterctl.install.providers import install, until_available
+from kapy.clusterctl.install.queue import queue
+from kapy.clusterctl.inventory import Inventory, default_name
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.provider import ProviderType
+
+
+@dataclass(frozen=True)
+class How:
+    """How to install. wait: seconds for each Deployment, None not to wait. validate: refuse what
+    would not work. certificates: who issues those of webhooks.
+    """
+
+    wait: float | None = None
+    validate: bool = True
+    certificates: Choice = "auto"
+
+
+USUAL: Final = How()
+
+
+async def init(
+    client: Client, config: Config, asked: Asked, *, how: How = USUAL, clock: Clock, say: Say
+) -> bool:
+    """Install providers; whether they are the first. Raises ClusterctlErrors, ApiErrors."""
+    inventory = Inventory(client)
+    await inventory.ensure()
+    await inventory.check_contract(not_installed=True)
+    say("Fetching providers")
+    installed = await inventory.installed()
+    queued = await queue(asked.with_usual(installed), installed, config, say)
+    try:
+        await check(queued, installed, config)
+    except ClusterctlError as error:
+        if how.validate:
+            raise
+        say("Ignoring validation errors", error=str(error))
+    by = await issuer(client, config, how.certificates)
+    if by == "cert-manager":
+        await cert_manager.ensure_installed(client, config, say)
+    await install(client, queued, by, now=clock(), say=say)
+    if how.wait is not None:
+        await until_available(client, queued, within=how.wait, say=say)
+    return not default_name(installed, ProviderType.CORE)

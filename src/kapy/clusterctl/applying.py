@@ -7,10 +7,12 @@ nothing is created anew. What was interrupted can be done again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
@@ -21,7 +23,9 @@ from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.waiting import established, until_established, until_gone
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, ApiError, NotFound
-from kapy.kube.names import CRDS, NAMESPACES, Resource
+from kapy.kube.names import CRDS, NAMESPACES, GroupKind, Resource, split_api_version
+
+T = TypeVar("T")
 
 GONE_WITHIN: Final = 120.0
 """Seconds for an object of the same name, which is being deleted, to go."""
@@ -46,11 +50,16 @@ class NotApplied(ClusterctlError):
 
 
 class Applying:
-    """Writes objects to one server, whose kinds it gets to know on the way."""
+    """Writes objects to one server, whose kinds it gets to know on the way.
 
-    def __init__(self, client: Client) -> None:
+    patient: what fails for a moment is tried again.
+    """
+
+    def __init__(self, client: Client, *, patient: bool = True) -> None:
         self._client = client
         self._kinds = Kinds(client)
+        self._defines: set[GroupKind] = set()
+        self._attempt = persistently if patient else _once
 
     async def apply(self, objects: Iterable[Document]) -> None:
         """Write them all. Raises NotApplied, NotInTime and Unreachable."""
@@ -64,6 +73,8 @@ class Applying:
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs, until their kinds are served."""
         stored = await side_by_side([partial(self._defined, one) for one in crds])
+        for one in crds:
+            self._defines.add(GroupKind(one["spec"]["group"], one["spec"]["names"]["kind"]))
         waiting = [one["metadata"]["name"] for one in stored if not established(one)]
         if waiting:
             await until_established(self._client, waiting)
@@ -71,9 +82,9 @@ class Applying:
 
     async def _defined(self, crd: Document) -> Document:
         try:
-            return await persistently(lambda: self._client.create(CRDS, crd))
+            return await self._attempt(lambda: self._client.create(CRDS, crd))
         except AlreadyExists:
-            found = await persistently(lambda: self._client.get(CRDS, Key.of(crd)))
+            found = await self._attempt(lambda: self._client.get(CRDS, Key.of(crd)))
         except ApiError as error:
             raise _not_applied(crd, error) from None
         if BUILT_IN in (found["metadata"].get("annotations") or {}):
@@ -103,43 +114,35 @@ class Applying:
     async def _created_or_patched(
         self, resource: Resource, key: Key, document: Document
     ) -> Document:
+        with suppress(AlreadyExists):
+            return await self._attempt(lambda: self._client.create(resource, document))
         try:
-            return await persistently(lambda: self._client.create(resource, document))
-        except AlreadyExists:
-            pass
-        try:
-            return await persistently(lambda: self._client.patch(resource, key, document))
+            return await self._attempt(lambda: self._client.patch(resource, key, document))
         except NotFound:  # gone between the two
-            return await persistently(lambda: self._client.create(resource, document))
+            return await self._attempt(lambda: self._client.create(resource, document))
 
     async def _resource(self, document: Document) -> Resource:
-        if document["kind"] == "Namespace":
+        if document["kind"] == NAMESPACES.kind:
             return NAMESPACES
-        for pause in PAUSES:
-            try:
-                return await persistently(lambda: self._kinds.of(document))
-            except UnknownKind:
-                if not await self._is_defined(document):
-                    break
-                # Discovery cannot be watched, and is a moment behind what is established.
-                from asyncio import sleep
-
-                await sleep(pause)
-                self._kinds = Kinds(self._client)
+        group = split_api_version(document["apiVersion"])[0]
+        if GroupKind(group, document["kind"]) in self._defines:
+            await self._until_discovered(document)
         try:
-            return await self._kinds.of(document)
+            return await self._attempt(lambda: self._kinds.of(document))
         except UnknownKind as error:
             raise NotApplied(
                 f"failed to create provider object {document['kind']} {Key.of(document)}: {error}; "
                 "install what defines that kind first"
             ) from None
 
-    async def _is_defined(self, document: Document) -> bool:
-        """Whether a CRD says that the kind is to be served."""
-        group = document["apiVersion"].rpartition("/")[0]
-        crds = (await self._client.list(CRDS)).items
-        found = (one["spec"] for one in crds if one["spec"]["names"]["kind"] == document["kind"])
-        return any(one["group"] == group for one in found)
+    async def _until_discovered(self, document: Document) -> None:
+        """Discovery cannot be watched, and is a moment behind what is established."""
+        for pause in PAUSES:
+            with suppress(UnknownKind):
+                await self._attempt(lambda: self._kinds.of(document))
+                return
+            await sleep(pause)
+            self._kinds = Kinds(self._client)
 
 
 def rank(document: Document) -> int:
@@ -150,6 +153,10 @@ def rank(document: Document) -> int:
 def rank_of(kind: str) -> int:
     """When objects of a kind are written."""
     return _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+
+
+async def _once(work: Callable[[], Awaitable[T]]) -> T:
+    return await work()
 
 
 def _not_applied(document: Document, error: ApiError) -> NotApplied:

@@ -1,0 +1,64 @@
+"""`kapy delete`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kapy.cli.flags import command
+from kapy.cli.provider_flags import NAMES, provider_flags
+from kapy.cli.reaching import reached_async
+from kapy.cli.working import finished, management, say
+from kapy.clusterctl.provider import ProviderType
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.delete import Deletion
+
+
+@command()
+@provider_flags("to delete from the management cluster")
+@click.option("--all", "everything", is_flag=True, help="Delete all providers.")
+@click.option(
+    "--include-crd",
+    "include_crds",
+    is_flag=True,
+    help="Delete the providers' CRDs too; there must be no objects of them.",
+)
+@click.option(
+    "--include-namespace",
+    is_flag=True,
+    help="Delete the providers' namespaces too, with everything in them.",
+)
+@management
+def delete(
+    *,
+    names: Mapping[ProviderType, Sequence[str]],
+    kubeconfig: str,
+    kubeconfig_context: str,
+    **asked: Any,
+) -> None:
+    """Delete one or more providers from the management cluster.
+
+    Whatever they manage is left alone: machines, networks and their costs go on until somebody
+    else ends them. CRDs and namespaces stay unless they are asked for.
+    """
+    if asked["everything"] and names:
+        raise click.UsageError(f"The --all flag can't be used in combination with {NAMES}")
+    if not asked["everything"] and not names:
+        raise click.UsageError(
+            f"At least one of {NAMES} should be specified or the --all flag should be set"
+        )
+    from kapy.clusterctl.delete import Deletion
+
+    again = "run the same command again: it goes on where it was"
+    work = _delete(Deletion(names, **asked), kubeconfig, kubeconfig_context)
+    finished(work, again=again)
+
+
+async def _delete(asked: Deletion, kubeconfig: str, context: str) -> None:
+    from kapy.clusterctl.delete import delete
+
+    async with reached_async(kubeconfig, context, "") as there:
+        await delete(there.client, asked, say=say)

@@ -1,0 +1,130 @@
+"""`kapy upgrade plan` and `kapy upgrade apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kapy.cli.columns import columns
+from kapy.cli.configured import config
+from kapy.cli.flags import command
+from kapy.cli.provider_flags import NAMES, provider_flags
+from kapy.cli.reaching import reached_async
+from kapy.cli.working import certificates, finished, management, say, waiting
+from kapy.clusterctl.provider import ProviderType
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.certificates.cert_manager import Plan as CertManagerPlan
+    from kapy.clusterctl.install import How
+    from kapy.clusterctl.upgrade import Target
+    from kapy.clusterctl.upgrade.plan import Plan
+
+_HEADS = ("NAME", "NAMESPACE", "TYPE", "CURRENT VERSION", "NEXT VERSION")
+
+
+@command()
+@management
+def plan(kubeconfig: str, kubeconfig_context: str) -> None:
+    """Provide a list of recommended target versions for upgrading providers.
+
+    For each contract of Cluster API that could be reached: the newest version of each provider.
+    """
+    work = _plan(kubeconfig, kubeconfig_context)
+    cert_manager, found, lost = finished(work, again="nothing was changed")
+    for line in _told_of_cert_manager(cert_manager):
+        click.echo(f"{line}\n")
+    for one in found:
+        click.echo("\n".join(_told(one)))
+    for line in lost:
+        click.echo(f"An extension would stop working: {line}", err=True)
+
+
+async def _plan(kubeconfig: str, context: str) -> tuple[CertManagerPlan, list[Plan], list[str]]:
+    from kapy.clusterctl.certificates import cert_manager
+    from kapy.clusterctl.upgrade import hooks_lost_by, upgrade_plans
+
+    configured = config()
+    async with reached_async(kubeconfig, context, "") as there:
+        found = await upgrade_plans(there.client, configured, say=say)
+        theirs = await cert_manager.plan(there.client, configured)
+        return theirs, found, await hooks_lost_by(there.client, found, configured)
+
+
+def _told_of_cert_manager(plan: CertManagerPlan) -> Iterator[str]:
+    if plan.external:
+        return
+    if plan.needed:
+        yield f'Cert-Manager will be upgraded from "{plan.current}" to "{plan.target}"'
+    else:
+        yield "Cert-Manager is already up to date"
+
+
+def _told(plan: Plan) -> Iterable[str]:
+    from kapy.clusterctl.inventory import CONTRACT
+
+    yield f"\nLatest release available for the {plan.contract} Cluster API contract version:\n"
+    yield columns([_HEADS, *sorted(_rows(plan), key=lambda row: (row[2], row[0], row[1]))])
+    if not any(one.next_version for one in plan.items):
+        yield "You are already up to date!\n"
+    elif plan.contract == CONTRACT:
+        yield "You can now apply the upgrade by executing the following command:\n"
+        yield f"kapy upgrade apply --contract {plan.contract}\n"
+    else:
+        yield (
+            f"The current version of kapy could not upgrade to {plan.contract} contract (only "
+            f"{CONTRACT} supported).\n"
+        )
+
+
+def _rows(plan: Plan) -> Iterator[Sequence[str]]:
+    for one in plan.items:
+        it = one.provider
+        target = one.next_version or "Already up to date"
+        yield it.key.name, it.namespace, it.type.value, it.version, target
+
+
+@command()
+@provider_flags("to upgrade to, instead of --contract")
+@click.option(
+    "--contract", default="", help="Upgrade all providers to the newest versions of this contract."
+)
+@click.option(
+    "--allow-lost-hooks",
+    is_flag=True,
+    help="Upgrade the core provider also where installed extensions would stop working.",
+)
+@waiting("upgraded")
+@certificates
+@management
+def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
+    """Apply new versions of Cluster API core and providers in a management cluster.
+
+    All are read and checked before anything is stopped. An upgrade that was interrupted goes on
+    when the same command is run again.
+    """
+    contract = given["contract"]
+    if not contract and not names:
+        raise click.UsageError(
+            "Either the --contract flag or at least one of the following flags has to be set: "
+            f"{NAMES}"
+        )
+    if contract and names:
+        raise click.UsageError(f"The --contract flag can't be used in combination with {NAMES}")
+    from kapy.clusterctl.install import How
+    from kapy.clusterctl.upgrade import Target
+
+    wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
+    how = How(wait=wait, certificates=given["certificates"])
+    target = Target(contract, names, lose_hooks=given["allow_lost_hooks"])
+    work = _apply(target, how, given["kubeconfig"], given["kubeconfig_context"])
+    finished(work, again="run the same command again: it goes on where it was")
+
+
+async def _apply(target: Target, how: How, kubeconfig: str, context: str) -> None:
+    from kapy._aio.clock import system_clock
+    from kapy.clusterctl.upgrade import upgrade
+
+    async with reached_async(kubeconfig, context, "") as there:
+        await upgrade(there.client, config(), target, how=how, clock=system_clock, say=say)

@@ -1,0 +1,249 @@
+"""cert-manager in a management cluster: tried out, installed and upgraded as upstream does.
+
+Upstream: `cmd/clusterctl/client/cluster/cert_manager.go`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.applying import Applying, NotApplied
+from kapy.clusterctl.certificates import CERTIFICATES, GROUP, CertificateError
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL
+from kapy.clusterctl.components.images import images_of, rewrite
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.labelled import Labelled, labelled
+from kapy.clusterctl.manifests import objects_of
+from kapy.clusterctl.migration import migrate
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.repository import repository_at
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CRDS, NAMESPACES, Resource
+from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
+
+VERSION: Final = "cert-manager.clusterctl.cluster.x-k8s.io/version"
+"""Annotation of all objects of a cert-manager that clusterctl installed."""
+
+_NAMESPACE: Final = "cert-manager"
+_LABEL: Final = f"{CORE_LABEL}=cert-manager"
+_BEFORE_ANNOTATIONS: Final = "v0.11.0"
+_TRY: Final = "cert-manager-test"
+_ISSUERS: Final = Resource(GROUP, "v1", "issuers", "Issuer")
+_KEPT: Final = (
+    "CustomResourceDefinition",
+    "Namespace",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+)
+"""What an upgrade does not delete: users' objects, and what keeps them from being written."""
+_MADE_BY_SERVER: Final = ("Endpoints", "EndpointSlice")
+_PAUSE: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an upgrade of cert-manager would be. external: somebody else looks after it."""
+
+    external: bool = False
+    current: str = ""
+    target: str = ""
+    needed: bool = False
+
+
+async def is_there(client: Client) -> bool:
+    """Whether the kinds of cert-manager are defined."""
+    try:
+        await persistently(lambda: client.get(CRDS, Key("", CERTIFICATES.group_resource)))
+    except NotFound:
+        return False
+    return True
+
+
+async def images(client: Client, config: Config) -> list[str]:
+    """The images that installing cert-manager needs; none where its namespace is there."""
+    try:
+        await persistently(lambda: client.get(NAMESPACES, Key("", _NAMESPACE)))
+    except NotFound:
+        return list(images_of(await _manifest(config)))
+    return []
+
+
+async def ensure_installed(client: Client, config: Config, say: Say) -> None:
+    """Install cert-manager unless it works already. Raises CertificateError."""
+    settings = config.cert_manager
+    if settings.externally_provisioned:
+        await _until_it_works(client, config, say)
+    elif not await _works(client):
+        await _install(client, config, await _manifest(config), say)
+        return
+    say("Skipping installing cert-manager as it is already installed")
+
+
+async def plan(client: Client, config: Config) -> Plan:
+    """What `ensure_latest` would do."""
+    found, _ = await _planned(client, config)
+    return found
+
+
+async def ensure_latest(client: Client, config: Config, say: Say) -> None:
+    """Upgrade a cert-manager that clusterctl installed, where it is older than configured."""
+    found, there = await _planned(client, config)
+    if found.external:
+        return
+    say("Checking if cert-manager needs upgrade...")
+    if not found.needed:
+        say("Cert-manager is already up to date")
+        return
+    manifest = await _manifest(config)
+    await migrate(client, manifest, say)
+    say("Deleting cert-manager", version=found.current)
+    await side_by_side(partial(_delete, client, one) for one in there if one.kind not in _KEPT)
+    await _install(client, config, manifest, say)
+
+
+async def _planned(client: Client, config: Config) -> tuple[Plan, list[Labelled]]:
+    there = await labelled(client, _LABEL, ignored=(GROUP, f"acme.{GROUP}"))
+    there = [one for one in there if one.key.namespace in ("", _NAMESPACE, "kube-system")]
+    if not there:
+        return Plan(external=True), []
+    target = config.cert_manager.version
+    current, needed = _compared(there, await _manifest(config), target)
+    return Plan(current=current, target=target, needed=needed), there
+
+
+def _compared(
+    there: Sequence[Labelled], manifest: Sequence[Document], target: str
+) -> tuple[str, bool]:
+    """The installed version, and whether it has to be replaced."""
+    relevant = [one for one in there if one.kind not in _MADE_BY_SERVER]
+    wanted = _version(target, "config version")
+    current = ""
+    for one in relevant:
+        current = (one.document["metadata"].get("annotations") or {}).get(VERSION, "")
+        if not current:
+            return _BEFORE_ANNOTATIONS, True
+        order = compare(_version(current, f"{one.kind} {one.key}"), wanted, build_tags=True)
+        if order < 0 or order == DIFFERENT:
+            return current, True
+        if order == 0 and _differs(relevant, manifest):
+            return current, True
+    return current, False
+
+
+def _differs(there: Sequence[Labelled], manifest: Sequence[Document]) -> bool:
+    """Whether an installation of the same version is incomplete, or has other images."""
+    documents = [{"kind": one.kind, **one.document} for one in there]
+    return len(there) != len(manifest) or Counter(images_of(documents)) != Counter(
+        images_of(manifest)
+    )
+
+
+def _version(text: str, of: str) -> Version:
+    try:
+        return parse_tolerant(text)
+    except InvalidVersion as error:
+        raise CertificateError(
+            f'failed to parse version "{text}" of cert-manager ({of}): {error}; set '
+            "cert-manager.version in the configuration file to one like v1.21.1"
+        ) from None
+
+
+async def _manifest(config: Config) -> list[Document]:
+    """The objects of cert-manager, as they are to be written."""
+    settings = config.cert_manager
+    repository = repository_at(settings.url, _NAMESPACE, config)
+    file = repository.components_file
+    text = (await repository.file(settings.version, file)).decode("utf-8", "surrogateescape")
+    documents = objects_of(text, file)
+    for one in documents:
+        rewrite(one, partial(config.images.altered, _NAMESPACE))
+    return [_marked(one, settings.version) for one in documents]
+
+
+def _marked(document: Document, version: str) -> Document:
+    metadata = document.get("metadata") or {}
+    labels = {CLUSTERCTL_LABEL: "", CORE_LABEL: "cert-manager"}
+    return {
+        **document,
+        "metadata": {
+            **metadata,
+            "labels": {**(metadata.get("labels") or {}), **labels},
+            "annotations": {**(metadata.get("annotations") or {}), VERSION: version},
+        },
+    }
+
+
+async def _install(client: Client, config: Config, manifest: Sequence[Document], say: Say) -> None:
+    say("Installing cert-manager", version=config.cert_manager.version)
+    await Applying(client).apply(manifest)
+    await _until_it_works(client, config, say)
+
+
+async def _works(client: Client) -> bool:
+    """Whether a certificate can be asked for, now."""
+    try:
+        await _try_out(client)
+    except NotApplied:
+        return False
+    return True
+
+
+async def _until_it_works(client: Client, config: Config, say: Say) -> None:
+    from asyncio import sleep, timeout
+
+    say("Waiting for cert-manager to be available...")
+    within = config.cert_manager.timeout.total_seconds()
+    try:
+        async with timeout(within):
+            while True:
+                if await _works(client):
+                    return
+                # Its webhook cannot be watched: whether it answers is known when it is called.
+                await sleep(_PAUSE)
+    except TimeoutError:
+        raise CertificateError(
+            f"cert-manager does not work after {within:.0f} s; see `kubectl get pods -n "
+            f"{_NAMESPACE}`, then run this again"
+        ) from None
+
+
+async def _try_out(client: Client) -> None:
+    """Ask for a certificate, as a provider does, and take it back. Raises NotApplied."""
+    place = {"namespace": _TRY}
+    issuer = {"name": "test-selfsigned", **place}
+    certificate = {"name": "selfsigned-cert", **place}
+    wanted: Document = {
+        "dnsNames": ["example.com"],
+        "secretName": "selfsigned-cert-tls",
+        "issuerRef": {"name": issuer["name"]},
+    }
+    objects: tuple[tuple[Resource, Document, Document | None], ...] = (
+        (NAMESPACES, {"name": _TRY}, None),
+        (_ISSUERS, issuer, {"selfSigned": {}}),
+        (CERTIFICATES, certificate, wanted),
+    )
+    applying = Applying(client, patient=False)
+    for resource, metadata, spec in objects:
+        named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        await applying.apply([named if spec is None else {**named, "spec": spec}])
+    for resource, metadata, _ in objects:
+        key = Key(metadata.get("namespace", ""), metadata["name"])
+        await _delete_key(client, resource, key)
+
+
+async def _delete(client: Client, one: Labelled) -> None:
+    await _delete_key(client, one.resource, one.key)
+
+
+async def _delete_key(client: Client, resource: Resource, key: Key) -> None:
+    with suppress(NotFound):
+        await persistently(lambda: client.delete(resource, key))

@@ -1,0 +1,51 @@
+"""Which providers a command is asked for, by type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kapy.clusterctl.errors import ConfigError
+from kapy.clusterctl.inventory import Installed, default_name
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.provider_reference import Reference, parse_reference
+
+NONE: Final = "-"
+"""In the place of a bootstrap or control plane provider: do not install the usual one."""
+_USUAL: Final = {
+    ProviderType.CORE: "cluster-api",
+    ProviderType.BOOTSTRAP: "kubeadm",
+    ProviderType.CONTROL_PLANE: "kubeadm",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Providers to install. names: `aws` or `aws:v2.11.0`, by type."""
+
+    names: Mapping[ProviderType, Sequence[str]] = field(default_factory=dict)
+    target_namespace: str = ""
+
+    def with_usual(self, installed: Sequence[Installed]) -> Asked:
+        """The usual providers too, where no core provider is installed yet."""
+        if default_name(installed, ProviderType.CORE):
+            return self
+        usual = {of_type: (name,) for of_type, name in _USUAL.items() if not self.of(of_type)}
+        return replace(self, names={**self.names, **usual})
+
+    def of(self, of_type: ProviderType) -> list[str]:
+        """What is asked for of one type."""
+        return [one for one in self.names.get(of_type, ()) if one]
+
+    def references(self) -> Iterator[tuple[ProviderType, str, Reference]]:
+        """Each provider: its type, as it was written, and what that means.
+
+        Raises ConfigError.
+        """
+        for of_type in ProviderType:
+            for text in self.of(of_type):
+                if text == NONE and of_type is ProviderType.CORE:
+                    raise ConfigError("the '-' value can not be used for the core provider")
+                if text != NONE:
+                    yield of_type, text, parse_reference(text)

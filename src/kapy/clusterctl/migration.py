@@ -1,0 +1,92 @@
+"""Writing objects anew in the version that is stored now, so that older versions can be dropped.
+
+Upstream: `cmd/clusterctl/client/cluster/crd_migration.go`. An API server refuses a CRD without a
+version that objects may be stored in. Done before anything is stopped: who converts still runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import InventoryError
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import Document, Key
+from kapy.kube.errors import Conflict, NotFound
+from kapy.kube.names import CRDS, Resource
+
+
+async def migrate(
+    client: Client, objects: Iterable[Document], say: Say, *, only_dropped: bool = False
+) -> None:
+    """Migrate what the CRDs among `objects` define. Raises InventoryError, ApiErrors.
+
+    only_dropped: only where a new CRD lacks a version that objects may be stored in.
+    """
+    for crd in objects:
+        if crd["kind"] == CRDS.kind:
+            await _migrate(client, crd, say, only_dropped=only_dropped)
+
+
+async def _migrate(client: Client, new: Document, say: Say, *, only_dropped: bool) -> None:
+    try:
+        current = await persistently(lambda: client.get(CRDS, Key.of(new)))
+    except NotFound:
+        return
+    versions = {one["name"] for one in new["spec"]["versions"]}
+    storage = storage_version(current)
+    stored = set((current.get("status") or {}).get("storedVersions") or [storage])
+    if storage not in versions:
+        raise InventoryError(
+            f'unable to upgrade CRD "{new["metadata"]["name"]}" because the new CRD does not '
+            f'contain the storage version "{storage}" of the current CRD, thus not allowing CR '
+            "migration; upgrade to a version in between first"
+        )
+    older = sorted(stored - {storage})
+    if not older or (only_dropped and stored <= versions):
+        return
+    kind = new["spec"]["names"]["kind"]
+    say(
+        "CR migration required",
+        kind=kind,
+        storedVersionsToDelete=",".join(older),
+        storedVersionToPreserve=storage,
+    )
+    await _write_anew(client, current, storage)
+    status = {"status": {"storedVersions": [storage]}}
+    await persistently(lambda: client.patch(CRDS, Key.of(new), status, subresource="status"))
+
+
+def storage_version(crd: Document) -> str:
+    """The version that objects are written to the store in."""
+    return str(next(one["name"] for one in crd["spec"]["versions"] if one["storage"]))
+
+
+async def _write_anew(client: Client, crd: Document, storage: str) -> None:
+    spec = crd["spec"]
+    names = spec["names"]
+    resource = Resource(
+        spec["group"],
+        storage,
+        names["plural"],
+        names["kind"],
+        namespaced=spec["scope"] == "Namespaced",
+    )
+    listed = await persistently(lambda: client.list(resource))
+    named = {"apiVersion": resource.api_version, "kind": resource.kind}
+    await side_by_side(
+        partial(_updated, client, resource, {**named, **one}) for one in listed.items
+    )
+
+
+async def _updated(client: Client, resource: Resource, document: Document) -> None:
+    async def update() -> None:
+        # Gone, or written by another meanwhile: nothing is left in an older version.
+        with suppress(NotFound, Conflict):
+            await client.update(resource, document)
+
+    await persistently(update)

@@ -1,0 +1,103 @@
+"""Upgrading the providers of a management cluster: what could be, and doing it.
+
+Upstream: `cmd/clusterctl/client/upgrade.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.clusterctl.certificates import cert_manager
+from kapy.clusterctl.certificates.choice import issuer
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import InventoryError
+from kapy.clusterctl.install import USUAL, How
+from kapy.clusterctl.install.providers import until_available
+from kapy.clusterctl.inventory import (
+    CONTRACT,
+    OLDER_CONTRACT,
+    Installed,
+    Inventory,
+    check_single_instances,
+)
+from kapy.clusterctl.migration import migrate
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.upgrade.applying import components_for, replace_providers
+from kapy.clusterctl.upgrade.hooks import check_hooks, extensions, lost_hooks
+from kapy.clusterctl.upgrade.plan import Plan, check_steps, custom_plan, plan_of, plans
+from kapy.clusterctl.upgrade.targets import wanted_versions
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to upgrade to: the newest of a contract, or chosen providers.
+
+    names: `aws:v2.11.0` or `capa-system/aws:v2.11.0`, by type.
+    """
+
+    contract: str = ""
+    names: Mapping[ProviderType, Sequence[str]] = field(default_factory=dict)
+    lose_hooks: bool = False
+
+
+async def upgrade_plans(client: Client, config: Config, *, say: Say) -> list[Plan]:
+    """What could be upgraded, by contract. Raises ClusterctlErrors, ApiErrors."""
+    installed = await _installed(client)
+    say("Checking new release availability...")
+    return await plans(installed, config)
+
+
+async def hooks_lost_by(client: Client, found: Sequence[Plan], config: Config) -> list[str]:
+    """What extensions would not be called for any more after these upgrades."""
+    lost: dict[str, None] = {}
+    for plan in found:
+        core = [one for one in plan.items if one.provider.type is ProviderType.CORE]
+        wanted = Plan(plan.contract, tuple(one for one in core if one.next_version))
+        if wanted.items and await extensions(client):
+            lost |= dict.fromkeys(await lost_hooks(client, await components_for(wanted, config)))
+    return list(lost)
+
+
+async def upgrade(
+    client: Client, config: Config, target: Target, *, how: How = USUAL, clock: Clock, say: Say
+) -> Plan:
+    """Upgrade providers; answers what was done. Raises ClusterctlErrors, ApiErrors."""
+    if target.contract and target.contract != CONTRACT:
+        raise InventoryError(
+            f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "
+            f"{target.contract}"
+        )
+    installed = await _installed(client)
+    say("Performing upgrade...")
+    plan = await _plan(target, installed, config)
+    check_single_instances(installed)
+    check_steps(plan)
+    queued = await components_for(plan, config)
+    if not target.lose_hooks:
+        await check_hooks(client, queued)
+    by = await issuer(client, config, how.certificates)
+    if by == "cert-manager":
+        await cert_manager.ensure_latest(client, config, say)
+    objects = [one for each in queued for one in each.objects]
+    await migrate(client, objects, say, only_dropped=True)
+    await replace_providers(client, plan, queued, by, clock=clock, say=say)
+    if how.wait is not None:
+        await until_available(client, queued, within=how.wait, say=say)
+    return plan
+
+
+async def _installed(client: Client) -> list[Installed]:
+    inventory = Inventory(client)
+    await inventory.check_contract(also=(OLDER_CONTRACT,))
+    await inventory.ensure()
+    return await inventory.installed()
+
+
+async def _plan(target: Target, installed: Sequence[Installed], config: Config) -> Plan:
+    if target.contract:
+        return await plan_of(target.contract, installed, config)
+    return await custom_plan(wanted_versions(target.names, installed), installed, config)

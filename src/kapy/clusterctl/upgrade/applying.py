@@ -1,0 +1,108 @@
+"""Upgrading providers: stopped, deleted without what users made of them, and installed anew.
+
+Upstream: `doUpgrade` of `cmd/clusterctl/client/cluster/upgrader.go`. All is read and checked
+before anything is stopped. The inventory says the old version until the new one is whole, so an
+upgrade that was interrupted goes on when it is asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.clusterctl.certificates.choice import Issuer
+from kapy.clusterctl.certificates.issuing import OURS
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL, Components
+from kapy.clusterctl.components.reading import read_components
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.delete import Deletion, remove
+from kapy.clusterctl.install.providers import install
+from kapy.clusterctl.inventory import PROVIDERS, Installed
+from kapy.clusterctl.labelled import Labelled, components_in
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.progress import Say, of_provider
+from kapy.clusterctl.repository import repository_of
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.upgrade.plan import Plan
+from kapy.clusterctl.waiting import NotInTime, until
+from kapy.kube import Document, Key
+from kapy.kube.names import DEPLOYMENTS
+
+DOWN_WITHIN: Final = 60.0
+"""Seconds in which the old version has to have ended."""
+
+
+async def components_for(plan: Plan, config: Config) -> list[Components]:
+    """The components of all target versions, in the order of installation."""
+    items = sorted(plan.items, key=lambda one: one.provider.type.order)
+    return await side_by_side(
+        partial(_components, one.provider, one.next_version, config) for one in items
+    )
+
+
+async def replace_providers(
+    client: Client,
+    plan: Plan,
+    queued: Sequence[Components],
+    issuer: Issuer,
+    *,
+    clock: Clock,
+    say: Say,
+) -> None:
+    """Put the new versions in the place of the old ones. Raises NotInTime, NotApplied …"""
+    old = {one.provider.label: one.provider for one in plan.items}
+    for one in queued:
+        await _scale_down(client, old[one.provider.label], say)
+    there = await components_in(client, old)
+    for one in queued:
+        provider = old[one.provider.label]
+        say("Deleting", Provider=of_provider(provider), providerVersion=provider.version)
+        await remove(client, provider, there, Deletion(), keep=_is_kept)
+        await install(client, [one], issuer, now=clock(), say=say)
+
+
+def _is_kept(one: Labelled) -> bool:
+    """What says that it is installed, and certificates that are good still."""
+    return one.kind == PROVIDERS.kind or OURS in one.document["metadata"]["labels"]
+
+
+async def _components(provider: Installed, version: str, config: Config) -> Components:
+    known = config.provider(provider.name, provider.type)
+    return await read_components(
+        repository_of(known, config),
+        known,
+        config,
+        version=version,
+        namespace=provider.namespace,
+    )
+
+
+async def _scale_down(client: Client, provider: Installed, say: Say) -> None:
+    """End the old version: what it converts, no other may be asked for while two are there."""
+    say("Scaling down", Provider=of_provider(provider), providerVersion=provider.version)
+    selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
+    listed = await persistently(
+        lambda: client.list(DEPLOYMENTS, provider.namespace, labels=selector)
+    )
+    await side_by_side(partial(_to_zero, client, one) for one in listed.items)
+
+
+async def _to_zero(client: Client, deployment: Document) -> None:
+    key = Key.of(deployment)
+    if deployment["spec"].get("replicas") != 0:
+        none = {"spec": {"replicas": 0}}
+        await persistently(lambda: client.patch(DEPLOYMENTS, key, none))
+    try:
+        await until(client, DEPLOYMENTS, key, _is_down, within=DOWN_WITHIN)
+    except TimeoutError:
+        raise NotInTime(
+            f"failed to wait until Deployment is scaled down: {key} still has replicas after "
+            f"{DOWN_WITHIN:.0f} s; see `kubectl get pods -n {key.namespace}`, then run this again"
+        ) from None
+
+
+def _is_down(deployment: Document | None) -> bool:
+    return deployment is None or not (deployment.get("status") or {}).get("replicas")

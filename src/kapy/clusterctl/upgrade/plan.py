@@ -1,0 +1,162 @@
+"""What a management cluster could be upgraded to, by contract; and what a user wants of it.
+
+The core provider leads: all others have to have its contract, or one that goes with it.
+Upstream: `cmd/clusterctl/client/cluster/upgrader.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import InventoryError
+from kapy.clusterctl.inventory import CONTRACT, Installed, compatible, core_of
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.upgrade.releases import Releases, releases_of, version_of
+
+_LOCKSTEP: Final = {
+    (ProviderType.CORE, "cluster-api"),
+    (ProviderType.BOOTSTRAP, "kubeadm"),
+    (ProviderType.CONTROL_PLANE, "kubeadm"),
+}
+"""Providers that may skip at most three minor versions."""
+_OLDEST_CHECKED: Final = (1, 10)
+_LARGEST_STEP: Final = 3
+
+
+@dataclass(frozen=True)
+class Item:
+    """A provider and the version that it could have, or shall have; "" for none."""
+
+    provider: Installed
+    next_version: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An upgrade of a management cluster within, or to, a contract."""
+
+    contract: str
+    items: tuple[Item, ...]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there is nothing newer for some provider."""
+        return any(not one.next_version for one in self.items)
+
+
+async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
+    """All upgrades that are possible, sorted by contract. Raises ClusterctlErrors."""
+    core = core_of(installed)
+    releases = await _releases(installed, config)
+    found = [_plan(releases, one) for one in _of(core, releases).contracts()]
+    # All change the contract together, or none.
+    current = _of(core, releases).contract
+    return [one for one in found if one.contract == current or not one.is_partial]
+
+
+async def plan_of(contract: str, installed: Sequence[Installed], config: Config) -> Plan:
+    """The upgrade to the newest versions of a contract; what is newest already is left out."""
+    if contract != CONTRACT:
+        raise InventoryError(
+            f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "
+            f"{contract}"
+        )
+    plan = _plan(await _releases(installed, config), contract)
+    items = tuple(one for one in plan.items if one.next_version and not one.provider.built_in)
+    return Plan(contract, items)
+
+
+async def custom_plan(
+    wanted: Mapping[str, str], installed: Sequence[Installed], config: Config
+) -> Plan:
+    """The upgrade of chosen providers. wanted: versions by instance (`capa-system/infra…`).
+
+    Raises InventoryError where what comes of it would not work.
+    """
+    core = core_of(installed)
+    known = {one.instance: one for one in installed}
+    for instance in wanted:
+        if instance not in known:
+            raise InventoryError(
+                f"unable to perform upgrade: the provider {instance} in not part of the "
+                f"management cluster; installed: {', '.join(known)}"
+            )
+        if known[instance].built_in:
+            raise InventoryError(
+                f"{instance} is a part of this management plane, and is upgraded with kapy itself"
+            )
+    releases = await _releases(installed, config)
+    contract = _contract(_of(core, releases), wanted.get(core.instance, core.version))
+    if contract != CONTRACT:
+        raise InventoryError(
+            "current version of clusterctl could only upgrade the core provider to "
+            f"{CONTRACT} contract version, requested {contract}"
+        )
+    for one in releases:
+        _check(one, wanted, compatible(contract))
+    return Plan(contract, tuple(Item(known[one], version) for one, version in wanted.items()))
+
+
+def check_steps(plan: Plan) -> None:
+    """Raises InventoryError where too many minor versions would be skipped."""
+    for one in plan.items:
+        provider = one.provider
+        if not one.next_version or (provider.type, provider.name) not in _LOCKSTEP:
+            continue
+        current = version_of(provider.version, provider)
+        target = version_of(one.next_version, provider)
+        if (current.major, current.minor) < _OLDEST_CHECKED:
+            continue
+        if target.minor > current.minor + _LARGEST_STEP:
+            raise InventoryError(
+                f"upgrade for {provider.instance} provider can't skip more than {_LARGEST_STEP} "
+                f"versions; upgrade to v{current.major}.{current.minor + _LARGEST_STEP} first"
+            )
+
+
+async def _releases(installed: Sequence[Installed], config: Config) -> list[Releases]:
+    return await side_by_side(partial(releases_of, one, config) for one in installed)
+
+
+def _of(provider: Installed, releases: Sequence[Releases]) -> Releases:
+    return next(one for one in releases if one.provider == provider)
+
+
+def _plan(releases: Sequence[Releases], contract: str) -> Plan:
+    allowed = compatible(contract)
+    return Plan(contract, tuple(Item(one.provider, one.latest(allowed)) for one in releases))
+
+
+def _contract(one: Releases, version: str) -> str:
+    found = one.contract_of(version_of(version, one.provider))
+    if found is None:
+        raise InventoryError(
+            f"invalid target version: version {version} for the provider {one.provider.instance} "
+            "does not match any release series"
+        )
+    return found
+
+
+def _check(one: Releases, wanted: Mapping[str, str], allowed: Sequence[str]) -> None:
+    provider = one.provider
+    target = wanted.get(provider.instance)
+    contract = _contract(one, target or provider.version)
+    if contract in allowed:
+        return
+    if target:
+        raise InventoryError(
+            f"unable to perform upgrade: the target version for the provider {provider.instance} "
+            f"implements the {contract} contract version, while the core provider supports "
+            f"{', '.join(allowed)} contract versions"
+        )
+    raise InventoryError(
+        f"unable to perform upgrade: the provider {provider.instance} implements the {contract} "
+        "contract version, while the core provider is getting updated to a version that supports "
+        f"{', '.join(allowed)} contract versions. Please include the {provider.instance} provider "
+        "in the upgrade"
+    )

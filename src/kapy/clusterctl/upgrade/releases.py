@@ -1,0 +1,89 @@
+"""What a provider could be upgraded to: its versions, and the contract of each.
+
+Upstream: `cmd/clusterctl/client/cluster/upgrader_info.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import InventoryError, MetadataError
+from kapy.clusterctl.inventory import CONTRACT, Installed
+from kapy.clusterctl.metadata import Metadata, ReleaseSeries, read_metadata
+from kapy.clusterctl.repository import repository_of
+from kapy.clusterctl.repository.latest import semantic
+from kapy.kube.version import Version
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases of an installed provider. newer: versions after the installed, ascending."""
+
+    provider: Installed
+    metadata: Metadata
+    newer: tuple[Version, ...] = ()
+
+    @property
+    def contract(self) -> str:
+        """The contract of the installed version."""
+        return self.contract_of(version_of(self.provider.version, self.provider)) or ""
+
+    def contract_of(self, version: Version) -> str | None:
+        """The contract of a version, None where no release series has it."""
+        place = version.major, version.minor
+        return next(
+            (one.contract for one in self.metadata.series if (one.major, one.minor) == place), None
+        )
+
+    def contracts(self) -> list[str]:
+        """The contracts of the installed release series and of those after it, sorted."""
+        here = version_of(self.provider.version, self.provider)
+        series = self.metadata.series
+        since = [one for one in series if (one.major, one.minor) >= (here.major, here.minor)]
+        return sorted({one.contract for one in since})
+
+    def latest(self, contracts: Collection[str]) -> str:
+        """The newest version of one of these contracts, no pre-release; "" for none."""
+        released = [one for one in self.newer if not one.pre]
+        found = [one for one in released if self.contract_of(one) in contracts]
+        return f"v{max(found)}" if found else ""
+
+
+async def releases_of(provider: Installed, config: Config) -> Releases:
+    """What a provider's repository has. Raises RepositoryError, MetadataError, InventoryError."""
+    current = version_of(provider.version, provider)
+    if provider.built_in:  # it comes with the plane, from no repository
+        series = ReleaseSeries(current.major, current.minor, CONTRACT)
+        return Releases(provider, Metadata(provider.label, (series,)))
+    repository = repository_of(config.provider(provider.name, provider.type), config)
+    tags = {version_of(tag, provider): tag for tag in await repository.versions()}
+    if not tags:
+        raise InventoryError(
+            f"failed to get available versions for the {provider.instance} provider; its "
+            "repository has none"
+        )
+    metadata = await read_metadata(repository, provider.label, tags[max(tags)])
+    newer = tuple(sorted(one for one in tags if one > current))
+    found = Releases(provider, metadata, newer)
+    for one in (current, *newer):
+        if found.contract_of(one) is None:
+            which = "the current version" if one == current else "one of the available versions"
+            raise MetadataError(
+                f"invalid provider metadata: version v{one} ({which}) for the provider "
+                f"{provider.instance} does not match any release series; the metadata.yaml of "
+                f"{tags[max(tags)]} has to name it"
+            )
+    return found
+
+
+def version_of(text: str, provider: Installed) -> Version:
+    """A version of a provider. Raises InventoryError where the text is none."""
+    found = semantic(text)
+    if found is None:
+        raise InventoryError(
+            f'failed to parse version "{text}" for the {provider.instance} provider: a version is '
+            "a semantic version like v1.14.0"
+        )
+    return found

@@ -1,0 +1,48 @@
+"""Which providers `upgrade apply` names, and in which versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kapy.clusterctl.errors import ConfigError
+from kapy.clusterctl.inventory import Installed, named
+from kapy.clusterctl.provider import ProviderType, manifest_label
+from kapy.clusterctl.provider_reference import parse_reference
+
+
+def wanted_versions(
+    names: Mapping[ProviderType, Sequence[str]], installed: Sequence[Installed]
+) -> dict[str, str]:
+    """The version that is asked for, by instance (`capa-system/infrastructure-aws`).
+
+    Raises ConfigError.
+    """
+    found = {}
+    for of_type in ProviderType:
+        for text in names.get(of_type, ()):
+            if text:
+                instance, version = _wanted(text, of_type, installed)
+                found[instance] = version
+    return found
+
+
+def _wanted(text: str, of_type: ProviderType, installed: Sequence[Installed]) -> tuple[str, str]:
+    form = (
+        f'invalid provider name "{text}". Provider name should be in the form '
+        "namespace/provider:version or provider:version"
+    )
+    namespace, slash, rest = text.lower().rpartition("/")
+    if (slash and (not namespace or "/" in namespace)) or (not slash and ":" not in rest):
+        raise ConfigError(form)
+    name, version = parse_reference(rest if slash else text)
+    if not version:
+        raise ConfigError(f"{form} and version cannot be empty")
+    if not slash:
+        namespace = _namespace(named(installed, name, of_type))
+    return f"{namespace}/{manifest_label(name, of_type)}", version
+
+
+def _namespace(instances: Sequence[Installed]) -> str:
+    """Where a provider is, "" where that cannot be said."""
+    namespaces = {one.namespace for one in instances}
+    return namespaces.pop() if len(namespaces) == 1 else ""
