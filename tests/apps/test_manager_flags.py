@@ -21,7 +21,7 @@ from kapy.apps.feature_gates import NAMES, feature_gates, notices
 from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
 from kapy.apps.manifests import sample
 from kapy.apps.progress import is_complete
-from kapy.apps.settings import Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
 from kapy.engine.options import CONCURRENCY, ManagerOptions
@@ -34,7 +34,7 @@ WITHOUT_OBJECTS = {"inmemory-housekeeping"}
 
 
 def plane(**options: Any) -> AbstractAsyncContextManager[Plane]:
-    told = Controlling(manager=ManagerOptions(**options))
+    told = Controlling(manager=ManagerOptions(**{"gates": EMBEDDED_GATES, **options}))
     return management_plane(Settings(controlling=told), clock=loop_clock(), random=Random(0))
 
 
@@ -116,6 +116,7 @@ async def test_every_concurrency_is_that_of_a_controller() -> None:
     async with plane(concurrency=wanted) as there:
         given = {one.name: one.concurrency for one in there.runtime.controllers}
         given["clustercache"] = there.connections.controller.concurrency
+        given["clustertopology"] = given["topology/cluster"]
     assert {name: given.get(name) for name in wanted} == wanted
 
 

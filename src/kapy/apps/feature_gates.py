@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Final
 
-from kapy.api.features import FeatureGates
+from kapy.api.features import DEFAULT_GATES, FeatureGates
 
 _WORDS: Final = {"RuntimeSDK": "runtime_sdk"}
 NAMES: Final = {
@@ -38,7 +38,7 @@ _STAGES: Final = {
 }
 WITHOUT_EFFECT: Final = ("PriorityQueue", "ReconcilerRateLimiting")
 """Gates of the inner working of upstream's controllers: known, and nothing here depends on them."""
-AHEAD: Final = ("ClusterTopology", "InPlaceUpdates", "RuntimeSDK")
+AHEAD: Final = ("InPlaceUpdates", "RuntimeSDK")
 """Gates that open what the API takes, and nothing here acts on it yet."""
 _TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "false", "FALSE", "False"))
@@ -48,8 +48,8 @@ class UnknownGate(ValueError):
     """A feature gate that there is not, or a value that is not true or false."""
 
 
-def feature_gates(texts: Iterable[str]) -> FeatureGates:
-    """What texts like `A=true,B=false` make of the defaults; a stage's own word is the weaker.
+def feature_gates(texts: Iterable[str], usual: FeatureGates = DEFAULT_GATES) -> FeatureGates:
+    """What texts like `A=true,B=false` make of the usual ones; a stage's own word is the weaker.
 
     Raises UnknownGate.
     """
@@ -62,7 +62,7 @@ def feature_gates(texts: Iterable[str]) -> FeatureGates:
     for stage in (ALPHA, BETA):
         if stage in asked:
             chosen |= dict.fromkeys(_STAGES[stage], asked.pop(stage))
-    return FeatureGates(**chosen | {_field(name): value for name, value in asked.items()})
+    return replace(usual, **chosen | {_field(name): value for name, value in asked.items()})
 
 
 def notices(gates: FeatureGates) -> list[str]:

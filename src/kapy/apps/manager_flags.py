@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
+from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.apps.feature_gates import feature_gates
 from kapy.apps.settings import Controlling
 from kapy.engine.options import CONCURRENCY, ManagerOptions
@@ -84,6 +86,12 @@ def _checks(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(_each(texts))
 
 
+def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
+    """From the usual gates to those that are asked for."""
+    feature_gates(texts)
+    return partial(feature_gates, texts)
+
+
 _EVERY: Final[frozenset[Manager]] = frozenset(
     ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
 )
@@ -112,7 +120,7 @@ FLAGS: Final = (
     ),
     Flag(
         "feature-gates",
-        feature_gates,
+        _gates,
         "",
         "Features to turn on or off: NAME=true,NAME=false; may be repeated.",
         _EVERY,
@@ -176,22 +184,24 @@ def flags_of(*managers: Manager) -> list[Flag]:
     return [flag for flag in FLAGS if flag.of & frozenset(managers)]
 
 
-def controlling(given: Mapping[str, Sequence[str]]) -> Controlling:
+def controlling(
+    given: Mapping[str, Sequence[str]], *, gates: FeatureGates = DEFAULT_GATES
+) -> Controlling:
     """The settings that the texts of flags mean; what is not given has its default.
 
-    Raises BadFlag with the name of the flag.
+    gates: which features are on where nothing is said. Raises BadFlag with the name of the flag.
     """
     found = {flag.name: _read(flag, given.get(flag.name) or (flag.default,)) for flag in FLAGS}
     connection = found["remote-connection-grace-period"]
     conditions = found["remote-conditions-grace-period"]
     _check_graces(connection, conditions)
-    gates = found["feature-gates"]
+    opened = found["feature-gates"](gates)
     manager = ManagerOptions(
         namespace=found["namespace"],
         watch_filter=found["watch-filter"],
         sync_period=found["sync-period"],
         concurrency={name: found[f"{name}-concurrency"] for name in CONCURRENCY},
-        gates=gates,
+        gates=opened,
     )
     return Controlling(
         manager=manager,

@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
+from kapy.api.features import FeatureGates
+from kapy.engine.options import ManagerOptions
 from kapy.kube.http import User
 from kapy.kube.pki import Algorithm
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT: Final = 6443
 LOOPBACK: Final = "127.0.0.1"
+
+EMBEDDED_GATES: Final = FeatureGates(cluster_topology=True)
+"""The usual gates of a plane in one process. ClusterTopology is open, as upstream's quick start has
+it: nobody else has to agree, and ClusterClasses are what most people begin with."""
+
+EMBEDDED_OPTIONS: Final = ManagerOptions(gates=EMBEDDED_GATES)
 
 Durability = Literal["crash", "power-loss"]
 """The end of the process, at any moment; or that of the machine, too."""
@@ -64,7 +71,7 @@ class Controlling:
     token_life: how long a bootstrap token lasts.
     """
 
-    manager: ManagerOptions = DEFAULT_OPTIONS
+    manager: ManagerOptions = EMBEDDED_OPTIONS
     connection_grace: timedelta = timedelta(seconds=50)
     conditions_grace: timedelta = timedelta(minutes=5)
     preflight_checks: tuple[str, ...] = ("All",)

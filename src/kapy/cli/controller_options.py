@@ -9,7 +9,7 @@ import click
 
 from kapy.apps.feature_gates import notices
 from kapy.apps.manager_flags import BadFlag, Flag, controlling, flags_of
-from kapy.apps.settings import Controlling
+from kapy.apps.settings import EMBEDDED_GATES, Controlling
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,7 +27,7 @@ def controlling_of(given: Mapping[str, Any]) -> Controlling:
     """What the controllers are told. Raises click.UsageError."""
     texts = {flag.name: _texts(flag, given) for flag in _FLAGS}
     try:
-        told = controlling(texts)
+        told = controlling(texts, gates=EMBEDDED_GATES)
     except BadFlag as error:
         raise click.UsageError(str(error)) from None
     for sentence in notices(told.manager.gates):

@@ -13,6 +13,8 @@ from kapy.kube import Document
 
 CONCURRENCY: Final[Mapping[str, int]] = {
     "cluster": 50,
+    "clusterclass": 10,
+    "clustertopology": 50,
     "clustercache": 100,
     "machine": 100,
     "machineset": 50,

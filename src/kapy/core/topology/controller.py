@@ -63,7 +63,9 @@ def add_to(
         patches=patches,
         explain=explain,
     )
-    controller = Controller(NAME, partial(reconcile, tools))
+    # Its flag has another name than the controller.
+    concurrency = runtime.options.concurrency.get("clustertopology", 50)
+    controller = Controller(NAME, partial(reconcile, tools), concurrency=concurrency)
     controller.watch(clusters, own_topology)
     controller.watch(classes, of_class(runtime.cache), gather=REPORTED)
     controller.watch(fleet.deployments, of_workers, gather=SUMMED_UP)
