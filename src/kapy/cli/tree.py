@@ -28,6 +28,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
     "Clusters": {
         "describe": ("kapy.cli.groups:DESCRIBE", "Describe workload clusters."),
         "get": ("kapy.cli.groups:GET", "Get info of a workload cluster."),
+        "move": ("kapy.cli.move:move", "Move clusters between management clusters."),
         "alpha": ("kapy.cli.groups:ALPHA", "Commands that may still change."),
     },
     "Others": {

@@ -11,6 +11,21 @@ NOW = "2026-01-01T00:00:00Z"
 CLUSTER, CONTROL_PLANE = "cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"
 INFRA, BOOTSTRAP = "infrastructure.cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io"
 
+KINDS = (
+    "Cluster",
+    "ClusterClass",
+    "Machine",
+    "ClusterResourceSet",
+    "ClusterResourceSetBinding",
+    "KubeadmConfig",
+    "KubeadmControlPlaneTemplate",
+    "DevCluster",
+    "DevClusterTemplate",
+    "DevMachine",
+    "DevMachineTemplate",
+)
+"""The kinds of Cluster API that occur here."""
+
 
 def obj(
     api: str, kind: str, name: str, *owners: Document, namespace: str = "fleet", **more: Any
@@ -71,7 +86,9 @@ def cluster(name: str, *, namespace: str = "fleet", class_name: str = "") -> lis
 
 def machine(name: str, top: Document, **here: Any) -> list[Document]:
     dev = obj(f"{INFRA}/v1beta2", "DevMachine", f"{name}-0", spec={}, **here)
-    config = obj(f"{BOOTSTRAP}/v1beta2", "KubeadmConfig", f"{name}-0", spec={"verbosity": 2}, **here)
+    config = obj(
+        f"{BOOTSTRAP}/v1beta2", "KubeadmConfig", f"{name}-0", spec={"verbosity": 2}, **here
+    )
     made = obj(
         f"{CLUSTER}/v1beta2",
         "Machine",
@@ -109,7 +126,7 @@ def resource_set() -> list[Document]:
 
 def identity() -> list[Document]:
     """A cluster-scoped identity, with the credentials that it owns."""
-    top = obj(f"{INFRA}/v1beta1", "FakeIdentity", "cloud", namespace="", spec={"user": "u"})
+    top = obj(f"{INFRA}/v1beta2", "FakeIdentity", "cloud", namespace="", spec={"user": "u"})
     return [top, secret("cloud-credentials", top)]
 
 
@@ -122,3 +139,42 @@ def fleet() -> list[Document]:
     """Three clusters and everything around them."""
     clusters = [one for name in "abc" for one in cluster(name)]
     return [*clusters, *resource_set(), *identity(), *bystanders()]
+
+
+def cluster_class(name: str, *, namespace: str = "fleet") -> list[Document]:
+    """A ClusterClass and the templates that it owns."""
+    here: Document = {"namespace": namespace}
+    infra = obj(f"{INFRA}/v1beta2", "DevClusterTemplate", name, **here)
+    infra["spec"] = {"template": {"spec": {"backend": {"inMemory": {}}}}}
+    machines = obj(f"{INFRA}/v1beta2", "DevMachineTemplate", name, **here)
+    machines["spec"] = {"template": {"spec": {"backend": {"inMemory": {}}}}}
+    control = obj(f"{CONTROL_PLANE}/v1beta2", "KubeadmControlPlaneTemplate", name, **here)
+    control["spec"] = {"template": {"spec": {"kubeadmConfigSpec": {"verbosity": 2}}}}
+    spec = {
+        "infrastructure": {"templateRef": template(infra)},
+        "controlPlane": {
+            "templateRef": template(control),
+            "machineInfrastructure": {"templateRef": template(machines)},
+        },
+    }
+    top = obj(f"{CLUSTER}/v1beta2", "ClusterClass", name, spec=spec, **here)
+    for one in (infra, machines, control):
+        one["metadata"]["ownerReferences"] = [owned_by(top)]
+    return [top, infra, machines, control]
+
+
+def template(document: Document) -> Document:
+    name = document["metadata"]["name"]
+    return {"apiVersion": document["apiVersion"], "kind": document["kind"], "name": name}
+
+
+def classes() -> list[Document]:
+    """Clusters with classes: of the same namespace, of another one, and one that others use."""
+    shared = [*cluster_class("shared"), *cluster("d", class_name="shared")]
+    elsewhere = cluster("e", namespace="other", class_name="shared")
+    elsewhere[0]["spec"]["topology"]["classRef"]["namespace"] = "fleet"
+    foreign = [*cluster_class("foreign", namespace="library"), *cluster("f", class_name="foreign")]
+    of_f = foreign[4]
+    of_f["spec"]["topology"]["classRef"]["namespace"] = "library"
+    own = [*cluster_class("own"), *cluster("g", class_name="own")]
+    return [*shared, *elsewhere, *foreign, *own]

@@ -3,59 +3,59 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kapy._aio.clock import loop_clock
 from kapy.api.crds import crds
+from kapy.api.features import DEFAULT_GATES
+from kapy.api.kinds import KINDS as KINDS_OF_KAPY
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.content import recreated
 from kapy.clusterctl.move.graph import Graph, Node, Ref, ref_of, sequence
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
-from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKinds, kinds_of, resource_of
-from kapy.clusterctl.move.mover import Mover, begin
+from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKinds, kinds_of
+from kapy.clusterctl.move.mover import Mover
 from kapy.kube import Document
 from kapy.kube.errors import AlreadyExists, NotFound
-from kapy.kube.http import ADMIN, Transport
-from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS, Resource
+from kapy.kube.http import ADMIN
+from kapy.kube.names import CRDS, NAMESPACES, Resource
 from kapy.testing.frozen import Frozen
+from tests.clusterctl.move import fleet
 
 NAMESPACE = "fleet"
 
 
-def global_crd(kind: str, *, labels: Document) -> Document:
-    """The CRD of a cluster-scoped kind that keeps whatever it is given."""
-    plural = f"{kind.lower()}s"
+def simple_crd(resource: Resource, *labels: str) -> Document:
+    """A CRD, as clusterctl installs it, whose objects keep whatever they are given."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"type": "object", "properties": {"spec": anything}}
+    version = {
+        "name": resource.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": anything},
+        "subresources": {"status": {}},
+    }
+    names = {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()}
+    labelled = dict.fromkeys((CLUSTERCTL_LABEL, *labels), "")
     return {
         "apiVersion": CRDS.api_version,
         "kind": CRDS.kind,
-        "metadata": {"name": f"{plural}.infrastructure.cluster.x-k8s.io", "labels": labels},
+        "metadata": {"name": resource.group_resource, "labels": labelled},
         "spec": {
-            "group": "infrastructure.cluster.x-k8s.io",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-            "scope": "Cluster",
-            "versions": [
-                {
-                    "name": "v1beta1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": schema},
-                }
-            ],
+            "group": resource.group,
+            "names": names,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "versions": [version],
         },
     }
-
-
-IDENTITIES = global_crd("FakeIdentity", labels={CLUSTERCTL_LABEL: "", MOVE_HIERARCHY: ""})
 
 
 def labelled(crd: Document) -> Document:
@@ -64,15 +64,25 @@ def labelled(crd: Document) -> Document:
     return {**crd, "metadata": {**crd["metadata"], "labels": labels}}
 
 
-DEFINITIONS = [*map(labelled, crds()), IDENTITIES]
-KINDS: MovedKinds = kinds_of(DEFINITIONS)
+_INFRA = "infrastructure.cluster.x-k8s.io"
+IDENTITIES = simple_crd(
+    Resource(_INFRA, "v1beta2", "fakeidentities", "FakeIdentity", namespaced=False), MOVE_HIERARCHY
+)
+SIMPLE = [
+    *(simple_crd(kind.type_of().RESOURCE) for kind in KINDS_OF_KAPY if kind.name in fleet.KINDS),
+    IDENTITIES,
+]
+KINDS: MovedKinds = kinds_of([*map(labelled, crds()), IDENTITIES])
 
 
 @asynccontextmanager
-async def management_cluster() -> AsyncIterator[Client]:
-    """An empty management cluster, whose documents nobody may change."""
-    rules = Rules()
-    server = Server.open(None, clock=loop_clock(), admission=(rules,))
+async def management_cluster(*, real: bool = False) -> AsyncIterator[Client]:
+    """An empty management cluster, whose documents nobody may change.
+
+    real: with our own CRDs and webhooks, which take their time; else all objects are welcome.
+    """
+    rules = Rules(replace(DEFAULT_GATES, cluster_topology=True))
+    server = Server.open(None, clock=loop_clock(), admission=(rules,) if real else ())
     rules.read_through(Client(server.transport(ADMIN)))
     client = Client(Frozen(server.transport(ADMIN)), field_manager="test")
     async with asyncio.TaskGroup() as group:
@@ -80,7 +90,7 @@ async def management_cluster() -> AsyncIterator[Client]:
         await asyncio.sleep(0)
         failure: BaseException | None = None
         try:
-            for crd in DEFINITIONS:
+            for crd in [*map(labelled, crds()), IDENTITIES] if real else SIMPLE:
                 await client.create(CRDS, crd)
             yield client
         except Exception as error:
@@ -92,9 +102,9 @@ async def management_cluster() -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def two_clusters() -> AsyncIterator[tuple[Client, Client]]:
+async def two_clusters(*, real: bool = False) -> AsyncIterator[tuple[Client, Client]]:
     """A source and a target."""
-    async with management_cluster() as source, management_cluster() as target:
+    async with management_cluster(real=real) as source, management_cluster(real=real) as target:
         yield source, target
 
 
@@ -129,8 +139,11 @@ async def everything(client: Client) -> dict[Ref, Document]:
     """All objects of the considered kinds."""
     found: dict[Ref, Document] = {}
     for kind in KINDS.values():
-        for document in (await client.list(kind.resource)).items:
-            found[ref_of(document)] = document
+        try:
+            listed = (await client.list(kind.resource)).items
+        except NotFound:
+            continue
+        found |= {ref_of(document): document for document in listed}
     return {ref: one for ref, one in found.items() if ref.name != "kube-root-ca.crt"}
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.errors import MoveError
-from kapy.clusterctl.move.content import differences, recreated
+from kapy.clusterctl.move.content import movable, recreated
 from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.journal import Journal, Made, Prior
 from kapy.clusterctl.move.plan import Plan, Planned, Way
@@ -115,7 +115,7 @@ class Copying:
         ours = is_made(self._journal, one.ref, found)
         if not ours and (one.way is Way.SHARED or not self._updates):
             self._say(one, _SKIPPED if self._updates else _SKIPPED_FROM_DIRECTORY)
-        elif any(differences(self._wanted(one), found)):
+        elif _differs(self._wanted(one), found):
             self._say(one, "Object already exists, updating")
             found = await self._updated(one)
         self._found[one.ref] = found
@@ -206,6 +206,13 @@ def is_made(journal: Journal, ref: Ref, document: Document) -> bool:
         return False
     known = journal.state.made.get(ref)
     return document["metadata"]["uid"] == known if known else marked(journal, document)
+
+
+def _differs(wanted: Document, found: Document) -> bool:
+    """Whether an object is not exactly what it should be: also what was taken away must go."""
+    owners = found["metadata"].get("ownerReferences") or ()
+    now = recreated(found, owners)
+    return wanted != movable(now, status="status" not in wanted)
 
 
 def marked(journal: Journal, document: Document) -> bool:

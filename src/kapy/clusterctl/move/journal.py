@@ -193,6 +193,11 @@ class Journal:
         return cls(path, file, entries)
 
     @property
+    def ended(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.state.done
+
+    @property
     def mark(self) -> str:
         """The field manager that shows which objects this move has made."""
         return f"kapy-move-{self.state.begun.id}"

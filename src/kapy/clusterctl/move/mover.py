@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.move import pausing
-from kapy.clusterctl.move.copying import Copying, present
-from kapy.clusterctl.move.discovery import discovered, not_considered
+from kapy.clusterctl.move.accounts import paused_by
+from kapy.clusterctl.move.copying import Copying
+from kapy.clusterctl.move.discovery import discovered
 from kapy.clusterctl.move.graph import Graph, Node, Ref
-from kapy.clusterctl.move.journal import Begun, Journal, Leg, Pausing, Removed, TurnedBack, Verified
-from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, moved_kinds
-from kapy.clusterctl.move.plan import LeftBehind, Plan, Planned, Way, left_behind, planned
+from kapy.clusterctl.move.journal import Journal, Leg, Pausing, Removed, TurnedBack, Verified
+from kapy.clusterctl.move.kinds import CLUSTER, moved_kinds
+from kapy.clusterctl.move.plan import Plan, Planned, Way, planned
 from kapy.clusterctl.move.refusals import (
-    check_providers,
-    check_ready,
     check_undeleted,
     check_unpaused,
     still_changing,
@@ -34,13 +32,6 @@ from kapy.kube import Document
 
 ROUNDS: Final = 5
 """How often the source is copied again because something there was still written."""
-
-
-_REHEARSAL: Final = (
-    "*" * 56,
-    "This is a dry-run move, will not perform any real action",
-    "*" * 56,
-)
 
 
 class Mover:
@@ -189,68 +180,6 @@ class Mover:
             self._tell(
                 1, "Object changed while it was moved, copying it again", **{ref.kind: ref.name}
             )
-
-
-async def begin(source: Client, target: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
-    """The journal of a new move; nothing is changed yet. Raises MoveError where it cannot be."""
-    tell(0, "Performing move...")
-    await check_providers(source, target)
-    graph = await discovered(source, begun.namespace, tell)
-    check_ready(graph)
-    tell_counts(graph, tell)
-    check_unpaused(graph)
-    plan = planned(graph)
-    check_undeleted(plan)
-    await present(target, plan.objects.values())  # refuses kinds that the target does not serve
-    for one in left_behind(graph, plan):
-        tell_left_behind(one, tell, level=0 if one.belongs else 5)
-    journal = Journal.new(path, begun)
-    journal.write(Pausing(paused_by(graph)))
-    return journal
-
-
-async def rehearse(source: Client, namespace: str, tell: Tell) -> None:
-    """Say what a move would do, and what it would leave behind. Raises MoveError."""
-    tell(0, "Performing move...")
-    for text in _REHEARSAL:
-        tell(0, text)
-    graph = await discovered(source, namespace, tell)
-    tell_counts(graph, tell)
-    check_unpaused(graph)
-    plan = planned(graph)
-    tell(1, "Pausing the source cluster")
-    tell(1, "Pausing the source ClusterClasses")
-    tell(0, "Waiting for all resources to be ready to move")
-    tell(0, "Creating objects in the target cluster")
-    for one in plan.objects.values():
-        tell(1, "Creating", **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
-    tell(0, "Deleting objects from the source cluster")
-    for one in reversed(plan.of(Way.MOVED)):
-        tell(1, "Deleting", **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
-    tell(1, "Resuming the target ClusterClasses")
-    tell(1, "Resuming the target cluster")
-    for left in left_behind(graph, plan):
-        tell_left_behind(left, tell)
-    for left in await not_considered(source, graph.kinds, namespace):
-        tell_left_behind(left, tell)
-
-
-def tell_counts(graph: Graph, tell: Tell, first: str = "Moving Cluster API objects") -> None:
-    """How many Clusters and ClusterClasses it is about."""
-    tell(0, first, Clusters=sum(1 for _ in graph.of(CLUSTER)))
-    tell(0, "Moving Cluster API objects", ClusterClasses=sum(1 for _ in graph.of(CLUSTER_CLASS)))
-
-
-def tell_left_behind(one: LeftBehind, tell: Tell, level: int = 0) -> None:
-    """An object stays where it is, and why."""
-    names = {one.ref.kind: one.ref.name, "Namespace": one.ref.namespace, "Reason": one.why}
-    tell(level, "Leaving behind", **names)
-
-
-def paused_by(graph: Graph) -> tuple[Ref, ...]:
-    """The Clusters and ClusterClasses that a move of a graph pauses."""
-    nodes = [*graph.of(CLUSTER), *graph.of(CLUSTER_CLASS)]
-    return tuple(sorted(node.ref for node in nodes))
 
 
 def _moving(graph: Graph) -> list[Node]:

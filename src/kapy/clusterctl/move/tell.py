@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import msgspec
-
 
 class Tell(Protocol):
     """Takes a message; how much of it is shown is for others to decide."""
@@ -20,15 +18,3 @@ class Tell(Protocol):
 
 def silent(level: int, message: str, /, **values: Any) -> None:
     """Nobody listens."""
-
-
-def line(message: str, values: dict[str, Any]) -> str:
-    """A message as upstream's clusterctl prints it: `Creating Cluster="shop" Namespace="fleet"`."""
-    shown = [f"{name}={_shown(value)}" for name, value in values.items()]
-    return " ".join([message, *shown])
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int) else msgspec.json.encode(value).decode()

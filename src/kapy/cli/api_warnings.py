@@ -1,0 +1,45 @@
+"""Warnings that API servers send with their answers, on standard error, as upstream shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kapy.client.intercept import Interceptor
+from kapy.kube.http import Reply, Request, Transport
+
+SETS: Final = ("default", "all", "none")
+"""What can be hidden."""
+
+_WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_HIDDEN: Final[dict[str, Sequence[re.Pattern[str]]]] = {
+    "default": (
+        re.compile(
+            r"metadata\.finalizers:.*cluster\.x-k8s\.io.*prefer a domain-qualified finalizer name "
+            r"(including a path \(/\) )?to avoid accidental conflicts with other finalizer writers"
+        ),
+        re.compile(r".*is deprecated; use .*"),
+    ),
+    "all": (re.compile(".*", re.DOTALL),),
+    "none": (),
+}
+
+
+class Warned(Interceptor):
+    """A transport whose answers' warnings are shown. hidden: a name of SETS."""
+
+    __slots__ = ("_hidden", "_show")
+
+    def __init__(self, transport: Transport, hidden: str, show: Callable[[str], None]) -> None:
+        super().__init__(transport)
+        self._hidden = _HIDDEN[hidden]
+        self._show = show
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self.transport(request)
+        for text in _WARNING.findall(reply.headers.get("warning", "")):
+            sentence = re.sub(r"\\(.)", r"\1", text)
+            if not any(one.fullmatch(sentence) for one in self._hidden):
+                self._show(f"[API Server Warning] {sentence}")
+        return reply

@@ -1,0 +1,247 @@
+"""`kapy move`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kapy.cli.api_warnings import SETS, Warned
+from kapy.cli.flags import command, persistent
+from kapy.cli.reaching import Reached, reached_async
+from kapy.cli.working import finished
+
+if TYPE_CHECKING:
+    from kapy.client.client import Client
+    from kapy.clusterctl.move.journal import Journal, Place
+    from kapy.clusterctl.move.tell import Tell
+
+_EXCLUSIVE: Final = (
+    ("to-directory", "to-kubeconfig"),
+    ("from-directory", "to-directory"),
+    ("from-directory", "kubeconfig"),
+    ("resume", "rollback"),
+    ("resume", "dry-run"),
+    ("dry-run", "rollback"),
+)
+_AGAIN: Final = "`kapy move --resume` goes on, `kapy move --rollback` undoes it"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was asked for; the names are those of the flags."""
+
+    kubeconfig: str
+    kubeconfig_context: str
+    to_kubeconfig: str
+    to_kubeconfig_context: str
+    namespace: str
+    dry_run: bool
+    to_directory: str
+    from_directory: str
+    hide_api_warnings: str
+    resume: bool
+    rollback: bool
+    journal: str
+
+
+@command()
+@click.option(
+    "--kubeconfig",
+    default="",
+    help="Kubeconfig of the source, instead of $KUBECONFIG or ~/.kube/config.",
+)
+@click.option("--kubeconfig-context", default="", help="Context of the source.")
+@click.option("--to-kubeconfig", default="", help="Kubeconfig of the destination.")
+@click.option("--to-kubeconfig-context", default="", help="Context of the destination.")
+@click.option(
+    "-n", "--namespace", default="", help="Namespace to move, instead of the context's own."
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done and left behind.")
+@click.option("--to-directory", default="", help="Write the objects to files in this directory.")
+@click.option("--from-directory", default="", help="Create objects from files of this directory.")
+@click.option(
+    "--hide-api-warnings",
+    default="default",
+    show_default=True,
+    help='Warnings of API servers to hide: "default" (finalizers, deprecations), "all" or "none".',
+)
+@click.option("--resume", is_flag=True, help="Go on with a move that did not end.")
+@click.option("--rollback", is_flag=True, help="Undo a move that did not end.")
+@click.option(
+    "--journal",
+    default="",
+    help="File that keeps what is done, until the move has ended; usually below $KAPY_HOME/moves.",
+)
+def move(**given: Any) -> None:
+    """Move Cluster API objects and all dependencies between management clusters.
+
+    The destination must have the required providers. Each step is written to a journal first: a
+    move that was interrupted, at whatever step, goes on with --resume or is undone with --rollback.
+    """
+    asked = Given(**given)
+    _check(asked)
+    finished(_moved(asked), again=_AGAIN)
+
+
+async def _moved(asked: Given) -> None:
+    if asked.resume or asked.rollback:
+        await _went_on(asked)
+    elif asked.dry_run and not asked.to_directory and not asked.from_directory:
+        await _rehearsed(asked)
+    else:
+        await _began(asked)
+
+
+async def _rehearsed(asked: Given) -> None:
+    from kapy.clusterctl.move.beginning import rehearse
+    from kapy.clusterctl.move.operation import checked
+
+    async with _source(asked) as there:
+        await checked(there.client)
+        await rehearse(there.client, there.namespace, _tell())
+
+
+async def _began(asked: Given) -> None:
+    from kapy._aio.clock import system_clock
+    from kapy.clusterctl.move.journal import Mode, Place
+    from kapy.clusterctl.move.operation import begun, checked, journal_of, new_path
+
+    async with AsyncExitStack() as stack:
+        source = target = None
+        namespace = asked.namespace
+        from_place = Place(directory=_absolute(asked.from_directory))
+        to_place = Place(directory=_absolute(asked.to_directory))
+        if not asked.from_directory:
+            there = await stack.enter_async_context(_source(asked))
+            source, namespace = there.client, there.namespace
+            from_place = _place(asked.kubeconfig, asked.kubeconfig_context, await checked(source))
+        if not asked.to_directory:
+            target = (await stack.enter_async_context(_target(asked))).client
+            identity = await checked(target)
+            to_place = _place(asked.to_kubeconfig, asked.to_kubeconfig_context, identity)
+        mode = Mode.CLUSTERS
+        if asked.to_directory or asked.from_directory:
+            mode = Mode.TO_DIRECTORY if asked.to_directory else Mode.FROM_DIRECTORY
+        path = Path(asked.journal or new_path(_folder(), namespace, system_clock()))
+        new = begun(mode, namespace, from_place, to_place)
+        journal = await journal_of(new, source, target, path, _tell())
+        await _run(journal, source, target, back=False)
+
+
+async def _went_on(asked: Given) -> None:
+    from kapy.clusterctl.move.journal import Journal, Mode
+    from kapy.clusterctl.move.operation import check_side, path_to_go_on
+
+    journal = Journal.opened(Path(asked.journal or path_to_go_on(_folder())))
+    state = journal.state
+    async with AsyncExitStack() as stack:
+        source = target = None
+        if state.begun.mode is not Mode.FROM_DIRECTORY:
+            place = state.begun.source
+            source = (await stack.enter_async_context(_source(asked, place))).client
+            await check_side("source", place, source)
+        if state.begun.mode is not Mode.TO_DIRECTORY:
+            place = state.begun.target
+            target = (await stack.enter_async_context(_target(asked, place))).client
+            await check_side("target", place, target)
+        await _run(journal, source, target, back=asked.rollback)
+
+
+async def _run(
+    journal: Journal, source: Client | None, target: Client | None, *, back: bool
+) -> None:
+    from kapy.clusterctl.errors import MoveError
+    from kapy.clusterctl.move.operation import operation
+    from kapy.kube.errors import KapyError
+
+    try:
+        move = operation(journal, source, target, _tell())
+        await (move.roll_back() if back else move.go_on())
+    except KapyError as error:
+        if journal.ended:
+            raise
+        way = "" if "--resume" in str(error) else f"; {_AGAIN}"
+        raise MoveError(f"{error}{way} (journal {journal.path})") from None
+    finally:
+        journal.close()
+
+
+def _source(asked: Given, known: Place | None = None) -> Any:
+    return _reached(asked, asked.kubeconfig, asked.kubeconfig_context, known)
+
+
+def _target(asked: Given, known: Place | None = None) -> Any:
+    return _reached(asked, asked.to_kubeconfig, asked.to_kubeconfig_context, known)
+
+
+@asynccontextmanager
+async def _reached(
+    asked: Given, kubeconfig: str, context: str, known: Place | None
+) -> AsyncIterator[Reached]:
+    """known: as the journal names it, where the flags do not."""
+    from kapy.client.client import Client
+
+    if known is not None and not kubeconfig:
+        kubeconfig, context = known.kubeconfig, context or known.context
+    async with reached_async(kubeconfig, context, asked.namespace) as there:
+        warned = Warned(there.client.transport, asked.hide_api_warnings, _show)
+        yield Reached(Client(warned, field_manager="kapy"), there.namespace)
+
+
+def _place(kubeconfig: str, context: str, identity: str) -> Place:
+    from kapy.clusterctl.move.journal import Place
+
+    return Place(_absolute(kubeconfig), context, identity)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""
+
+
+def _folder() -> Path:
+    from kapy.apps.settings import folder_of
+
+    return folder_of("moves", os.environ, Path.home()).path
+
+
+def _tell() -> Tell:
+    from kapy.clusterctl.progress import line
+
+    verbosity = persistent().verbosity or 0
+
+    def tell(level: int, message: str, /, **values: Any) -> None:
+        if level <= verbosity:
+            _show(line(message, values))
+
+    return tell
+
+
+def _show(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _check(asked: Given) -> None:
+    for group in _EXCLUSIVE:
+        if all(getattr(asked, name.replace("-", "_")) for name in group):
+            both = " ".join(group)
+            raise click.UsageError(
+                f"if any flags in the group [{both}] are set none of the others can be; [{both}] "
+                "were all set"
+            )
+    named = asked.to_directory or asked.from_directory or asked.to_kubeconfig
+    if not (named or asked.dry_run or asked.resume or asked.rollback):
+        raise click.UsageError(
+            "please specify a target cluster using the --to-kubeconfig flag when not using "
+            "--dry-run, --to-directory or --from-directory"
+        )
+    if asked.hide_api_warnings not in SETS:
+        raise click.UsageError(
+            f'set of API warnings "{asked.hide_api_warnings}" is unknown; choose "default", '
+            '"all", or "none"'
+        )

@@ -1,0 +1,196 @@
+"""The objects of a move as files: one JSON document each, readable by their owner only.
+
+To a directory, the source stays as it is: Clusters are paused while their objects are read, and
+work on afterwards. From a directory, objects are created that are not there; those that are there
+stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.move import pausing
+from kapy.clusterctl.move.accounts import paused_by, tell_counts, tell_left_behind
+from kapy.clusterctl.move.copying import Copying, present
+from kapy.clusterctl.move.discovery import discovered
+from kapy.clusterctl.move.graph import Graph, Ref, ref_of
+from kapy.clusterctl.move.journal import Begun, Journal, Pausing, TurnedBack
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, moved_kinds
+from kapy.clusterctl.move.plan import Plan, left_behind, planned
+from kapy.clusterctl.move.refusals import check_ready, check_unpaused
+from kapy.clusterctl.move.removal import undo_in_target
+from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.move.verification import verify
+from kapy.kube import Document
+from kapy.kube.yaml import load_all
+
+
+async def begin_saving(source: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
+    """The journal of a new move to a directory; nothing is changed yet. Raises MoveError."""
+    tell(0, "Moving to directory...")
+    _check_folder(Path(begun.target.directory))
+    graph = await discovered(source, begun.namespace, tell)
+    check_ready(graph)
+    tell_counts(graph, tell, "Starting move of Cluster API objects")
+    check_unpaused(graph)
+    journal = Journal.new(path, begun)
+    journal.write(Pausing(paused_by(graph)))
+    return journal
+
+
+class Saving:
+    """A move to a directory."""
+
+    def __init__(self, source: Client, journal: Journal, tell: Tell) -> None:
+        self._source = source
+        self._journal = journal
+        self._tell = tell
+
+    async def go_on(self) -> None:
+        """Write all files. Whatever goes wrong, the Clusters are not left paused."""
+        if self._journal.state.turned_back:
+            await self.roll_back()
+            return
+        paused = self._journal.state.paused
+        try:
+            await pausing.pause(self._source, paused, self._tell)
+            await self._save()
+        except BaseException:
+            await self.roll_back()
+            raise
+        await pausing.resume(self._source, paused, self._tell, "source")
+        self._journal.end()
+
+    async def roll_back(self) -> None:
+        """Let the Clusters work; files that were written stay."""
+        self._journal.write(TurnedBack())
+        await pausing.resume(self._source, self._journal.state.paused, self._tell, "source")
+        self._journal.end()
+
+    async def _save(self) -> None:
+        begun = self._journal.state.begun
+        folder = Path(begun.target.directory)
+        graph = await discovered(self._source, begun.namespace)
+        plan = planned(graph)
+        documents = {node.ref: node.document for node in graph.found() if node.document}
+        self._tell(0, f"Saving files to {begun.target.directory}")
+        for ref, name in file_names(plan.objects).items():
+            self._tell(1, "Saving", **{ref.kind: ref.name}, Namespace=ref.namespace)
+            _save(folder / name, documents[ref])
+        for one in left_behind(graph, plan):
+            tell_left_behind(one, self._tell, level=0 if one.belongs else 5)
+
+
+async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
+    """The journal of a new move from a directory, with its plan; nothing is changed yet."""
+    tell(0, "Moving from directory...")
+    graph = Graph(await moved_kinds(target))
+    tell(0, f"Restoring files from {begun.source.directory}")
+    for document in documents_in(Path(begun.source.directory)):
+        graph.add(document)
+    graph.complete()
+    plan = planned(graph)
+    for one in left_behind(graph, plan):
+        tell_left_behind(one, tell)
+    await present(target, plan.objects.values())  # refuses kinds that the target does not serve
+    journal = Journal.new(path, begun)
+    journal.plan("forth", plan)
+    return journal
+
+
+class Restoring:
+    """A move from a directory."""
+
+    def __init__(self, target: Client, journal: Journal, tell: Tell) -> None:
+        self._target = target
+        self._journal = journal
+        self._tell = tell
+
+    async def go_on(self) -> None:
+        """Create what is not there, then let the Clusters work. Can be done again."""
+        if self._journal.state.turned_back:
+            await self.roll_back()
+            return
+        plan = self._journal.state.plans["forth"]
+        self._tell(0, "Restoring objects into the target cluster")
+        await Copying(self._target, self._journal, self._tell, updates=False).run(plan)
+        await verify(self._target, plan, updated=False)
+        await pausing.resume(self._target, _working(plan), self._tell)
+        self._journal.end()
+
+    async def roll_back(self) -> None:
+        """Remove what was created."""
+        self._journal.write(TurnedBack())
+        objects = self._journal.state.everything.values()
+        await undo_in_target(self._target, self._journal, objects, None, self._tell)
+        self._journal.end()
+
+
+def file_names(refs: Iterable[Ref]) -> dict[Ref, str]:
+    """`Kind_namespace_name.yaml`; with the group where two kinds have one name."""
+    names = {ref: f"{ref.kind}_{ref.namespace}_{ref.name}.yaml" for ref in refs}
+    many = Counter(names.values())
+    return {
+        ref: name if many[name] == 1 else f"{ref.kind}.{ref.group}_{ref.namespace}_{ref.name}.yaml"
+        for ref, name in names.items()
+    }
+
+
+def documents_in(folder: Path) -> Iterator[Document]:
+    """The objects of all files of a folder. Raises MoveError, and YamlError with the line."""
+    try:
+        paths = sorted(one for one in folder.iterdir() if one.is_file())
+        contents = [(path, path.read_bytes()) for path in paths]
+    except OSError as error:
+        raise MoveError(f"cannot read {error.filename}: {error.strerror}") from None
+    for path, content in contents:
+        for document in load_all(content, str(path)):
+            yield _object(path, document)
+
+
+def _object(path: Path, document: Any) -> Document:
+    try:
+        name = ref_of(document).name
+    except (KeyError, TypeError, AttributeError):
+        name = ""
+    if not name:
+        raise MoveError(
+            f"{path} holds something that is no object (with apiVersion, kind and metadata.name); "
+            "a directory to move from has only files that --to-directory wrote"
+        )
+    return dict(document)
+
+
+def _working(plan: Plan) -> list[Ref]:
+    return [ref for ref in plan.objects if ref.group_kind in (CLUSTER, CLUSTER_CLASS)]
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise MoveError(f"there is no directory {folder}; make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise MoveError(f"files cannot be written to {folder}; choose another directory")
+
+
+def _save(path: Path, document: Document) -> None:
+    try:
+        path.unlink(missing_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "wb") as writing:
+            writing.write(msgspec.json.encode(document))
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        raise MoveError(
+            f"cannot write {path}: {error.strerror}; the files so far are not all of them, the "
+            "clusters were not changed"
+        ) from None
