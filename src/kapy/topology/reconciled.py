@@ -46,14 +46,13 @@ class Said(NamedTuple):
 class Found:
     """What one reconcile of a topology has found out.
 
-    cluster_class, current, desired: None where it did not come so far. error: what stopped it.
+    cluster_class, desired: None where it did not come so far. error: what stopped it.
     """
 
     cluster: Cluster
     upgrades: UpgradeTracker
     calls: HookCalls
     cluster_class: ClusterClass | None = None
-    current: ClusterState | None = None
     desired: ClusterState | None = None
     error: Exception | None = None
 

@@ -24,7 +24,6 @@ def _said(scope: TopologyScope, failure: KapyError | None) -> Said:
         upgrades=scope.upgrades,
         calls=scope.calls,
         cluster_class=scope.cluster_class,
-        current=scope.current,
         desired=scope.desired,
         error=failure,
     )
