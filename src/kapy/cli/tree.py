@@ -23,9 +23,11 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "upgrade": ("kapy.cli.groups:UPGRADE", "Upgrade core and provider components."),
         "delete": ("kapy.cli.delete:delete", "Delete one or more providers."),
         "config": ("kapy.cli.groups:CONFIG", "Display what kapy is configured to use."),
+        "bundle": ("kapy.cli.groups:BUNDLE", "Take providers to where there is no network."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
     },
     "Clusters": {
+        "plan": ("kapy.cli.plan:plan", "Show what a change would do, before it happens."),
         "describe": ("kapy.cli.groups:DESCRIBE", "Describe workload clusters."),
         "get": ("kapy.cli.groups:GET", "Get info of a workload cluster."),
         "move": ("kapy.cli.move:move", "Move clusters between management clusters."),

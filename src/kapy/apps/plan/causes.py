@@ -1,0 +1,87 @@
+"""Which patch, variable or template a field of a planned object comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kapy.apps.plan.differences import Change, FieldChange, Verb, field_changes, shown
+from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.kube import Key
+from kapy.topology.patches import Cause
+
+
+class Causes:
+    """What the controller of topologies told of its patches, Cluster by Cluster."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str, str], list[Cause]] = {}
+
+    def take(self, cluster: Key, causes: Sequence[Cause]) -> None:
+        """Take in what one look at a Cluster found; it replaces what an earlier one said."""
+        fresh: dict[tuple[str, str, str], list[Cause]] = {}
+        for one in causes:
+            fresh.setdefault((cluster.namespace, one.kind, one.name), []).append(one)
+        self._told |= fresh
+
+    def explained(self, before: Snapshot, changes: Iterable[Change]) -> Iterator[Change]:
+        """The changes with the reasons of their fields.
+
+        A template that stands in for another one is shown as what is different between them.
+        """
+        found = list(changes)
+        stands_for = _renamed(found)
+        for change in found:
+            kind, key = change.name.kind, change.name.key
+            replaced = stands_for.get((kind.kind, key.name), "")
+            old = before.get(Name(kind, Key(key.namespace, replaced)))
+            fields = change.fields
+            if change.verb is Verb.CREATE and old is not None:
+                fields = tuple(field_changes(shown(old), shown(change.after)))
+            causes = [
+                cause
+                for name in (key.name, replaced)
+                for cause in self._told.get((key.namespace, kind.kind, name), ())
+            ]
+            yield replace(
+                change,
+                replaces=replaced if old is not None else "",
+                fields=tuple(_explained(one, causes) for one in fields),
+                patches={one.path: words(one) for one in causes},
+            )
+
+
+def _renamed(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
+    """By kind and name of a created object, the name of the one that was referred to before it."""
+    created = {
+        (one.name.kind.kind, one.name.key.name) for one in changes if one.verb is Verb.CREATE
+    }
+    found = {}
+    for change in changes:
+        for one in change.fields:
+            if not one.path.endswith("/name") or not isinstance(one.after, str):
+                continue
+            for kind, name in created:
+                if name == one.after and isinstance(one.before, str):
+                    found[kind, name] = one.before
+    return found
+
+
+def _explained(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
+    because = tuple(
+        dict.fromkeys(
+            words(one)
+            for one in causes
+            if field.path == one.path
+            or field.path.startswith(f"{one.path}/")
+            or one.path.startswith(f"{field.path}/")
+        )
+    )
+    return replace(field, because=because) if because else field
+
+
+def words(cause: Cause) -> str:
+    """`patch imageRepository, variable imageRepository`."""
+    where = "" if cause.definition is None else f" definitions[{cause.definition}]"
+    source = f", {cause.source}" if cause.source else ""
+    return f"patch {cause.patch}{where}{source}"

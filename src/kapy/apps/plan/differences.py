@@ -1,0 +1,122 @@
+"""What became of the objects: created, changed or deleted, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.kube import Document
+
+
+class Verb(Enum):
+    """What happens to an object."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field. path: a JSON pointer. before, after: None where there is nothing.
+
+    because: which patch, variable or template it comes from, as far as that is known.
+    """
+
+    path: str
+    before: Any
+    after: Any
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object that is created, changed or deleted.
+
+    after: as it is then (created or changed). replaces: of a template, the name of the one that it
+    stands in for; its fields are then what is different between them. patches: by path, which
+    patch of a class has made it.
+    """
+
+    verb: Verb
+    name: Name
+    api_version: str
+    fields: tuple[FieldChange, ...] = ()
+    after: Document = field(default_factory=dict)
+    replaces: str = ""
+    patches: Mapping[str, str] = field(default_factory=dict)
+
+
+def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
+    """Every object that differs, in the order of kinds and names.
+
+    An object that is being deleted counts as deleted, although its finalizers may hold it for a
+    while. Status, and what only says who wrote what and when, do not count.
+    """
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        api_version = ((new or old) or {})["apiVersion"]
+        if old is None and new is not None:
+            yield Change(Verb.CREATE, name, api_version, after=new)
+        elif old is not None and (new is None or _begins_to_go(old, new)):
+            yield Change(Verb.DELETE, name, api_version)
+        elif old is not None and new is not None:
+            found = tuple(field_changes(shown(old), shown(new)))
+            if found:
+                yield Change(Verb.CHANGE, name, api_version, found, new)
+
+
+def shown(document: Document) -> Document:
+    """Of an object, what counts: labels, annotations, owners and spec.
+
+    Not what a controller notes for itself.
+    """
+    metadata = {key: value for key, value in document["metadata"].items() if key in _METADATA}
+    notes = {
+        key: value
+        for key, value in metadata.pop("annotations", {}).items()
+        if not key.startswith(_BOOKKEEPING)
+    }
+    if notes:
+        metadata["annotations"] = notes
+    rest = {key: value for key, value in document.items() if key not in _NOT_DECIDED}
+    return {"metadata": metadata, **rest}
+
+
+_METADATA: Final = ("labels", "annotations", "ownerReferences")
+_BOOKKEEPING: Final = "topology.internal.cluster.x-k8s.io/"
+_NOT_DECIDED: Final = ("metadata", "status", "apiVersion", "kind")
+
+
+def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
+    """The smallest fields that differ; lists are compared as a whole unless they are as long."""
+    if before == after:
+        return
+    pairs = _pairs(before, after)
+    if pairs is None:
+        yield FieldChange(path, before, after)
+        return
+    for key, (old, new) in pairs.items():
+        yield from field_changes(old, new, f"{path}/{_escaped(key)}")
+
+
+def _pairs(before: Any, after: Any) -> Mapping[str, tuple[Any, Any]] | None:
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = [*before, *(name for name in after if name not in before)]
+        return {name: (before.get(name), after.get(name)) for name in names}
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = zip(before, after, strict=True)
+        return {str(number): pair for number, pair in enumerate(pairs)}
+    return None
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _begins_to_go(before: Document, after: Document) -> bool:
+    going = "deletionTimestamp"
+    return going in after["metadata"] and going not in before["metadata"]

@@ -1,0 +1,204 @@
+"""A plan for people, and for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kapy.apps.plan.differences import Change, FieldChange, Verb
+from kapy.apps.plan.planned import Plan, Stage
+from kapy.apps.plan.rollouts import Rollout
+from kapy.apps.plan.sandbox import Name
+from kapy.kube import Document
+
+_SIGN: Final = {Verb.CREATE: "+", Verb.CHANGE: "~", Verb.DELETE: "-"}
+_COLOR: Final = {"+": "\x1b[32m", "~": "\x1b[33m", "-": "\x1b[31m"}
+_RESET: Final = "\x1b[0m"
+MOST_STEPS: Final = 12
+"""Steps of one rollout that are shown; of more, the first and the last."""
+
+
+def as_document(plan: Plan) -> Document:
+    """The whole plan as JSON: {"stages": [{"changes", "rollouts"}], "underWay", "problems"}."""
+    return {
+        "kind": "Plan",
+        "stages": [_stage(one) for one in plan.stages],
+        "underWay": _stage(plan.under_way),
+        "problems": [
+            {**_named(name), "message": message} for name, message in plan.problems.items()
+        ],
+        "summary": summary(plan),
+    }
+
+
+def summary(plan: Plan) -> Document:
+    """How many objects are created, changed and deleted, and Machines made and replaced."""
+    changes = [one for stage in plan.stages for one in stage.changes]
+    rollouts = [one for stage in plan.stages for one in stage.rollouts]
+    return {
+        **{verb.value: sum(one.verb is verb for one in changes) for verb in Verb},
+        "machinesCreated": sum(one.creates for one in rollouts),
+        "machinesReplaced": sum(len(one.replaces) for one in rollouts),
+        "machinesDeleted": sum(len(one.goes) for one in rollouts),
+    }
+
+
+def _stage(stage: Stage) -> Document:
+    return {
+        "changes": [_change(one) for one in stage.changes],
+        "rollouts": [_rollout(one) for one in stage.rollouts],
+    }
+
+
+def _named(name: Name) -> Document:
+    found = {"group": name.kind.group, "kind": name.kind.kind, "name": name.key.name}
+    return found | ({"namespace": name.key.namespace} if name.key.namespace else {})
+
+
+def _change(change: Change) -> Document:
+    found = {"verb": change.verb.value, "apiVersion": change.api_version, **_named(change.name)}
+    if change.replaces:
+        found["replaces"] = change.replaces
+    if change.fields:
+        found["fields"] = [
+            {
+                "path": one.path,
+                "before": one.before,
+                "after": one.after,
+                **({"because": list(one.because)} if one.because else {}),
+            }
+            for one in change.fields
+        ]
+    if change.verb is not Verb.DELETE:
+        found["object"] = change.after
+        if change.patches:
+            found["patches"] = dict(change.patches)
+    return found
+
+
+def _rollout(rollout: Rollout) -> Document:
+    found: Document = {
+        **_named(rollout.of),
+        "creates": rollout.creates,
+        "replaces": [{"name": one.name, "because": list(one.because)} for one in rollout.replaces],
+        "deletes": rollout.goes,
+        "steps": rollout.steps,
+    }
+    if rollout.waits:
+        found["onDelete"] = True
+    if rollout.by_provider:
+        found["byProvider"] = True
+    return found
+
+
+def as_text(plan: Plan, *, color: bool = False) -> str:
+    """The plan as people read it."""
+    return "\n".join(_Printer(color=color).lines(plan)) + "\n"
+
+
+class _Printer:
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+
+    def lines(self, plan: Plan) -> Iterator[str]:
+        if not plan.under_way.is_empty:
+            yield "Under way already, whatever you apply:"
+            yield from self._stage(plan.under_way)
+            yield ""
+        if plan.is_empty and not plan.problems:
+            yield "Nothing to do: everything is as it should be."
+            return
+        for number, stage in enumerate(plan.stages, start=1):
+            if len(plan.stages) > 1:
+                yield f"Stage {number}" if number == 1 else f"Stage {number}, when that is done"
+            yield from self._stage(stage)
+            yield ""
+        for name, message in plan.problems.items():
+            yield self._painted("-", f"! {name}: {message}")
+        if plan.problems:
+            yield ""
+        yield _summed_up(plan)
+
+    def _stage(self, stage: Stage) -> Iterator[str]:
+        for change in stage.changes:
+            yield from self._change(change)
+        for rollout in stage.rollouts:
+            yield from self._rollout(rollout)
+
+    def _change(self, change: Change) -> Iterator[str]:
+        sign = _SIGN[change.verb]
+        instead = f", in place of {change.replaces}" if change.replaces else ""
+        yield self._painted(sign, f"  {sign} {change.verb.value} {change.name}{instead}")
+        for one in change.fields:
+            yield from self._field(one)
+
+    def _field(self, one: FieldChange) -> Iterator[str]:
+        path = one.path.lstrip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
+        because = f"   [{'; '.join(one.because)}]" if one.because else ""
+        if one.before is None:
+            yield self._painted("+", f"      + {path}: {_shown(one.after)}") + because
+        elif one.after is None:
+            yield self._painted("-", f"      - {path}: {_shown(one.before)}") + because
+        else:
+            text = f"      ~ {path}: {_shown(one.before)} → {_shown(one.after)}"
+            yield self._painted("~", text) + because
+
+    def _rollout(self, rollout: Rollout) -> Iterator[str]:
+        if rollout.by_provider:
+            yield f"  ↻ {rollout.of}: its provider replaces what has to be replaced"
+            return
+        yield f"  ↻ {rollout.of}: {_machines(rollout)}"
+        for one in rollout.replaces:
+            yield f"      Machine {one.name} is replaced: {'; '.join(one.because)}"
+        for name in rollout.goes:
+            yield f"      Machine {name} goes"
+        if rollout.waits:
+            yield "      strategy OnDelete: each is replaced when somebody deletes it"
+        yield from (f"      {line}" for line in _abridged(rollout.steps))
+
+    def _painted(self, sign: str, text: str) -> str:
+        return f"{_COLOR[sign]}{text}{_RESET}" if self._color else text
+
+
+def _machines(rollout: Rollout) -> str:
+    parts = []
+    if rollout.replaces:
+        parts.append(f"{len(rollout.replaces)} replaced")
+    more = rollout.creates - len(rollout.replaces)
+    if more > 0:
+        parts.append(f"{more} more")
+    if rollout.goes:
+        parts.append(f"{len(rollout.goes)} fewer")
+    return "Machines: " + (", ".join(parts) or "as many as before")
+
+
+def _abridged(steps: list[str]) -> Iterator[str]:
+    numbered = [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
+    if len(numbered) <= MOST_STEPS:
+        yield from numbered
+        return
+    yield from numbered[: MOST_STEPS - 2]
+    yield f"… {len(numbered) - MOST_STEPS + 1} steps like these …"
+    yield numbered[-1]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value if value and "\n" not in value else msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+_LONGEST: Final = 160
+
+
+def _summed_up(plan: Plan) -> str:
+    found = summary(plan)
+    return (
+        f"Plan: {found['create']} to create, {found['change']} to change, "
+        f"{found['delete']} to delete; Machines: {found['machinesCreated']} to create, "
+        f"{found['machinesReplaced']} of them in place of others, "
+        f"{found['machinesDeleted']} to delete."
+    )

@@ -1,0 +1,184 @@
+"""A copy of a management cluster in memory, in which a change can be tried out.
+
+It is the embedded API server with its admission and the controllers of managed topologies, and
+nothing else: no controller that would make machines, no provider. What is put into it keeps its
+identity: uid, status and whose fields are whose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, NamedTuple, NoReturn
+
+from kapy._aio.clock import Clock
+from kapy._aio.services import run_together
+from kapy.api.features import FeatureGates
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.server import Server
+from kapy.apps.admission import Rules
+from kapy.apps.conversion import converted
+from kapy.apps.definitions import install_definitions
+from kapy.client.client import Client
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.core.clusterclass.controller import add_to as add_cluster_classes
+from kapy.core.topology.controller import add_to as add_topologies
+from kapy.core.topology.scope import Explain
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.http import ADMIN
+from kapy.kube.names import CRDS, GroupKind, split_api_version
+from kapy.remote.connections import Connections
+
+FIELD_MANAGER: Final = "kubectl"
+QUIET: Final = 30.0
+"""Seconds of virtual time in which controllers that have anything to do, do it."""
+
+
+class Unknown(KapyError):
+    """An object is of a kind that the sandbox does not know."""
+
+
+class Name(NamedTuple):
+    """Which object of which kind."""
+
+    kind: GroupKind
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{self.kind.kind} {self.key}"
+
+
+Snapshot = Mapping[Name, Document]
+"""All objects of custom kinds, each in the version that it is stored in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A management cluster on paper. client: asks it as its administrator would."""
+
+    server: Server
+    runtime: Runtime
+    client: Client
+
+    async def define(self, crds: Iterable[Document]) -> None:
+        """Serve kinds of others, too; those that are there stay as they are."""
+        there = {Key.of(one) for one in (await self.client.list(CRDS)).items}
+        for crd in crds:
+            if Key.of(crd) not in there:
+                await self.client.create(CRDS, _bare(crd))
+
+    async def put(self, documents: Iterable[Document]) -> None:
+        """Take objects in as they are, past admission; one without an identity gets one.
+
+        Raises Unknown.
+        """
+        plane = self.server.plane
+        for document in documents:
+            kind = self.kind_of(document)
+            (stored,) = await plane.converted([document], kind.resource, kind.storage)
+            key = Key.of(stored)
+            plane.store.put(plane.table(kind), key.namespace, key.name, _identified(stored))
+        await plane.store.committed()
+
+    async def remove(self, documents: Iterable[Document]) -> None:
+        """Objects that are gone, whatever their finalizers say."""
+        plane = self.server.plane
+        for document in documents:
+            key = Key.of(document)
+            table = plane.table(self.kind_of(document))
+            plane.store.delete(table, key.namespace, key.name, document)
+        await plane.store.committed()
+
+    def kind_of(self, document: Document) -> Kind:
+        """How the kind of an object is served. Raises Unknown."""
+        api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
+        group, version = split_api_version(api_version)
+        found = self.server.plane.registry.of_kind(group, version, kind)
+        if found is None:
+            raise Unknown(
+                f'no kind "{kind}" in {api_version}: its CustomResourceDefinition is not there; '
+                "give its file, too, or plan against a management cluster that has it"
+            )
+        return found
+
+    def snapshot(self) -> Snapshot:
+        """All objects of custom kinds as they are now."""
+        found = {}
+        for kind in self.server.plane.registry:
+            if not kind.custom or kind.resource != kind.storage:
+                continue
+            table = self.server.store.peek(kind.table)
+            for document in () if table is None else table.scan(""):
+                name = Name(GroupKind(kind.resource.group, kind.resource.kind), Key.of(document))
+                found[name] = document
+        return found
+
+    async def settle(self) -> None:
+        """Let the controllers do what they can; time costs nothing here."""
+        await asyncio.sleep(QUIET)
+
+
+@asynccontextmanager
+async def sandbox(
+    clock: Clock,
+    gates: FeatureGates,
+    *,
+    fill: Callable[[Sandbox], Awaitable[None]],
+    explain: Explain,
+) -> AsyncIterator[Sandbox]:
+    """A sandbox that works while the context is open.
+
+    fill: puts in what is there before any controller looks. explain: is told what patches do. The
+    event loop's time should be a virtual one (`kapy.testing.virtual_time`), else settling takes as
+    long as it says.
+    """
+    rules = Rules(gates)
+    server = Server.open(None, clock=clock, admission=(rules,), convert=converted)
+    client = Client(server.transport(ADMIN), field_manager=FIELD_MANAGER)
+    rules.read_through(client)
+    runtime = Runtime.on(server.transport(ADMIN), clock=clock)
+    found = Sandbox(server, runtime, client)
+    try:
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(server.run())
+            await asyncio.sleep(0)  # the server makes its namespaces in its first step
+            await install_definitions(client)
+            await fill(found)
+            connections = Connections(runtime, dial=_nobody)
+            add_cluster_classes(runtime)
+            add_topologies(runtime, connections, explain=explain)
+            working = group.create_task(
+                run_together(runtime=runtime.run, connections=connections.run)
+            )
+            await runtime.working.wait()
+            yield found
+            working.cancel()
+            serving.cancel()
+    finally:
+        server.close()
+
+
+def _nobody(access: Kubeconfig) -> NoReturn:
+    raise Unreachable(f"{access.server} is not asked by a plan")
+
+
+def _identified(document: Document) -> Document:
+    """A copy with what a server gives to every object."""
+    metadata = dict(document["metadata"])
+    group, _ = split_api_version(document["apiVersion"])
+    metadata.setdefault("uid", f"{group}/{document['kind']}/{Key.of(document)}")
+    metadata.setdefault("generation", 1)
+    metadata.setdefault("creationTimestamp", "2000-01-01T00:00:00Z")
+    return {**document, "metadata": metadata}
+
+
+def _bare(crd: Document) -> Document:
+    """A definition as it is created elsewhere: without what a server wrote into it."""
+    given = crd["metadata"]
+    kept = {name: given[name] for name in ("name", "labels", "annotations") if name in given}
+    spec = {**crd["spec"], "conversion": {"strategy": "None"}}
+    return {"apiVersion": crd["apiVersion"], "kind": crd["kind"], "metadata": kept, "spec": spec}

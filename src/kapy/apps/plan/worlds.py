@@ -1,0 +1,165 @@
+"""Where a plan's objects come from: files alone, or a management cluster as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.names import Label
+from kapy.apps.plan.sandbox import Sandbox
+from kapy.apps.plan.trying import Wish, add_namespaces
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.names import CRDS, Resource
+
+CONTRACT: Final = "cluster.x-k8s.io/v1beta"
+"""How the labels of CRDs begin whose objects belong to Cluster API."""
+PROVIDER: Final = "cluster.x-k8s.io/provider"
+
+
+@dataclass(frozen=True, slots=True)
+class Offline:
+    """What files say is there: nothing, or a whole management cluster (`kubectl get -o yaml`)."""
+
+    documents: Sequence[Document] = ()
+
+    async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:  # noqa: ARG002
+        """Put the files' objects in. Raises Unknown."""
+        definitions = [one for one in self.documents if one["kind"] == CRDS.kind]
+        others = [one for one in self.documents if one["kind"] != CRDS.kind]
+        await into.define(definitions)
+        await add_namespaces(into, others)
+        await into.put(others)
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """A management cluster. Only what the wishes may touch is read of it."""
+
+    client: Client
+
+    async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
+        """Read and put in; what may not be read is taken as not there. Raises KapyError."""
+        crds = [one for one in (await self.client.list(CRDS)).items if _is_ours(one)]
+        await into.define(crds)
+        found: dict[tuple[str, Key], Document] = {}
+        for document in [one async for one in self._touched(crds, wishes)]:
+            found[document["kind"], Key.of(document)] = document
+        await add_namespaces(into, found.values())
+        await into.put(found.values())
+
+    async def _touched(
+        self, crds: Sequence[Document], wishes: Sequence[Wish]
+    ) -> AsyncIterator[Document]:
+        clusters = (await self.client.list(Cluster.RESOURCE)).items
+        classes = (await self.client.list(ClusterClass.RESOURCE)).items
+        meant = set(_meant(wishes, clusters, classes))
+        namespaces = {key.namespace for key in meant} | {
+            one.document["metadata"].get("namespace", "") for one in wishes
+        }
+        resources = list(_stored(crds))
+        for one in clusters:
+            if Key.of(one) in meant:
+                yield one
+        for one in classes:
+            yield one
+            namespaces.add(one["metadata"]["namespace"])
+        for resource in resources:
+            if resource in (Cluster.RESOURCE, ClusterClass.RESOURCE):
+                continue
+            for namespace in sorted(namespaces - {""}):
+                for document in await self._list(resource, namespace):
+                    if _belongs(document, meant):
+                        yield document
+
+    async def _list(self, resource: Resource, namespace: str) -> Sequence[Document]:
+        try:
+            return (await self.client.list(resource, namespace)).items
+        except (Forbidden, NotFound):
+            return ()
+
+
+def _meant(
+    wishes: Sequence[Wish], clusters: Iterable[Document], classes: Iterable[Document]
+) -> Iterator[Key]:
+    """The Clusters that the wishes can touch: themselves, of their classes, by templates of those,
+    and those whose objects are wished for."""
+    names = {
+        (one.document["kind"], one.document["metadata"].get("namespace", "default"),
+         one.document["metadata"]["name"])
+        for one in wishes
+    }  # fmt: skip
+    labelled = {
+        Key(
+            one.document["metadata"].get("namespace", "default"),
+            (one.document["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME)
+            or (one.document.get("spec") or {}).get("clusterName", ""),
+        )
+        for one in wishes
+    }
+    changed = {Key.of(one) for one in classes if _named(one) in names or _refers(one, names)} | {
+        Key(namespace, name) for kind, namespace, name in names if kind == "ClusterClass"
+    }
+    for one in clusters:
+        key = Key.of(one)
+        ref = (one["spec"].get("topology") or {}).get("classRef") or {}
+        of_class = Key(ref.get("namespace") or key.namespace, ref.get("name", ""))
+        if _named(one) in names or key in labelled or of_class in changed:
+            yield key
+
+
+def _named(document: Document) -> tuple[str, str, str]:
+    key = Key.of(document)
+    return document["kind"], key.namespace, key.name
+
+
+def _refers(cluster_class: Document, names: set[tuple[str, str, str]]) -> bool:
+    namespace = cluster_class["metadata"]["namespace"]
+    return any(
+        (ref.get("kind", ""), namespace, ref.get("name", "")) in names
+        for ref in _template_refs(cluster_class["spec"])
+    )
+
+
+def _template_refs(part: object) -> Iterator[Mapping[str, str]]:
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name == "templateRef" and isinstance(value, dict):
+                yield value
+            else:
+                yield from _template_refs(value)
+    elif isinstance(part, list):
+        for one in part:
+            yield from _template_refs(one)
+
+
+def _belongs(document: Document, meant: set[Key]) -> bool:
+    """Whether an object is of a Cluster that counts, or of none (templates of classes)."""
+    labels = document["metadata"].get("labels") or {}
+    name = labels.get(Label.CLUSTER_NAME)
+    return name is None or Key(document["metadata"].get("namespace", ""), name) in meant
+
+
+def _is_ours(crd: Document) -> bool:
+    labels = crd["metadata"].get("labels") or {}
+    return PROVIDER in labels or any(name.startswith(CONTRACT) for name in labels)
+
+
+def _stored(crds: Iterable[Document]) -> Iterator[Resource]:
+    """Each kind in the version that is stored."""
+    for crd in crds:
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            if version.get("storage") and version.get("served"):
+                names = spec["names"]
+                yield Resource(
+                    spec["group"],
+                    version["name"],
+                    names["plural"],
+                    names["kind"],
+                    namespaced=spec["scope"] == "Namespaced",
+                )

@@ -1,0 +1,150 @@
+"""`kapy plan`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kapy.cli.flags import command
+from kapy.cli.reaching import reached, reaching
+
+if TYPE_CHECKING:
+    from kapy.apps.plan.planned import Plan, World
+    from kapy.apps.plan.trying import Wish
+    from kapy.kube import Document
+
+CHANGES, PROBLEMS = 2, 1
+
+
+@command()
+@click.option(
+    "-f",
+    "--filename",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="What you would apply: a file, a folder, - for standard input.",
+)
+@click.option("--delete", is_flag=True, help="The objects are deleted instead of applied.")
+@click.option("--offline", is_flag=True, help="Ask no management cluster.")
+@click.option(
+    "--current",
+    multiple=True,
+    metavar="FILE",
+    help="With --offline: what is there already (kubectl get -o yaml), and CRDs of providers.",
+)
+@reaching
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The form."
+)
+@click.option("-c", "--color/--no-color", default=None, help="Colour, also where piped.")
+def plan(
+    files: tuple[str, ...],
+    delete: bool,
+    offline: bool,
+    current: tuple[str, ...],
+    kubeconfig: str,
+    kubeconfig_context: str,
+    namespace: str,
+    output: str,
+    color: bool | None,
+) -> int:
+    """Show what applying files would do, before anything happens.
+
+    Every object that would be created, changed or deleted, with the patch or variable behind each
+    field; which Machines would be replaced, why, and in which steps. Nothing is written.
+
+    Exit code: 0 nothing to do, 2 changes, 1 an error.
+    """
+    from kapy.apps.plan.trying import Wish
+    from kapy.cli.describe import wants_color
+
+    place = (kubeconfig, kubeconfig_context, namespace)
+    with _world(offline, current, place) as (world, default):
+        wishes = [
+            Wish(_placed(document, default), source, delete)
+            for source in files
+            for document in _objects(source)
+        ]
+        found = _planned(world, wishes)
+    click.echo(_text(found, output, color=wants_color(color)), nl=False, color=True)
+    if found.problems:
+        return PROBLEMS
+    return 0 if found.is_empty else CHANGES
+
+
+@contextmanager
+def _world(
+    offline: bool, current: Sequence[str], place: tuple[str, str, str]
+) -> Iterator[tuple[World, str]]:
+    from kapy.apps.plan.worlds import Managed, Offline
+
+    if not offline and current:
+        raise click.UsageError("--current is for --offline: else the management cluster says it")
+    if offline:
+        default = place[2] or "default"
+        documents = [_placed(one, default) for source in current for one in _objects(source)]
+        yield Offline(documents), default
+        return
+    with reached(*place) as there:
+        yield Managed(there.client), there.namespace
+
+
+def _planned(world: World, wishes: Sequence[Wish]) -> Plan:
+    """On virtual time: what takes minutes for a cluster takes none for its plan."""
+    from kapy._aio.clock import loop_clock, system_clock
+    from kapy.apps.plan.planned import planned
+    from kapy.apps.settings import EMBEDDED_GATES
+    from kapy.testing.virtual_time import VirtualTimeLoop
+
+    async def main() -> Plan:
+        clock = loop_clock(system_clock())
+        return await planned(world, wishes, clock=clock, gates=EMBEDDED_GATES)
+
+    loop = VirtualTimeLoop()
+    try:
+        return loop.run_until_complete(main())
+    finally:
+        loop.close()
+
+
+def _objects(source: str) -> list[Document]:
+    from kapy.apps.manifests import read_file, read_manifests
+
+    if source == "-":
+        return read_manifests(sys.stdin.read(), "standard input")
+    path = Path(source)
+    if not path.is_dir():
+        return read_file(path)
+    files = sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml", ".json"))
+    return [document for one in files for document in read_file(one)]
+
+
+def _placed(document: Document, namespace: str) -> Document:
+    """In a namespace; kinds without one do not mind."""
+    if document["metadata"].get("namespace") or document["kind"] in _CLUSTER_SCOPED:
+        return document
+    return {**document, "metadata": {**document["metadata"], "namespace": namespace}}
+
+
+_CLUSTER_SCOPED = ("CustomResourceDefinition", "Namespace")
+
+
+def _text(plan: Plan, output: str, *, color: bool) -> str:
+    from kapy.apps.plan.report import as_document, as_text
+
+    if output == "text":
+        return as_text(plan, color=color)
+    if output == "yaml":
+        from kapy.kube.yaml import dump
+
+        return dump(as_document(plan))
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(as_document(plan))).decode() + "\n"
