@@ -41,6 +41,14 @@ CONFIG = _group(
         )
     },
 )
+GENERATE = _group(
+    "generate",
+    {
+        "cluster": ("kapy.cli.generate_cluster:cluster", "Generate a workload cluster's YAML."),
+        "provider": ("kapy.cli.generate_provider:provider", "Generate a provider's YAML."),
+        "yaml": ("kapy.cli.generate_yaml:yaml", "Replace the variables in YAML."),
+    },
+)
 UPGRADE = _group(
     "upgrade",
     {

@@ -27,6 +27,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
     },
     "Clusters": {
+        "generate": ("kapy.cli.groups:GENERATE", "Generate YAML of clusters and providers."),
         "plan": ("kapy.cli.plan:plan", "Show what a change would do, before it happens."),
         "describe": ("kapy.cli.groups:DESCRIBE", "Describe workload clusters."),
         "get": ("kapy.cli.groups:GET", "Get info of a workload cluster."),

@@ -15,6 +15,7 @@ from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ComponentsError
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.provider import Provider
+from kapy.clusterctl.provider_files import text_of
 from kapy.clusterctl.repository import Repository
 from kapy.clusterctl.variables import MissingVariables, processed, variables_of
 from kapy.kube import Document
@@ -35,7 +36,7 @@ async def read_components(
     """
     version = version or await repository.default_version()
     name = repository.components_file
-    text = (await repository.file(version, name)).decode("utf-8", "surrogateescape")
+    text = await text_of(repository, version, name, provider.label)
     return components_of(
         text, provider, version, config, namespace=namespace, substitute=substitute, source=name
     )

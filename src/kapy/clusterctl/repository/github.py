@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import digest_of
@@ -91,6 +92,12 @@ class GitHub:
 
     async def files(self, version: str) -> list[str]:
         return sorted(await self._assets(version))
+
+    async def blob(self, ref: str, path: str) -> bytes:
+        """A file of a branch, tag or commit. Raises RepositoryError."""
+        raw = {"Accept": "application/vnd.github.raw+json"}
+        place = f"contents/{quote(path)}?ref={quote(ref, safe='')}"
+        return (await self._api(place, raw)).file()
 
     async def _tags(self) -> list[str]:
         tags: list[str] = []

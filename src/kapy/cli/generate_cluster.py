@@ -1,0 +1,196 @@
+"""`kapy generate cluster`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+import click
+
+from kapy.cli.configured import config
+from kapy.cli.flags import command
+from kapy.cli.generated import finished, write
+
+if TYPE_CHECKING:
+    from kapy.cli.reaching import Reached
+    from kapy.clusterctl.config import Config
+    from kapy.clusterctl.templates.generate import Reach, Source
+    from kapy.clusterctl.templates.wishes import Wishes
+
+
+@command(missing="please specify a cluster name")
+@click.argument("name")
+@click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster.")
+@click.option("--kubeconfig-context", default="", help="Context to use in it.")
+@click.option(
+    "-n",
+    "--target-namespace",
+    default="",
+    help="Namespace of the workload cluster; the current one if unspecified.",
+)
+@click.option("--kubernetes-version", default="", help="Kubernetes version of the cluster.")
+@click.option(
+    "--control-plane-machine-count",
+    "--controlplane-machine-count",
+    "control_planes",
+    type=int,
+    help="Number of control plane machines (usually 1).",
+)
+@click.option(
+    "--worker-machine-count", "workers", type=int, help="Number of worker machines (usually 0)."
+)
+@click.option(
+    "-i",
+    "--infrastructure",
+    default="",
+    help="Infrastructure provider whose template is used, as name[:version]; the installed one "
+    "if unspecified.",
+)
+@click.option("-f", "--flavor", default="", help="Which of the provider's templates.")
+@click.option("--from", "place", default="", help="File or URL of a template; - is stdin.")
+@click.option("--from-config-map", default="", help="ConfigMap that has a template.")
+@click.option("--from-config-map-namespace", default="", help="Its namespace.")
+@click.option("--from-config-map-key", default="", help='Its key, "template" if unspecified.')
+@click.option("--list-variables", is_flag=True, help="Only list the variables of the template.")
+@click.option("--write-to", default="", help="File to write to, instead of standard output.")
+def cluster(
+    name: str,
+    kubeconfig: str,
+    kubeconfig_context: str,
+    target_namespace: str,
+    kubernetes_version: str,
+    control_planes: int | None,
+    workers: int | None,
+    infrastructure: str,
+    flavor: str,
+    place: str,
+    from_config_map: str,
+    from_config_map_namespace: str,
+    from_config_map_key: str,
+    list_variables: bool,
+    write_to: str,
+) -> None:
+    """Generate the YAML of a workload cluster NAME.
+
+    The template comes from an infrastructure provider's repository, a file, a URL or a ConfigMap.
+    """
+    from kapy.clusterctl.templates.generate import cluster_template_of
+    from kapy.clusterctl.templates.wishes import Wishes
+
+    source = _source(
+        (infrastructure, flavor),
+        place,
+        (from_config_map, from_config_map_namespace, from_config_map_key),
+    )
+    wishes = Wishes(name, target_namespace, kubernetes_version, control_planes, workers)
+    settings = config()
+    with _reaching(kubeconfig, kubeconfig_context) as reach:
+        template = finished(
+            cluster_template_of(
+                source,
+                wishes,
+                settings,
+                reach,
+                list_only=list_variables,
+                check_contract=bool(kubeconfig),
+            ),
+            near=_is_near(source, settings),
+        )
+    if list_variables:
+        click.echo(_listed(template.variables, wishes))
+    else:
+        write(template.objects, write_to)
+
+
+def _source(repository: tuple[str, str], place: str, config_map: tuple[str, str, str]) -> Source:
+    from kapy.clusterctl.errors import TemplateError
+    from kapy.clusterctl.templates.generate import FromConfigMap, FromPlace, FromRepository
+
+    sources: list[Source] = []
+    if any(repository):
+        sources.append(FromRepository(*repository))
+    if place:
+        sources.append(FromPlace(place))
+    if any(config_map):
+        sources.append(FromConfigMap(*config_map))
+    if len(sources) > 1:
+        raise TemplateError(
+            "invalid cluster template source: only one template can be used at time (a provider's, "
+            "with --infrastructure and --flavor; or --from; or --from-config-map)"
+        )
+    return sources[0] if sources else FromRepository()
+
+
+def _is_near(source: Source, settings: Config) -> bool:
+    """Whether a template is on this machine; requests to a management cluster just block."""
+    from kapy.clusterctl.provider import ProviderType
+    from kapy.clusterctl.repository import is_near
+    from kapy.clusterctl.templates.generate import FromPlace, FromRepository
+    from kapy.clusterctl.templates.sources import is_far
+
+    if isinstance(source, FromPlace):
+        return not is_far(source.place)
+    if not isinstance(source, FromRepository):
+        return True
+    name = source.infrastructure.partition(":")[0].lower()
+    named = [
+        one
+        for one in settings.providers
+        if one.type is ProviderType.INFRASTRUCTURE and name in ("", one.name)
+    ]
+    return all(is_near(one.url) for one in named)
+
+
+@contextmanager
+def _reaching(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
+    """The management cluster, connected to when somebody asks, and once."""
+    with ExitStack() as connections:
+
+        @cache
+        def reach() -> Reached:
+            from kapy.cli.reaching import reached
+
+            return connections.enter_context(reached(kubeconfig, kubeconfig_context, ""))
+
+        yield reach
+
+
+def _listed(variables: Mapping[str, str | None], wishes: Wishes) -> str:
+    """Variables that must be set, then the others with what they are if they are not."""
+    shown = {name: _shown_default(name, own, wishes) for name, own in variables.items()}
+    lines = [f"  - {name}" for name, default in shown.items() if default is None]
+    if lines:
+        lines.insert(0, "Required Variables:")
+    optional = {name: default for name, default in shown.items() if default is not None}
+    if optional:
+        width = max(map(len, optional)) + 2
+        lines += ["", "Optional Variables:"]
+        lines += [f"  - {name:{width}}(defaults to {own})" for name, own in optional.items()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _shown_default(name: str, default: str | None, wishes: Wishes) -> str | None:
+    """What a variable is if nobody sets it; for those that flags set, what these say."""
+    from kapy.kube.go_quoted import go_quoted
+
+    if name == "CLUSTER_NAME":
+        return wishes.name
+    if name == "NAMESPACE":
+        return wishes.namespace or "current Namespace in the KubeConfig file"
+    if name == "CONTROL_PLANE_MACHINE_COUNT":
+        return _count(name, wishes.control_plane_machines, "1")
+    if name == "WORKER_MACHINE_COUNT":
+        return _count(name, wishes.worker_machines, "0")
+    if (
+        name == "KUBERNETES_VERSION"
+        and (said := wishes.kubernetes_version or os.environ.get(name)) is not None
+    ):
+        return said
+    return default if default is None or default.startswith('"') else go_quoted(default)
+
+
+def _count(name: str, wanted: int | None, default: str) -> str:
+    return os.environ.get(name, default) if wanted is None else str(wanted)

@@ -1,0 +1,33 @@
+"""The files of a provider's release: what they are called, and their text.
+
+Contract: "Naming conventions" of the clusterctl provider contract.
+"""
+
+from __future__ import annotations
+
+from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.repository import Repository
+
+
+def cluster_template(flavor: str = "") -> str:
+    """The cluster template of a flavour; without one, the default."""
+    return f"cluster-template-{flavor}.yaml" if flavor else "cluster-template.yaml"
+
+
+def cluster_class(name: str) -> str:
+    """The definition of a ClusterClass."""
+    return f"clusterclass-{name}.yaml"
+
+
+async def text_of(repository: Repository, version: str, name: str, label: str) -> str:
+    """The text of a file; bytes that are no UTF-8 are surrogate escapes.
+
+    label: what the provider is called in errors. Raises RepositoryError.
+    """
+    try:
+        content = await repository.file(version, name)
+    except RepositoryError as error:
+        told = f'failed to read "{name}" from provider\'s repository "{label}": {error}'
+        kind = FileMissing if isinstance(error, FileMissing) else RepositoryError
+        raise kind(told) from error
+    return content.decode("utf-8", "surrogateescape")

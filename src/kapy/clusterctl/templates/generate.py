@@ -1,0 +1,179 @@
+"""The template of a new cluster: from a provider's repository, a URL, or a ConfigMap.
+
+Upstream: `GetClusterTemplate` in `cmd/clusterctl/client/config.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from kapy.clusterctl.errors import TemplateError
+from kapy.clusterctl.provider import Provider, ProviderType
+from kapy.clusterctl.provider_files import cluster_template, text_of
+from kapy.clusterctl.provider_reference import parse_reference
+from kapy.clusterctl.repository import repository_of
+from kapy.clusterctl.templates import Template, listed, template_of
+from kapy.clusterctl.templates.classes import Release, with_classes
+from kapy.clusterctl.templates.sources import DEFAULT_KEY, text_at, text_of_config_map
+from kapy.clusterctl.templates.wishes import Wishes, set_variables
+from kapy.kube.errors import KapyError
+
+if TYPE_CHECKING:
+    from kapy.client.client import Client
+    from kapy.clusterctl.config import Config
+
+
+class Management(Protocol):
+    """A management cluster, and the namespace that one works in."""
+
+    @property
+    def client(self) -> Client: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+
+Reach: TypeAlias = Callable[[], Management]
+"""The management cluster, when it is needed. Raises KapyError where there is none."""
+
+
+@dataclass(frozen=True)
+class FromRepository:
+    """infrastructure: `name[:version]`; what is missing is what the management cluster has."""
+
+    infrastructure: str = ""
+    flavor: str = ""
+
+
+@dataclass(frozen=True)
+class FromPlace:
+    """A path, a URL, or `-` for standard input."""
+
+    place: str
+
+
+@dataclass(frozen=True)
+class FromConfigMap:
+    """A key of a ConfigMap of the management cluster; namespace "" is the current one."""
+
+    name: str = ""
+    namespace: str = ""
+    key: str = ""
+
+
+Source: TypeAlias = FromRepository | FromPlace | FromConfigMap
+
+
+async def cluster_template_of(
+    source: Source,
+    wishes: Wishes,
+    config: Config,
+    reach: Reach,
+    *,
+    list_only: bool = False,
+    check_contract: bool = False,
+) -> Template:
+    """The template of a new cluster, filled in; list_only: only its variables.
+
+    check_contract: the user named a management cluster, so it has to be one of our contract (or
+    none yet) before a provider's template is read. The wishes become variables of `config`.
+    The management cluster is asked only for what nobody said, and for ClusterClasses that it may
+    have. Raises ClusterctlError, ApiError.
+    """
+    wishes = replace(wishes, namespace=wishes.namespace or _current_namespace(reach))
+    set_variables(wishes, config.variables)
+    if isinstance(source, FromRepository):
+        if check_contract:
+            from kapy.clusterctl.inventory import Inventory
+
+            await Inventory(reach().client).check_contract(not_installed=True)
+        return await _from_repository(source, wishes, config, reach, list_only=list_only)
+    if isinstance(source, FromPlace):
+        text, name = await text_at(source.place, config), source.place
+    else:
+        text, name = await _from_config_map(source, reach), f"ConfigMap {source.name}"
+    return _read(text, wishes, config, name, list_only=list_only)
+
+
+def _current_namespace(reach: Reach) -> str:
+    try:
+        return reach().namespace
+    except KapyError as error:
+        raise TemplateError(
+            "management cluster not available. Cannot auto-discover target namespace. Please "
+            f"specify a target namespace: {error}"
+        ) from error
+
+
+def _read(text: str, wishes: Wishes, config: Config, name: str, *, list_only: bool) -> Template:
+    return (
+        listed(text) if list_only else template_of(text, config.variables, wishes.namespace, name)
+    )
+
+
+async def _from_config_map(source: FromConfigMap, reach: Reach) -> str:
+    management = reach()
+    namespace = source.namespace or management.namespace
+    return await text_of_config_map(
+        management.client, namespace, source.name, source.key or DEFAULT_KEY
+    )
+
+
+async def _from_repository(
+    source: FromRepository, wishes: Wishes, config: Config, reach: Reach, *, list_only: bool
+) -> Template:
+    provider, version = await _provider(source.infrastructure, config, reach)
+    repository = repository_of(provider, config)
+    name = cluster_template(source.flavor)
+    text = await text_of(repository, version, name, provider.label)
+    template = _read(text, wishes, config, name, list_only=list_only)
+    release = Release(repository, version, provider.label)
+    return await with_classes(template, release, config.variables, lambda: _client(reach))
+
+
+async def _provider(infrastructure: str, config: Config, reach: Reach) -> tuple[Provider, str]:
+    """The infrastructure provider and its version that are meant."""
+    name, version = parse_reference(infrastructure) if infrastructure else ("", "")
+    if not (name and version):
+        name, version = await _installed(name, reach)
+    return config.provider(name, ProviderType.INFRASTRUCTURE), version
+
+
+async def _installed(name: str, reach: Reach) -> tuple[str, str]:
+    """The only infrastructure provider that is installed (of a name), and its version."""
+    from kapy.clusterctl.inventory import Inventory, default_name, named
+
+    what, instead = (
+        (f'version for the provider "{name}" automatically', "a version")
+        if name
+        else ("default infrastructure provider", "an infrastructure provider")
+    )
+    try:
+        installed = await Inventory(reach().client).installed()
+    except KapyError as error:
+        raise TemplateError(
+            f"management cluster not available. Cannot auto-discover {what}. Please specify "
+            f"{instead}: {error}"
+        ) from error
+    name = name or default_name(installed, ProviderType.INFRASTRUCTURE)
+    if not name:
+        raise TemplateError(
+            "failed to identify the default infrastructure provider. Please specify an "
+            "infrastructure provider (--infrastructure name:version)"
+        )
+    versions = {one.version for one in named(installed, name, ProviderType.INFRASTRUCTURE)}
+    if len(versions) != 1:
+        raise TemplateError(
+            f'Unable to identify version for the provider "{name}" automatically. Please specify a '
+            f"version (--infrastructure {name}:version)"
+        )
+    return name, versions.pop()
+
+
+def _client(reach: Reach) -> Client | None:
+    try:
+        return reach().client
+    except KapyError:
+        return None  # nobody has to have a management cluster to see what a cluster would be
