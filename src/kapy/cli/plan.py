@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kapy.cli.flags import command
+from kapy.cli.flags import command, persistent
 from kapy.cli.reaching import reached, reaching
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ def _planned(world: World, wishes: Sequence[Wish]) -> Plan:
     from kapy.apps.plan.planned import planned
     from kapy.apps.settings import EMBEDDED_GATES
     from kapy.testing.virtual_time import VirtualTimeLoop
+
+    if not persistent().verbosity:
+        logging.disable(logging.CRITICAL)  # what controllers log is in the plan, as a problem
 
     async def main() -> Plan:
         clock = loop_clock(system_clock())
