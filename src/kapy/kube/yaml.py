@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Generator, Hashable
-from functools import cmp_to_key
-from typing import Any
+from functools import cmp_to_key, lru_cache
+from typing import Any, cast
 
 import yaml
 
@@ -29,11 +29,69 @@ class YamlError(KapyError):
     """The text is no YAML. The message names the source and the line."""
 
 
+_TAG = "tag:yaml.org,2002:"
+_STR, _MAP, _SEQ, _MERGE = (f"{_TAG}{name}" for name in ("str", "map", "seq", "merge"))
+_PLAIN = {_MAP: yaml.MappingNode, _SEQ: yaml.SequenceNode}
+_UNFINISHED = object()
+
+
 class _Loader(yaml.CSafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
     duplicates: list[str] | None = None
+    aliased = False
+    """Whether something is there twice."""
     _merged = 0
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+        """The tag of a node without one; few different words make up most of a file."""
+        if kind is yaml.ScalarNode:
+            return _tag(value) if implicit[0] else _STR
+        return _MAP if kind is yaml.MappingNode else _SEQ
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        self.constructed_objects.clear()
+        return self._value(node, {})
+
+    def _value(self, node: yaml.Node, known: dict[yaml.Node, Any]) -> Any:
+        """What `construct_object` makes of a node, in half of its time where it is plain.
+
+        known: what nodes that are named twice are already; one that is not finished holds itself.
+        """
+        tag = node.tag
+        if tag == _STR and isinstance(node, yaml.ScalarNode):
+            return node.value
+        if type(node) is not _PLAIN.get(tag):
+            return self.construct_object(node, deep=True)
+        found = known.get(node)
+        if found is None:
+            known[node] = _UNFINISHED
+            if isinstance(node, yaml.MappingNode):
+                found = self._mapping(node, known)
+            else:
+                found = [self._value(one, known) for one in node.value]
+            known[node] = found
+            return found
+        self.aliased = True
+        if found is _UNFINISHED:
+            raise yaml.constructor.ConstructorError(
+                None, None, "found unconstructable recursive node", node.start_mark
+            )
+        return found
+
+    def _mapping(self, node: yaml.MappingNode, known: dict[yaml.Node, Any]) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
+        if any(key.tag == _MERGE for key, _ in node.value):
+            self._flatten(node)
+        for key_node, value_node in node.value:
+            key = key_node.value
+            if key_node.tag != _STR or not isinstance(key, str):
+                key = _key(self.construct_object(key_node, deep=True), key_node)
+            if self.duplicates is not None and key in mapping:
+                line = key_node.start_mark.line + 1
+                self.duplicates.append(f'line {line}: key "{key}" already set in map')
+            mapping[key] = self._value(value_node, known)
+        return mapping
 
     def _flatten(self, node: yaml.MappingNode) -> None:
         """Write merge keys (`<<`) out, but not those that double each other on and on."""
@@ -45,15 +103,7 @@ class _Loader(yaml.CSafeLoader):
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002, ARG002
-        self._flatten(node)
-        mapping: dict[Hashable, Any] = {}
-        for key_node, value_node in node.value:
-            key = _key(self.construct_object(key_node, deep=True), key_node)
-            if self.duplicates is not None and key in mapping:
-                line = key_node.start_mark.line + 1
-                self.duplicates.append(f'line {line}: key "{key}" already set in map')
-            mapping[key] = self.construct_object(value_node, deep=True)
-        return mapping
+        return cast("dict[Hashable, Any]", self._mapping(node, {}))
 
 
 def _key(key: Any, node: yaml.Node) -> str:
@@ -80,6 +130,16 @@ _resolver("null", "", "")
 _resolver("int", _INT.pattern, "-+0123456789")
 _resolver("float", f"{_FLOAT.pattern}|{_SPECIAL_FLOAT.pattern}", "-+0123456789.")
 _resolver("merge", "<<", "<")
+
+
+@lru_cache(maxsize=8192)
+def _tag(word: str) -> str:
+    """What a plain scalar is: a string, unless a resolver knows better."""
+    resolvers = _Loader.yaml_implicit_resolvers
+    for tag, pattern in resolvers.get(word[:1], ()):
+        if pattern.match(word):
+            return str(tag)
+    return _STR
 
 
 def _boolean(loader: Any, node: yaml.ScalarNode) -> bool:
@@ -154,7 +214,7 @@ def _values(
             loader.duplicates = duplicates
             while loader.check_data():  # type: ignore[no-untyped-call]
                 value = loader.get_data()
-                if _size(value, {}) > _MOST_NODES:
+                if loader.aliased and _size(value, {}) > _MOST_NODES:
                     raise YamlError(f"{_where(source)}aliases make the document too large")
                 yield value
         finally:
