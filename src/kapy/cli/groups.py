@@ -57,3 +57,11 @@ UPGRADE = _group(
     },
     "Upgrade core and provider components in a management cluster.",
 )
+BUNDLE = _group(
+    "bundle",
+    {
+        "create": ("kapy.cli.bundle:create", "Put providers and lists of images into one file."),
+        "load": ("kapy.cli.bundle:load", "Unpack such a file and work from it."),
+        "push": ("kapy.cli.bundle:push", "Put such a file into a registry."),
+    },
+)

@@ -4,6 +4,7 @@
   - ConfigError              the configuration file or a flag is wrong
   - RepositoryError          a provider's repository cannot be read, or lacks a file or version
     + FileMissing            the version is there and has no such file
+  - BundleError              a bundle cannot be written, or is not whole
   - MetadataError            metadata.yaml is missing or wrong
   - ComponentsError          a components file breaks its contract
   - TemplateError            a cluster template or a ClusterClass file is wrong
@@ -30,6 +31,10 @@ class RepositoryError(ClusterctlError):
 
 class FileMissing(RepositoryError):
     """A version of a provider has no file of that name."""
+
+
+class BundleError(ClusterctlError):
+    """A bundle file cannot be written, or is not what was written."""
 
 
 class MetadataError(ClusterctlError):

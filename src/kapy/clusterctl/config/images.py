@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kapy.clusterctl.config.file import File, text_of
@@ -35,17 +35,15 @@ class Images:
 
         Raises ConfigError where the image's name is not whole, or the configuration is wrong.
         """
-        parts = _parts(image)
+        parts = reference(image)
         entries = self._entries()
         meta: dict[str, str] = {}
         for place in ("all", component, f"{component}/{parts.name}"):
             meta |= entries.get(place, {})
         if not meta:
             return image
-        repository = meta.get("repository", parts.repository).removesuffix("/")
-        tag = meta.get("tag", parts.tag)
-        changed = f"{repository}/{meta.get('name', parts.name)}"
-        return changed + (f":{tag}" if tag else "") + (f"@{parts.digest}" if parts.digest else "")
+        altered = replace(parts, **meta)
+        return str(replace(altered, repository=altered.repository.removesuffix("/")))
 
     def _entries(self) -> dict[str, dict[str, str]]:
         entries: Any = self._file.values.get("images") or {}
@@ -66,14 +64,21 @@ class Images:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class Reference:
+    """An image's whole name: `repository/name:tag@digest`."""
+
     repository: str
     name: str
     tag: str
     digest: str
 
+    def __str__(self) -> str:
+        tag = f":{self.tag}" if self.tag else ""
+        return f"{self.repository}/{self.name}{tag}" + (f"@{self.digest}" if self.digest else "")
 
-def _parts(image: str) -> _Parts:
+
+def reference(image: str) -> Reference:
+    """The parts of an image's name, which must be whole. Raises ConfigError."""
     found = _REFERENCE.fullmatch(image)
     if found is None:
         raise ConfigError(
@@ -89,4 +94,4 @@ def _parts(image: str) -> _Parts:
             "not: write it with its registry, as in docker.io/library/nginx:1.29"
         )
     repository = f"{host}/{found['path']}".removesuffix("/")
-    return _Parts(repository, found["name"], found["tag"] or "", found["digest"] or "")
+    return Reference(repository, found["name"], found["tag"] or "", found["digest"] or "")

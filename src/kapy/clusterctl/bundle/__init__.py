@@ -1,0 +1,50 @@
+"""Bundles: providers, templates and image lists in one file, for places without a network.
+
+A bundle is an OCI image layout. Each version of a provider is an artifact with its files (see
+`kapy.clusterctl.oci`), and one more artifact has the list of all images with their digests; the
+images themselves are mirrored with the tools for that. Loaded, it is a folder repository and a
+configuration file that names it, so that everything, also upstream's clusterctl, works from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.clusterctl.provider import Provider, ProviderType
+
+CERT_MANAGER: Final = "cert-manager"
+IMAGE_LIST: Final = "images.txt"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A version of a provider, or of cert-manager (then `provider` is None), with its files."""
+
+    label: str
+    version: str
+    components_file: str
+    files: Mapping[str, bytes]
+    provider: Provider | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.version}"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """images: their names, with digests (`name:tag@sha256:…`) where those are known; sorted."""
+
+    releases: tuple[Release, ...]
+    images: tuple[str, ...]
+
+    @property
+    def without_digest(self) -> list[str]:
+        """The images of which nobody said a digest."""
+        return [one for one in self.images if "@" not in one]
+
+
+def provider_of(label: str, name: str, kind: str) -> Provider | None:
+    """The provider that a bundle names; None for cert-manager. Raises ValueError."""
+    return None if label == CERT_MANAGER else Provider(name, ProviderType(kind), "")

@@ -1,0 +1,84 @@
+"""Bundles as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from kapy.clusterctl.bundle import IMAGE_LIST, Bundle, Release, provider_of
+from kapy.clusterctl.errors import BundleError
+from kapy.clusterctl.oci.artifact import Artifact, packed
+from kapy.clusterctl.oci.layout import REFERENCE, Layout, write
+from kapy.clusterctl.repository.latest import semantic
+from kapy.clusterctl.repository.oci import GENERIC, operator_type, tag_of
+from kapy.kube.qualified_names import dns_label_errors
+
+_OURS: Final = "kapy.cluster.x-k8s.io"
+_LABEL: Final = f"{_OURS}/label"
+_NAME: Final = f"{_OURS}/provider-name"
+_TYPE: Final = f"{_OURS}/provider-type"
+_VERSION: Final = f"{_OURS}/version"
+_COMPONENTS: Final = f"{_OURS}/components-file"
+_IMAGES_KIND: Final = "application/vnd.kapy.images.v1"
+
+
+def save(bundle: Bundle, path: Path) -> None:
+    """Write a bundle; the same bundle makes the same file. Raises BundleError."""
+    images = packed(
+        {IMAGE_LIST: "".join(f"{one}\n" for one in bundle.images).encode()}, kind=_IMAGES_KIND
+    )
+    artifacts = [(artifact_of(one), _annotations(one)) for one in bundle.releases]
+    write(path, [*artifacts, (images, {REFERENCE: "images"})])
+
+
+def opened(path: Path) -> Bundle:
+    """Read a bundle; everything in it is checked. Raises BundleError."""
+    layout = Layout(path)
+    releases, images = [], b""
+    for entry in layout.entries:
+        files = layout.files(entry)
+        if _LABEL in entry.annotations:
+            releases.append(_release(entry.annotations, files, path))
+        else:
+            images += files.get(IMAGE_LIST, b"")
+    if not releases:
+        raise BundleError(f"{path} is no bundle: it has no provider in it")
+    return Bundle(tuple(releases), tuple(images.decode().splitlines()))
+
+
+def artifact_of(release: Release) -> Artifact:
+    """A release as an artifact; its components have the name that Cluster API Operator looks for,
+    too.
+    """
+    also = {}
+    if release.provider is not None:
+        theirs = f"{operator_type(release.provider)}-{GENERIC}"
+        if release.components_file != theirs:
+            also = {theirs: release.components_file}
+    return packed(release.files, also=also)
+
+
+def _annotations(release: Release) -> Mapping[str, str]:
+    provider = release.provider
+    return {
+        REFERENCE: f"{release.label}-{tag_of(release.version)}",
+        _LABEL: release.label,
+        _NAME: provider.name if provider else "",
+        _TYPE: provider.type.value if provider else "",
+        _VERSION: release.version,
+        _COMPONENTS: release.components_file,
+    }
+
+
+def _release(told: Mapping[str, str], files: Mapping[str, bytes], path: Path) -> Release:
+    try:
+        label, version, components = told[_LABEL], told[_VERSION], told[_COMPONENTS]
+        provider = provider_of(label, told[_NAME], told[_TYPE])
+    except (KeyError, ValueError) as error:
+        raise BundleError(f"{path} is no bundle: {error}") from error
+    if dns_label_errors(label) or semantic(version) is None or components not in files:
+        raise BundleError(f"{path} is no bundle: {label} {version} is no release with its files")
+    theirs = f"{operator_type(provider)}-{GENERIC}" if provider else ""
+    own = {name: content for name, content in files.items() if name != theirs}
+    return Release(label, version, components, {components: files[components], **own}, provider)

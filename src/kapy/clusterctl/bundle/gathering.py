@@ -1,0 +1,100 @@
+"""What goes into a bundle: read from the repositories of the configuration, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from kapy.clusterctl.bundle import CERT_MANAGER, Bundle, Release
+from kapy.clusterctl.components.images import images_of
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.config.images import reference
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.manifests import objects_of
+from kapy.clusterctl.oci.credentials import Credentials
+from kapy.clusterctl.oci.registry import Registry
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.provider_reference import Reference
+from kapy.clusterctl.repository import METADATA, repository_at, repository_of
+from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.variables import MissingVariables, processed
+
+_TEMPLATES: Final = ("cluster-template", "clusterclass-")
+_DOCKER_HUB: Final = "docker.io"
+_HUB_REGISTRY: Final = "registry-1.docker.io"
+
+
+async def gathered(
+    asked: Asked, config: Config, say: Say, *, cert_manager: bool = True, digests: bool = True
+) -> Bundle:
+    """The providers that are asked for, with the usual ones, and cert-manager.
+
+    digests: ask the registries of images for their digests; those that do not answer leave theirs
+    open. Raises ConfigError and RepositoryError.
+    """
+    works = [
+        partial(_release, kind, wanted, config, say)
+        for kind, _, wanted in asked.with_usual([]).references()
+    ]
+    if cert_manager:
+        works.append(partial(_cert_manager, config, say))
+    releases = await side_by_side(works)
+    images = sorted({image for one in releases for image in _images(one, config)})
+    if digests:
+        say("Asking registries for the digests of images")
+        images = await side_by_side(partial(_with_digest, image) for image in images)
+    return Bundle(tuple(releases), tuple(images))
+
+
+async def _release(kind: ProviderType, wanted: Reference, config: Config, say: Say) -> Release:
+    provider = config.provider(wanted.name, kind)
+    repository = repository_of(provider, config)
+    version = wanted.version or await repository.default_version()
+    components = repository.components_file
+    wanted_files = {components, METADATA}
+    if kind is ProviderType.INFRASTRUCTURE:  # templates are read from no other repository
+        wanted_files.update(filter(_is_template, await repository.files(version)))
+    say("Fetching", provider=provider.label, version=version)
+    names = sorted(wanted_files)
+    contents = await side_by_side(partial(repository.file, version, name) for name in names)
+    files = dict(zip(names, contents, strict=True))
+    return Release(provider.label, version, components, files, provider)
+
+
+async def _cert_manager(config: Config, say: Say) -> Release:
+    version = config.cert_manager.version
+    repository = repository_at(config.cert_manager.url, CERT_MANAGER, config)
+    name = repository.components_file
+    say("Fetching", provider=CERT_MANAGER, version=version)
+    return Release(CERT_MANAGER, version, name, {name: await repository.file(version, name)})
+
+
+def _is_template(name: str) -> bool:
+    return name.startswith(_TEMPLATES) and name.endswith((".yaml", ".yml"))
+
+
+def _images(release: Release, config: Config) -> Iterable[str]:
+    """The images of the components as they are named there, variables replaced where known."""
+    name = release.components_file
+    text = release.files[name].decode("utf-8", "surrogateescape")
+    for image in images_of(objects_of(text, f"{release}: {name}")):
+        with suppress(MissingVariables):
+            yield processed(image, config.variables)
+            continue
+        yield image
+
+
+async def _with_digest(image: str) -> str:
+    with suppress(ClusterctlError):
+        parts = reference(image)
+        if not parts.digest:
+            host, _, path = f"{parts.repository}/{parts.name}".partition("/")
+            base = f"https://{_HUB_REGISTRY if host == _DOCKER_HUB else host}"
+            registry = Registry(base, path, Web(pauses=()), Credentials())
+            return f"{image}@{await registry.digest(parts.tag or 'latest')}"
+    return image

@@ -1,0 +1,124 @@
+"""Making a bundle usable: as a folder repository, or in a registry, with a configuration for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kapy.clusterctl.bundle import CERT_MANAGER, IMAGE_LIST, Bundle, Release
+from kapy.clusterctl.bundle.file import artifact_of
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import BundleError
+from kapy.clusterctl.oci.credentials import credentials_of
+from kapy.clusterctl.oci.registry import Registry
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.repository.oci import tag_of
+from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.kube import yaml
+
+_MARK: Final = "# Written by `kapy bundle load`, which may write it again.\n"
+_AT_ONCE: Final = 4
+
+
+def unpack(bundle: Bundle, folder: Path, say: Say) -> None:
+    """Write the releases and the list of images below a folder; what is there stays.
+
+    Again after it was interrupted, it completes. Raises BundleError.
+    """
+    for release in bundle.releases:
+        say("Unpacking", provider=release.label, version=release.version)
+        for name, content in release.files.items():
+            _put(folder / release.label / release.version / name, content)
+    _put(folder / IMAGE_LIST, "".join(f"{one}\n" for one in bundle.images).encode())
+
+
+async def push(bundle: Bundle, place: str, config: Config, say: Say) -> None:
+    """Put the releases into a registry, as `<place>/<label>:<version>`.
+
+    place: `oci://registry/prefix`. Raises BundleError, RepositoryError.
+    """
+    parts = urlsplit(place)
+    if parts.scheme not in ("oci", "oci+http") or not parts.netloc:
+        raise BundleError(f'"{place}" is no place in a registry: write it as oci://registry/prefix')
+    base = f"{'http' if parts.scheme == 'oci+http' else 'https'}://{parts.netloc}"
+    credentials = credentials_of(config.variables)
+
+    async def one(release: Release) -> None:
+        name = f"{parts.path}/{release.label}".strip("/").replace("//", "/")
+        say("Pushing", provider=release.label, version=release.version)
+        registry = Registry(base, name, Web(), credentials)
+        await registry.push(artifact_of(release), tag_of(release.version))
+
+    await side_by_side((partial(one, release) for release in bundle.releases), at_once=_AT_ONCE)
+
+
+def settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[str, Any]:
+    """What a configuration says so that the releases at a place (a folder, or `oci://…`) are used.
+
+    image_repository: where the images were mirrored to, if anywhere.
+    """
+    place = place.rstrip("/")
+    found: dict[str, Any] = {
+        "providers": [
+            {
+                "name": one.provider.name,
+                "type": one.provider.type.value,
+                "url": f"{place}/{one.label}/latest/{one.components_file}",
+            }
+            for one in bundle.releases
+            if one.provider is not None
+        ]
+    }
+    for one in bundle.releases:
+        if one.label == CERT_MANAGER:
+            url = f"{place}/{one.label}/{one.version}/{one.components_file}"
+            found[CERT_MANAGER] = {"url": url, "version": one.version}
+    if image_repository:
+        found["images"] = {"all": {"repository": image_repository}}
+    return found
+
+
+def configure(found: Mapping[str, Any], usual: Path, beside: Path) -> Path:
+    """Write settings into the usual file where it is not somebody else's, else into `beside`.
+
+    Answers the file. What an earlier bundle wrote stays where it is not told anew.
+    Raises BundleError.
+    """
+    path = usual if not usual.exists() or _is_ours(usual) else beside
+    before: dict[str, Any] = {}
+    if _is_ours(path):
+        with suppress(yaml.YamlError):
+            before = yaml.load(path.read_bytes()) or {}
+    new = {(one["name"], one["type"]) for one in found["providers"]}
+    kept = [one for one in before.get("providers", ()) if (one["name"], one["type"]) not in new]
+    told = {**before, **found, "providers": [*kept, *found["providers"]]}
+    _put(path, (_MARK + yaml.dump(told)).encode())
+    return path
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.read_bytes().startswith(_MARK.encode())
+    except OSError:
+        return False
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Put a file in its place as a whole."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise BundleError(
+            f"{path} cannot be written: {error.strerror or error}; free some space there, or name "
+            "another place; what is complete already stays"
+        ) from error

@@ -1,0 +1,139 @@
+"""OCI image layouts in one tar file: artifacts with an index, and no server.
+
+`oras`, `skopeo` and `crane` read and copy them. The same artifacts make the same file.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from kapy.clusterctl.errors import BundleError
+from kapy.clusterctl.oci.artifact import (
+    INDEX,
+    Artifact,
+    Descriptor,
+    descriptors,
+    digest_of,
+    titled,
+)
+
+REFERENCE: Final = "org.opencontainers.image.ref.name"
+_MARK: Final = "oci-layout"
+_MARK_CONTENT: Final = b'{"imageLayoutVersion":"1.0.0"}'
+_INDEX: Final = "index.json"
+_LARGEST: Final = 2**30
+
+
+def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -> None:
+    """Write artifacts, each with the annotations that it has in the index, into a new file.
+
+    The file is there as a whole, or not at all. Raises BundleError.
+    """
+    members = {_MARK: _MARK_CONTENT}
+    index = []
+    for artifact, told in artifacts:
+        for digest, content in artifact.blobs.items():
+            members[_blob(digest)] = content
+        descriptor = artifact.descriptor(told)
+        members[_blob(descriptor.digest)] = artifact.manifest
+        index.append(descriptor.document())
+    members[_INDEX] = msgspec.json.encode(
+        {"schemaVersion": 2, "mediaType": INDEX, "manifests": index}
+    )
+    with _whole(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+
+
+class Layout:
+    """The content of a layout file; every blob is checked against its digest when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises BundleError."""
+        self._path = path
+        self._members = _members(path)
+        if self._members.get(_MARK) is None:
+            raise BundleError(f"{path} is no bundle: it has no {_MARK}")
+        with self._as_written():
+            self.entries = list(descriptors(self._json(_INDEX)["manifests"]))
+
+    def artifact(self, entry: Descriptor) -> Artifact:
+        """An artifact of the index. Raises BundleError."""
+        manifest = self._content(entry.digest)
+        with self._as_written():
+            document = msgspec.json.decode(manifest)
+            named = descriptors([document["config"], *document["layers"]])
+            return Artifact(manifest, {one.digest: self._content(one.digest) for one in named})
+
+    def files(self, entry: Descriptor) -> dict[str, bytes]:
+        """The files of an artifact by name; names are plain names. Raises BundleError."""
+        artifact = self.artifact(entry)
+        with self._as_written():
+            named = titled(msgspec.json.decode(artifact.manifest))
+        for name in named:
+            if "/" in name or "\\" in name or name in (".", ".."):
+                raise BundleError(f'{self._path} is no bundle: "{name}" is no name of a file')
+        return {name: artifact.blobs[one.digest] for name, one in named.items()}
+
+    def _json(self, name: str) -> Any:
+        return msgspec.json.decode(self._members[name])
+
+    def _content(self, digest: str) -> bytes:
+        content = self._members.get(_blob(digest))
+        if content is None or digest_of(content) != digest:
+            what = "lacks" if content is None else "has other content for"
+            raise BundleError(f"{self._path} is damaged: it {what} {digest}; copy it again")
+        return content
+
+    @contextmanager
+    def _as_written(self) -> Iterator[None]:
+        try:
+            yield
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise BundleError(f"{self._path} is damaged: {error}; copy it again") from error
+
+
+def _blob(digest: str) -> str:
+    return f"blobs/{digest.replace(':', '/')}"
+
+
+def _members(path: Path) -> dict[str, bytes]:
+    try:
+        with tarfile.open(path, "r:") as tar:
+            found = {}
+            for member in tar:
+                file = tar.extractfile(member) if member.isfile() else None
+                if file is not None and tar.offset < _LARGEST:
+                    found[member.name.removeprefix("./")] = file.read()
+            return found
+    except (tarfile.TarError, EOFError) as error:
+        raise BundleError(f"{path} is no bundle, or damaged: {error}; copy it again") from error
+    except OSError as error:
+        raise BundleError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file that comes into its place when it is complete."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+        unfinished.replace(path)
+    except OSError as error:
+        raise BundleError(
+            f"{path} cannot be written: {error.strerror or error}; free some space there, or name "
+            "another place"
+        ) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
