@@ -7,6 +7,7 @@ strings, map keys become strings. Loading goes through PyYAML's C loader.
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Generator, Hashable
 from functools import cmp_to_key, lru_cache
@@ -301,6 +302,22 @@ def _looks_like_no_string(value: str) -> bool:
     )
 
 
+def _float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
+    """A number as it is when it went through JSON and Go's `%g`: `1`, `0.5`, `1e+21`."""
+    if not math.isfinite(value):
+        return dumper.represent_float(value)
+    if value.is_integer() and abs(value) < _LARGEST_WRITTEN_OUT:
+        return dumper.represent_int(int(value))
+    digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
+    text = f"{value:.{len(digits) - 1}e}"
+    plain = -5 < int(text.partition("e")[2]) < 6
+    return dumper.represent_scalar(_FLOAT_TAG, repr(value) if plain else text)
+
+
+_FLOAT_TAG = "tag:yaml.org,2002:float"
+_LARGEST_WRITTEN_OUT = 1e21
+_Dumper.add_implicit_resolver(_FLOAT_TAG, re.compile(_FLOAT.pattern + r"\Z"), list("-.0123456789"))
+_Dumper.add_representer(float, _float)
 _Dumper.add_representer(str, _string)
 
 
