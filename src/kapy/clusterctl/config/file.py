@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from kapy.clusterctl.config.places import config_folders
 from kapy.clusterctl.errors import ConfigError
-from kapy.kube import yaml
+from kapy.kube.errors import KapyError
 
 _NAME: Final = "clusterctl"
 _CANNOT: Final = "failed to initialize the configuration reader"
@@ -68,6 +67,8 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        from decimal import Decimal
+
         text = format(Decimal(repr(value)), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     return "" if value is None or isinstance(value, (list, dict)) else str(value)
@@ -80,7 +81,7 @@ def _parsed(source: str, end: str, content: bytes) -> File:
         )
     try:
         values, texts = _READERS[end](content)
-    except (ValueError, yaml.YamlError) as error:
+    except (ValueError, KapyError) as error:
         raise ConfigError(
             f"{_CANNOT}: While parsing config: {source}: {error}; correct the file, or name "
             "another one with --config"
@@ -89,6 +90,8 @@ def _parsed(source: str, end: str, content: bytes) -> File:
 
 
 def _yaml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+    from kapy.kube import yaml  # who has no file does without
+
     values = _mapping(yaml.load(content))
     texts = _texts(values)
     if any(isinstance(value, bool) for value in values.values()):
