@@ -33,8 +33,8 @@ SUBTOPICS: Final = (
 )
 """What of `apiserver` must hold so far."""
 
-HELD: Final = ("admission", "conversion", "gotemplate")
-"""Topics with a way of their own to be replayed, every case of which passes."""
+HELD: Final = ("admission", "conversion", "gotemplate", "variables")
+"""Topics with a way of their own to be replayed, every case of which passes, but for known ones."""
 
 
 def absent() -> list[str]:

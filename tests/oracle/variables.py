@@ -14,6 +14,7 @@ from kapy.api.cluster_class_variables import (
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import variable_errors
 from kapy.kube.field_errors import FieldError
+from kapy.kube.json_numbers import fitting
 from kapy.kube.model import decode, encode
 from kapy.kube.schema.rules import ABSENT
 from kapy.topology.variables import defaulted_variables, value_errors, variable_value_errors
@@ -51,7 +52,8 @@ def _default(record: Record) -> Iterator[str]:
     yield from _compared_errors(record, errors)
     if not record["errors"]:
         out = [{"value": None, **one} for one in record.get("out") or ()]
-        yield from compared(out, [{"value": None, **encode(one)} for one in values])
+        given = [{"value": None, **encode(one)} for one in values]
+        yield from compared(fitting(out), fitting(given))
 
 
 def _validate(record: Record) -> Iterator[str]:
@@ -101,5 +103,5 @@ _FILES: Final[Mapping[str, Check]] = {
 
 
 def play(folder: Path) -> Iterator[Result]:
-    """Every recorded case; not all of them pass yet, so the suite does not play them."""
+    """Every recorded case."""
     return replayed(_FILES, folder)

@@ -18,8 +18,9 @@ from kapy.api.machine_pool import MachinePool
 from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.json_numbers import fitting
 from kapy.kube.model import M, decode
-from kapy.kube.patch.strict_json_patch import Operation, compiled, fitting
+from kapy.kube.patch.strict_json_patch import Operation, compiled
 from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlueprint
 from kapy.topology.builtins import (
     cluster_builtins,

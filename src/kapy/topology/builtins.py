@@ -19,9 +19,6 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 
-BUILTIN: Final = "builtin"
-"""The variable's name; users cannot have one that is called so."""
-
 MERELY_NOTED: Final = (LAST_APPLIED, Annotation.CONVERSION_DATA)
 """Annotations that patches are not told of: they only make requests large."""
 

@@ -20,6 +20,7 @@ from kapy.api.cluster_class_variables import (
 from kapy.api.embedded import ClusterVariable
 from kapy.api.variable_schema import schema_document
 from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.json_numbers import as_double, fitting
 from kapy.kube.model import encode
 from kapy.kube.schema import FieldSchema
 from kapy.kube.schema.rules import ABSENT
@@ -46,7 +47,8 @@ def defaulted_variables(
     for one in values:
         if one.name in definitions:
             schema = _compiled(definitions[one.name])
-            found.append(ClusterVariable(name=one.name, value=_value(schema.default(one.value))))
+            value = as_double(schema.default(one.value))
+            found.append(ClusterVariable(name=one.name, value=value))
         else:
             errors.append(_undefined(one, path))
     if create:
@@ -54,7 +56,7 @@ def defaulted_variables(
         for name, definition in definitions.items():
             value = ABSENT if name in there else _compiled(definition).default()
             if value is not ABSENT:
-                found.append(ClusterVariable(name=name, value=value))
+                found.append(ClusterVariable(name=name, value=as_double(value)))
     return ([], errors) if errors else (found, [])
 
 
@@ -94,7 +96,7 @@ def value_errors(
 ) -> list[FieldError]:
     """What is wrong with one value. old: what it was, or ABSENT."""
     checked = _compiled_schema(schema)
-    value, where, shown = variable.value, f"{path}.value", text_of(variable.value)
+    value, where, shown = fitting(variable.value), f"{path}.value", text_of(variable.value)
     if errors := checked.shape_errors(value, where):
         return [
             FieldError(one.type, one.field, one.detail.removeprefix(" in body "), shown)
@@ -110,7 +112,7 @@ def value_errors(
         return [invalid(path, shown, problem)]
     return [
         FieldError(one.type, one.field, one.detail, shown)
-        for one in checked.rule_errors(value, where, ABSENT if old is None else old)
+        for one in checked.rule_errors(value, where, ABSENT if old is None else fitting(old))
     ]
 
 
@@ -149,10 +151,6 @@ def _definitions(
     names = ",".join(f"Name: {one.name}" for one in variables)
     problem = f"variable definitions in the ClusterClass not valid: {said}"
     return {}, [FieldError("FieldValueTypeInvalid", path, problem, f"[{names}]")]
-
-
-def _value(value: Any) -> Any:
-    return None if value is ABSENT else value
 
 
 def _compiled(definition: ClusterClassStatusVariableDefinition) -> FieldSchema:

@@ -24,6 +24,7 @@ _NO_TYPE: Final = (
     "internal error: failed to construct type information for x-kubernetes-validations rules: "
     "unable to convert structural schema to CEL declarations"
 )
+_COUNTED: Final = "rule & messageExpression"
 _EXCLUSIVE: Final = "additionalProperties and properties are mutually exclusive"
 
 
@@ -105,10 +106,10 @@ def _rule_errors(document: Document, path: str) -> list[FieldError]:
 
     kind, own = document.get("type"), "x-kubernetes-validations"
     if kind != "array" or own not in document:
-        return rule_errors(document, path, root=kind == "object")
+        return rule_errors(document, path, root=kind == "object", counted=_COUNTED)
     rest = {key: value for key, value in document.items() if key != own}
     return [
-        *rule_errors(rest, path, root=False),
+        *rule_errors(rest, path, root=False, counted=_COUNTED),
         FieldError("InternalError", f"{path}.{own}", _NO_TYPE),
     ]
 

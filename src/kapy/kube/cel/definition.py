@@ -61,19 +61,23 @@ class _Costs:
             self.rules.append((cost, path))
 
 
-def rule_errors(schema: Document, path: str, *, root: bool = True) -> list[FieldError]:
+def rule_errors(
+    schema: Document, path: str, *, root: bool = True, counted: str = "rule"
+) -> list[FieldError]:
     """What is wrong with the rules anywhere in the schema of one version.
 
     path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). root: whether it is
-    the schema of a whole object.
+    the schema of a whole object. counted: what errors say that the costs of all rules are those of.
     """
     costs = _Costs()
     errors = list(_node_errors(_Place(schema, path, root=root), costs))
     if costs.total > TOTAL_LIMIT:
         for _, where in sorted(costs.rules, key=lambda one: -one[0])[:_SHOWN_EXPENSIVE]:
-            text = "contributed to estimated rule cost total exceeding cost limit"
+            text = f"contributed to estimated {counted} cost total exceeding cost limit"
             errors.append(forbidden(where, f"{text} for entire OpenAPIv3 schema"))
-        what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+        what = (
+            f"x-kubernetes-validations estimated {counted} cost total for entire OpenAPIv3 schema"
+        )
         errors.append(forbidden(path, _too_costly(what, costs.total, TOTAL_LIMIT)))
     return errors
 

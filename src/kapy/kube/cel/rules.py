@@ -10,6 +10,7 @@ from kapy.kube import Document
 from kapy.kube.cel.compiler import DEFAULT_LIMIT, Program, compiled
 from kapy.kube.cel.equality import reading
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
+from kapy.kube.cel.misfits import misfit
 from kapy.kube.cel.schema_types import declared
 from kapy.kube.cel.types import Type, optional_of
 from kapy.kube.cel.values import NONE, some
@@ -92,25 +93,40 @@ class NodeRules:
         self._root = root
         self._compiled: list[Rule | str] | None = None
         self._read: Any = None
+        self._kind: Type | None = None
 
     def __call__(self, checked: Checked, findings: Findings) -> None:
         rules = self._compiled
         if rules is None:
             rules = self._compiled = self._compile()
-        value, old = checked.value, checked.old
-        if self._read is not None:
-            value = self._read(value)
-            old = old if old is ABSENT else self._read(old)
+        value, wrong = self._usable(checked.value)
+        old, wrong_old = self._usable(checked.old)
         for rule in rules:
             if isinstance(rule, str):
                 findings.errors.append(_error(checked, rule))
             elif not (rule.uses_old and old is ABSENT and not rule.optional_old):
-                _run(rule, value, old, checked, findings)
+                used = rule.program.uses
+                problem = (wrong if "self" in used else "") or (
+                    wrong_old if "oldSelf" in used else ""
+                )
+                if problem:
+                    detail = f"{problem} evaluating rule: {rule.text}"
+                    _add(rule, _error(checked, detail), checked, findings)
+                else:
+                    _run(rule, value, old, checked, findings)
             if findings.budget < 0:
                 return
 
+    def _usable(self, value: Any) -> tuple[Any, str]:
+        """A value as rules read it, and why they cannot, if so."""
+        kind = self._kind
+        if kind is None or value is ABSENT:
+            return value, ""
+        problem = misfit(kind, value)
+        return value if problem or self._read is None else self._read(value), problem
+
     def _compile(self) -> list[Rule | str]:
-        kind = declared(self._schema, resource=self._root)
+        kind = self._kind = declared(self._schema, resource=self._root)
         self._read = reading(kind) if kind is not None else None
         return [self._one(rule, kind) for rule in self._schema["x-kubernetes-validations"]]
 

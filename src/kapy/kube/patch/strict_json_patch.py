@@ -15,6 +15,7 @@ from typing import Any, Final
 from msgspec.json import Encoder
 
 from kapy.kube.errors import KapyError
+from kapy.kube.json_numbers import fitting
 from kapy.kube.patch.pointer import (
     Inapplicable,
     adding,
@@ -31,8 +32,6 @@ Pointer = tuple[str, ...]
 COPY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes that all copies of one patch may add; few could double a document again and again."""
 
-_SMALLEST: Final = -(1 << 63)
-_LARGEST: Final = (1 << 63) - 1
 _VALUED: Final = ("add", "replace")
 _MOVED: Final = ("move", "copy")
 _encode = Encoder().encode
@@ -81,17 +80,6 @@ def _read(number: int, given: dict[str, Any]) -> Operation:
     if op in _MOVED and not isinstance(source, str):
         raise BadPatch(f"operation {number} ({op} {path}) has no `from`")
     return operation(op, path, given.get("value"), source if isinstance(source, str) else "")
-
-
-def fitting(value: Any) -> Any:
-    """A value as documents hold it: whole numbers that need more than 64 bits are floats."""
-    if isinstance(value, dict):
-        return {key: fitting(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [fitting(one) for one in value]
-    if type(value) is int and not _SMALLEST <= value <= _LARGEST:
-        return float(value)
-    return value
 
 
 def _tokens(pointer: str) -> Pointer:

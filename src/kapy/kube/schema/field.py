@@ -31,9 +31,10 @@ class FieldSchema:
         return cls(node)
 
     def default(self, value: Any = ABSENT) -> Any:
-        """The value with defaults; ABSENT where there is neither a value nor a default."""
+        """The value with defaults; ABSENT where there is neither a value nor a default. Nulls stay
+        where no default takes their place."""
         given = {} if value is ABSENT else {_FIELD: value}
-        return defaulted(self._around, given).get(_FIELD, ABSENT)
+        return defaulted(self._around, given, keep_nulls=True).get(_FIELD, ABSENT)
 
     def unknown(self, value: Any) -> list[str]:
         """The paths of what the schema does not know in a value, sorted."""
@@ -51,8 +52,8 @@ class FieldSchema:
         """Which CEL rules a value at `path` breaks. old: what it was, for rules about changes."""
         if not self._node.has_rules:
             return []
-        walk = RuleWalk(counterparts)
-        walk.check(self._node, value, old, "", (value, old))
+        walk = RuleWalk(counterparts, ratcheting=False)
+        walk.check(self._node, value, old, "", (value, ABSENT))
         return [replace(one, field=_within(path, one.field)) for one in walk.findings.errors]
 
     def validate(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
@@ -62,7 +63,7 @@ class FieldSchema:
 
 def _below(path: str, field: str) -> str:
     """As kube-apiserver joins them, items of a list with a dot, too."""
-    return path if field in ("", "<nil>") else f"{path}.{field}"
+    return path if field in ("", "<nil>") else f"{path}.{field.removeprefix('.')}"
 
 
 def _within(path: str, field: str) -> str:

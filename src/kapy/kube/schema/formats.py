@@ -6,6 +6,7 @@ import base64
 import binascii
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
@@ -87,8 +88,29 @@ def _is_uri(value: str) -> bool:
     return value.startswith("/") or bool(parts.scheme)
 
 
-_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_HOSTNAME = _pattern(rf"{_LABEL}(?:\.{_LABEL})*\.?")
+_ANY = "[a-zA-Z0-9LS]"
+_HOSTNAME = _pattern(
+    rf"{_ANY}(?:-?{_ANY}{{0,62}})?|"
+    rf"(?:{_ANY}(?:[a-zA-Z0-9LS-]{{0,61}}{_ANY})?\.)+[a-zA-ZL]{{2,63}}"
+)
+
+
+def _is_hostname(value: str) -> bool:
+    """One label, or several of which the last has letters only. Letters and symbols of all
+    alphabets count; lengths are those of UTF-8."""
+    if len(value.encode()) > 255 or any(len(one.encode()) > 63 for one in value.split(".")):
+        return False
+    return _HOSTNAME("".join(map(_letter_or_symbol, value)))
+
+
+def _letter_or_symbol(character: str) -> str:
+    """L for a letter beyond ASCII, S for any symbol, what it is for everything else."""
+    category = unicodedata.category(character)[0]
+    if category == "L":
+        return character if character.isascii() else "L"
+    return category if category == "S" else character
+
+
 _WORDS = re.compile(
     r"(?:\d+\s*(?:ns|us|ms|s|m|h|d|w|nanoseconds?|nanos?|microseconds?|micros?|milliseconds?|"
     r"millis?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\s*)+",
@@ -109,7 +131,7 @@ _FORMATS: Final[dict[str, Format]] = {
     "bsonobjectid": _pattern("[0-9a-fA-F]{24}"),
     "uri": _is_uri,
     "email": _pattern(r"[^@\s<>]+@[^@\s<>]+"),
-    "hostname": lambda value: len(value) <= 255 and _HOSTNAME(value),
+    "hostname": _is_hostname,
     "ipv4": _parsed_by(ipaddress.IPv4Address),
     "ipv6": _parsed_by(ipaddress.IPv6Address),
     "cidr": _parsed_by(_cidr),

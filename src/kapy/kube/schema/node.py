@@ -90,7 +90,7 @@ def compiled(schema: Document, rules: RuleChecker | None, *, root: bool = False)
     types = _types(schema)
     node = Node(
         types=types,
-        format=schema.get("format") or "",
+        format=_format(schema),
         nullable=bool(schema.get("nullable")),
         properties=properties,
         additional=compiled(more, rules) if isinstance(more, dict) else None,
@@ -102,7 +102,7 @@ def compiled(schema: Document, rules: RuleChecker | None, *, root: bool = False)
         list_keys=_list_keys(schema),
         key_defaults=_key_defaults(schema),
         limits=_limits(schema),
-        check_format=format_of(schema.get("format") or ""),
+        check_format=format_of(_format(schema)),
         junctors=_junctors(schema, rules),
         rules=_rules(schema, rules, root=root),
         default=schema.get("default", ABSENT),
@@ -128,6 +128,21 @@ def _types(schema: Document) -> tuple[str, ...]:
         return ("integer", "string")
     kind = schema.get("type")
     return (kind,) if kind else ()
+
+
+def _format(schema: Document) -> str:
+    """The format, "" for one that is none of the schema's type."""
+    form: str = schema.get("format") or ""
+    match schema.get("type"):
+        case None | "string":
+            known = format_of(form) is not None
+        case "integer":
+            known = form in ("int32", "int64")
+        case "number":
+            known = form in ("float", "double")
+        case _:
+            known = False
+    return form if known else ""
 
 
 def _list_keys(schema: Document) -> tuple[str, ...] | None:

@@ -74,17 +74,19 @@ Counterparts: TypeAlias = "Callable[[Node, list[Any], Any], list[Any]]"
 
 
 class RuleWalk:
-    """One walk over an object's values."""
+    """One walk over an object's values. ratcheting: forgive what a rule finds in values that did
+    not change."""
 
-    def __init__(self, counterparts: Counterparts) -> None:
+    def __init__(self, counterparts: Counterparts, *, ratcheting: bool = True) -> None:
         self.findings = Findings()
         self._counterparts = counterparts
+        self._ratcheting = ratcheting
 
     def check(self, node: Node, value: Any, old: Any, path: str, around: tuple[Any, Any]) -> None:
         """Run the rules of a value and of all within it. around: the pair of what it stands in."""
         if value is None or self.findings.budget < 0:
             return
-        pair = around if old is ABSENT else (value, old)
+        pair = around if old is ABSENT or not self._ratcheting else (value, old)
         if node.rules is not None:
             node.rules(Checked(path, value, old, pair), self.findings)
         if isinstance(value, dict):

@@ -65,6 +65,7 @@ def _type_error(path: str, expected: str, got: str) -> FieldError:
 
 
 _NUMBERS: Final = ("number", "integer")
+_LARGEST_WHOLE: Final = (1 << 53) - 1
 
 
 def _validate_type(node: Node, value: Any, path: str, errors: Errors) -> None:
@@ -77,7 +78,7 @@ def _validate_type(node: Node, value: Any, path: str, errors: Errors) -> None:
     if kind in _NUMBERS:
         if kind == "integer" and "number" in types:
             return
-        if kind == "number" and "integer" in types and value.is_integer():
+        if kind == "number" and "integer" in types and _is_whole(value):
             return
     if node.format and kind not in ("string", "array"):
         native = {"integer": "int64", "number": "float64"}.get(kind, "")
@@ -87,6 +88,11 @@ def _validate_type(node: Node, value: Any, path: str, errors: Errors) -> None:
     if node.format and kind == "array" and not set(types) & set(_NUMBERS):
         return
     errors.append(_type_error(path, ",".join(types), kind))
+
+
+def _is_whole(value: float) -> bool:
+    """Whether a float stands for a whole number that every JSON library can hold."""
+    return value.is_integer() and abs(value) <= _LARGEST_WHOLE
 
 
 def _validate_enum(enum: list[Any], value: Any, path: str, errors: Errors) -> None:
@@ -239,7 +245,8 @@ def _validate_object(node: Node, value: Document, old: Any, path: str, errors: E
         was = before.get(name, ABSENT)
         if was is inner:
             continue
-        validate(child, inner, was, prefix + name, errors)
+        where = f"{path}.{name}" if child is additional else prefix + name
+        validate(child, inner, was, where, errors)
     for name in node.required:
         if name not in value:
             errors.append(required(prefix + name))

@@ -16,7 +16,8 @@ import msgspec
 
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
-from kapy.kube.patch.strict_json_patch import BadPatch, Operation, compiled, fitting
+from kapy.kube.json_numbers import fitting
+from kapy.kube.patch.strict_json_patch import BadPatch, Operation, compiled
 from kapy.topology.patches.item import Holder, Item
 
 _VERSION: Final = "hooks.runtime.cluster.x-k8s.io/v1alpha1"

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import UNSET
 
 from kapy.api.cluster_class_patches import ClusterClassPatch, JSONPatch, PatchDefinition
-from kapy.kube.patch.strict_json_patch import Operation, fitting, operation
+from kapy.kube.json_numbers import fitting
+from kapy.kube.patch.strict_json_patch import Operation, operation
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.item import Item
 from kapy.topology.patches.selection import selects

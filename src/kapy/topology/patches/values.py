@@ -9,8 +9,9 @@ from typing import Any
 
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.embedded import ClusterVariable
+from kapy.api.validation.cluster_class_variables import BUILTIN
 from kapy.kube import Document
-from kapy.topology.builtins import BUILTIN, merged
+from kapy.topology.builtins import merged
 from kapy.topology.patches.templates import template_data
 
 

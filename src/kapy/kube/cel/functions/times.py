@@ -12,6 +12,7 @@ from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.overloads import Function
 from kapy.kube.cel.values import Duration, Timestamp
 
+_NO_CONVERSION: Final = "type conversion error from 'string' to"
 SECOND: Final = 10**9
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STAMP: Final = re.compile(
@@ -40,8 +41,7 @@ def timestamp(text: str) -> Timestamp:
         zone = (found[4] or "Z").upper().replace("Z", "+00:00")
         moment = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00:00'}{zone}")
     except ValueError:
-        why = f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00"'
-        raise EvaluationError(why) from None
+        raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Timestamp'") from None
     nanos = int(f"{found[3] or '0':0<9.9}")
     return Timestamp((moment - _EPOCH) // timedelta(seconds=1) * SECOND + nanos)
 
@@ -51,7 +51,7 @@ def duration(text: str) -> Duration:
     if text in ("0", "+0", "-0"):
         return Duration(0)
     if not _WHOLE.fullmatch(text):
-        raise EvaluationError(f'time: invalid duration "{text}"')
+        raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")
     total = sum(
         (Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text)),
         Fraction(0),
