@@ -1,0 +1,185 @@
+"""Clusters of a ClusterClass go to another version."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.names import Annotation, ConditionType, Label
+from kapy.conditions import is_true, message_of, reason_of
+from kapy.testing.story import Story
+from tests.stories.plane import running_plane
+
+OLD, MIDDLE, NEW = "v1.33.4", "v1.34.2", "v1.35.0"
+RECONCILED = ConditionType.TOPOLOGY_RECONCILED
+
+CLASS = """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevClusterTemplate
+metadata: {name: meadow, namespace: default}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlaneTemplate
+metadata: {name: meadow, namespace: default}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: meadow, namespace: default}
+spec: {template: {spec: {backend: {inMemory: {vm: {provisioning: {startupDuration: 2s}}}}}}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: meadow, namespace: default}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: meadow, namespace: default}
+spec:
+  kubernetesVersions: [v1.33.4, v1.34.1, v1.34.2, v1.35.0]
+  infrastructure:
+    templateRef:
+      kind: DevClusterTemplate
+      name: meadow
+      apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+  controlPlane:
+    templateRef:
+      kind: KubeadmControlPlaneTemplate
+      name: meadow
+      apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+    machineInfrastructure: &machines
+      templateRef:
+        kind: DevMachineTemplate
+        name: meadow
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+  workers:
+    machineDeployments:
+    - class: grass
+      bootstrap:
+        templateRef:
+          kind: KubeadmConfigTemplate
+          name: meadow
+          apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+      infrastructure: *machines
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: herd, namespace: default}
+spec:
+  topology:
+    classRef: {name: meadow}
+    version: v1.33.4
+    controlPlane: {replicas: 1}
+    workers:
+      machineDeployments:
+      - {class: grass, name: east, replicas: 1}
+      - {class: grass, name: west, replicas: 1}
+"""
+
+
+@asynccontextmanager
+async def herd() -> AsyncIterator[Story]:
+    """A story in which the cluster is Available, at its first version."""
+    async with running_plane() as story:
+        await story.create(CLASS)
+        await story.until(Cluster, "herd", lambda one: is_true(one.status.conditions, "Available"))
+        yield story
+
+
+async def upgrade(story: Story, version: str) -> None:
+    await story.merge(Cluster, "herd", {"spec": {"topology": {"version": version}}})
+
+
+async def machines(story: Story) -> list[tuple[str, str]]:
+    """Group and version of every Machine; the control plane's have no group."""
+    return sorted(
+        (one.metadata.labels.get(Label.TOPOLOGY_DEPLOYMENT_NAME, ""), one.spec.version)
+        for one in await story.all(Machine)
+    )
+
+
+async def is_reconciled(story: Story) -> Cluster:
+    return await story.until(
+        Cluster,
+        "herd",
+        lambda one: (
+            is_true(one.status.conditions, RECONCILED)
+            and one.status.observed_generation == one.metadata.generation
+        ),
+    )
+
+
+async def test_a_cluster_goes_over_several_minors_and_its_workers_take_one_step() -> None:
+    async with herd() as story:
+        before = {one.metadata.uid for one in await story.all(Machine)}
+        await upgrade(story, NEW)
+        middle = await story.until(
+            Cluster,
+            "herd",
+            lambda one: one.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP) == MIDDLE,
+        )
+        said = message_of(middle.status.conditions, RECONCILED).split("\n  * ")
+        assert said[:2] == [
+            f"Cluster is upgrading to {NEW}",
+            f"KubeadmControlPlane upgrading to version {MIDDLE} ({NEW} pending)",
+        ]
+        assert middle.status.workers is not None
+        assert [one.version for one in middle.status.workers.upgrade_plan] == [NEW]
+        await story.until(
+            Cluster,
+            "herd",
+            lambda one: one.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP) == NEW,
+        )
+        assert {version for group, version in await machines(story) if group} == {OLD}
+        done = await is_reconciled(story)
+        assert await machines(story) == [("", NEW), ("east", NEW), ("west", NEW)]
+        assert not before & {one.metadata.uid for one in await story.all(Machine)}
+        assert Annotation.TOPOLOGY_UPGRADE_STEP not in done.metadata.annotations
+
+
+async def test_workers_that_the_user_holds_back_wait_for_the_user() -> None:
+    async with herd() as story:
+        await hold(story, "west", held=True)
+        await upgrade(story, MIDDLE)
+        held = await story.until(
+            Cluster,
+            "herd",
+            lambda one: (
+                reason_of(one.status.conditions, RECONCILED) == "MachineDeploymentsUpgradeDeferred"
+            ),
+        )
+        [west] = [
+            one.metadata.name
+            for one in await story.all(MachineDeployment)
+            if one.metadata.labels[Label.TOPOLOGY_DEPLOYMENT_NAME] == "west"
+        ]
+        assert message_of(held.status.conditions, RECONCILED) == (
+            f"Cluster is upgrading to {MIDDLE}\n  * MachineDeployment {west} upgrade to version "
+            f"{MIDDLE} deferred using defer-upgrade or hold-upgrade-sequence annotations"
+        )
+        assert await machines(story) == [("", MIDDLE), ("east", MIDDLE), ("west", OLD)]
+        await hold(story, "west", held=False)
+        await is_reconciled(story)
+        assert await machines(story) == [("", MIDDLE), ("east", MIDDLE), ("west", MIDDLE)]
+
+
+async def hold(story: Story, group: str, *, held: bool) -> None:
+    cluster = await story.get(Cluster, "herd")
+    assert cluster is not None
+    assert cluster.spec.topology is not None
+    workers = cluster.spec.topology.workers.machine_deployments
+    said = {Annotation.TOPOLOGY_DEFER_UPGRADE: ""} if held else None
+    changed = [
+        {
+            "class": "grass",
+            "name": one.name,
+            "replicas": one.replicas,
+            "metadata": {"annotations": said} if one.name == group and said else None,
+        }
+        for one in workers
+    ]
+    patch = {"spec": {"topology": {"workers": {"machineDeployments": changed}}}}
+    await story.merge(Cluster, "herd", patch)
