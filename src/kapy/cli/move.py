@@ -213,13 +213,23 @@ def _folder() -> Path:
 def _tell() -> Tell:
     from kapy.clusterctl.progress import line
 
-    verbosity = persistent().verbosity or 0
+    verbosity = _verbosity()
 
     def tell(level: int, message: str, /, **values: Any) -> None:
         if level <= verbosity:
             _show(line(message, values))
 
     return tell
+
+
+def _verbosity() -> int:
+    given = persistent().verbosity
+    if given is not None:
+        return given
+    from kapy.cli.configured import config
+
+    level = config().variables.get("CLUSTERCTL_LOG_LEVEL") or ""
+    return int(level) if level.isdecimal() else 0
 
 
 def _show(text: str) -> None:

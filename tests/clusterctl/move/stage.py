@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.content import recreated
 from kapy.clusterctl.move.graph import Graph, Node, Ref, ref_of, sequence
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
-from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKinds, kinds_of
+from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKind, MovedKinds, kinds_of
 from kapy.clusterctl.move.mover import Mover
 from kapy.kube import Document
 from kapy.kube.errors import AlreadyExists, NotFound
@@ -76,7 +76,9 @@ KINDS: MovedKinds = kinds_of([*map(labelled, crds()), IDENTITIES])
 
 
 @asynccontextmanager
-async def management_cluster(*, real: bool = False) -> AsyncIterator[Client]:
+async def management_cluster(
+    *, real: bool = False, definitions: Sequence[Document] = SIMPLE
+) -> AsyncIterator[Client]:
     """An empty management cluster, whose documents nobody may change.
 
     real: with our own CRDs and webhooks, which take their time; else all objects are welcome.
@@ -90,7 +92,7 @@ async def management_cluster(*, real: bool = False) -> AsyncIterator[Client]:
         await asyncio.sleep(0)
         failure: BaseException | None = None
         try:
-            for crd in [*map(labelled, crds()), IDENTITIES] if real else SIMPLE:
+            for crd in [*map(labelled, crds()), IDENTITIES] if real else definitions:
                 await client.create(CRDS, crd)
             yield client
         except Exception as error:
@@ -102,28 +104,39 @@ async def management_cluster(*, real: bool = False) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def two_clusters(*, real: bool = False) -> AsyncIterator[tuple[Client, Client]]:
+async def two_clusters(
+    *, real: bool = False, definitions: Sequence[Document] = SIMPLE
+) -> AsyncIterator[tuple[Client, Client]]:
     """A source and a target."""
-    async with management_cluster(real=real) as source, management_cluster(real=real) as target:
+    async with (
+        management_cluster(real=real, definitions=definitions) as source,
+        management_cluster(real=real, definitions=definitions) as target,
+    ):
         yield source, target
 
 
-async def load(client: Client, documents: Iterable[Document]) -> None:
-    """Create objects, owners first, with owner references to what they have become here."""
-    graph = Graph(KINDS)
+async def load(
+    client: Client, documents: Iterable[Document], more: Iterable[Resource] = ()
+) -> None:
+    """Create objects, owners first, with owner references to what they have become here.
+
+    more: kinds beside those of Cluster API.
+    """
+    kinds = {**KINDS, **{one.group_kind: MovedKind(one) for one in more}}
+    graph = Graph(kinds)
     for document in documents:
         graph.add(document)
     uids: dict[Node, str] = {}
     for node in (node for group in sequence(graph.found()) for node in group):
         assert node.document is not None
         await ensure_namespace(client, node.ref.namespace)
-        resource = KINDS[node.ref.group_kind].resource
+        kind = kinds[node.ref.group_kind]
         owners = [{**told, "uid": uids[owner]} for owner, told in node.owners.items()]
-        made = await client.create(resource, recreated(node.document, owners))
+        made = await client.create(kind.resource, recreated(node.document, owners))
         uids[node] = made["metadata"]["uid"]
-        if "status" in node.document and KINDS[node.ref.group_kind].status:
+        if "status" in node.document and kind.status:
             patch = {"status": node.document["status"]}
-            await client.patch(resource, node.ref.key, patch, subresource="status")
+            await client.patch(kind.resource, node.ref.key, patch, subresource="status")
 
 
 async def ensure_namespace(client: Client, name: str) -> None:

@@ -1,0 +1,21 @@
+"""Upstream's moves of two running clusters, done again with the same objects."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.clusterctl.move.recorded import as_recorded
+from tests.oracle.topic import Record
+
+DATA = Path(__file__).parents[2] / "data" / "clusterctl" / "move.jsonl.gz"
+RUNS: list[Record] = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
+BEFORE = next(one["objects_before"] for one in RUNS if "objects_before" in one)
+
+
+@pytest.mark.parametrize("record", RUNS, ids=lambda one: one["title"])
+def test_it_says_and_does_what_upstream_does(record: Record) -> None:
+    assert list(as_recorded(record, BEFORE)) == []
