@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -13,15 +14,22 @@ CHECKS: Final[Mapping[str, Check]] = {
     "config": as_recorded,
 }
 """How the runs of a file are compared."""
+STORIES: Final[Mapping[str, str]] = {
+    "management": "tests.oracle.management",
+}
+"""Files whose runs follow each other: the module of each has `replay`."""
 
 
 def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
     """The results of each sub-topic (the name of a file), all or only those asked for."""
-    return {topic: _results(folder, topic) for topic in topics or CHECKS}
+    return {topic: _results(folder, topic) for topic in topics or (*CHECKS, *STORIES)}
 
 
 def _results(folder: Path, topic: str) -> list[Result]:
     path = folder / f"{topic}.jsonl.gz"
+    if topic in STORIES and path.is_file():
+        found: list[Result] = import_module(STORIES[topic]).replay(records(path))
+        return found
     if topic not in CHECKS or not path.is_file():
         return [Result(topic, (f"there is nothing to replay in {path}",))]
     return [

@@ -21,7 +21,7 @@ from kapy.kube import yaml
 from tests.oracle.topic import Record, compared
 
 PROVIDERS = Path(__file__).resolve().parents[3] / "shared" / "upstream" / "providers"
-_LISTED = (
+LISTED = (
     ("cluster-api", "CoreProvider", "cluster-api/v1.14.0/core-components.yaml"),
     ("kubeadm", "BootstrapProvider", "bootstrap-kubeadm/v1.14.0/bootstrap-components.yaml"),
     (
@@ -107,7 +107,7 @@ def _config(record: Record, home: Path) -> list[str]:
             {
                 "providers": [
                     {"name": name, "type": kind, "url": f"{PROVIDERS}/{place}"}
-                    for name, kind, place in _LISTED
+                    for name, kind, place in LISTED
                 ]
             }
         )

@@ -137,7 +137,7 @@ def _named(installed: Sequence[Installed], text: str, of_type: ProviderType) -> 
             f"{one.label} is a part of this management plane and cannot be deleted; the plane "
             "ends with `kapy down`"
         )
-    if version and version != one.version:
+    if version not in ("", one.version):
         raise InventoryError(
             f'failed to identify the provider "{name}" with version "{version}"; installed: '
             f"{one.version}"

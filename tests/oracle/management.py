@@ -1,0 +1,280 @@
+"""Recorded runs that change a management cluster: one story, told to one API server in its order.
+
+Before the first run the recording's stand-in for cert-manager is made: its namespace and two CRDs.
+From the upgrades on the repository has copies of the providers as v1.14.1 and v1.15.0.
+
+Compared are exit code, tables, what is told on the way and, of errors, that ours begins as
+upstream's does; and what is labelled in the cluster afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import shutil
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+from kapy.clusterctl import manifests
+from kapy.kube import yaml
+from tests.oracle.commands import LISTED, PROVIDERS, Run, ran
+from tests.oracle.served import TOKENS, served
+from tests.oracle.topic import Record, Result, compared
+
+OURS: Final = ("init", "upgrade", "delete")
+"""The commands that this replays; others that stand between them have topics of their own."""
+_NEWER: Final = "upgrade plan, newer patch and minor"
+_RACE: Final = "delete all with CRDs and namespaces"
+"""Upstream's own discovery lists kinds whose CRDs it has just deleted, and fails; kapy does not."""
+_GROUPS: Final = {
+    "Certificate": "apis/cert-manager.io/v1/certificates",
+    "Issuer": "apis/cert-manager.io/v1/issuers",
+    "ClusterRole": "apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Role": "apis/rbac.authorization.k8s.io/v1/roles",
+    "RoleBinding": "apis/rbac.authorization.k8s.io/v1/rolebindings",
+    "CustomResourceDefinition": "apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "Deployment": "apis/apps/v1/deployments",
+    "MutatingWebhookConfiguration": (
+        "apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    ),
+    "ValidatingWebhookConfiguration": (
+        "apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    ),
+    "Secret": "api/v1/secrets",
+    "Service": "api/v1/services",
+    "ServiceAccount": "api/v1/serviceaccounts",
+}
+"""Where the kinds are served that are compared. Namespaces are not, and what is in one that is gone
+here neither: how soon it goes is the namespace controller's business.
+"""
+
+
+def replay(records: Iterator[Record]) -> list[Result]:
+    """The results of the story."""
+    with served() as (url, ca), tempfile.TemporaryDirectory() as scratch, _parsed_once():
+        stage = _Stage(url, ca, Path(scratch))
+        stage.prepare()
+        return [
+            Result(f"management/{one['id']} {one['title']}", tuple(stage.differences(one)))
+            for one in records
+            if stage.concerns(one)
+        ]
+
+
+@dataclass
+class _Stage:
+    url: str
+    ca: str
+    folder: Path
+    newer: bool = False
+    raced: bool = False
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.folder / "kubeconfig"
+
+    def concerns(self, record: Record) -> bool:
+        """Whether this replays a record: after the race of the recording it cannot."""
+        if self.raced:
+            return False
+        return "inventory" in record or record["args"][0] in OURS
+
+    def prepare(self) -> None:
+        cluster = {"server": self.url, "certificate-authority": self.ca}
+        named = {"name": "x"}
+        self.kubeconfig.write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "x",
+                    "contexts": [{**named, "context": {"cluster": "x", "user": "x"}}],
+                    "clusters": [{**named, "cluster": cluster}],
+                    "users": [{**named, "user": {"token": TOKENS["admin"]}}],
+                }
+            )
+        )
+        for name in ("certificates", "issuers"):
+            self.ask("apis/apiextensions.k8s.io/v1/customresourcedefinitions", _stand_in(name))
+        _copy_newer(self.folder / "providers2")
+
+    def differences(self, record: Record) -> Iterator[str]:
+        if "inventory" in record:
+            yield from self._inventory(record["inventory"])
+            return
+        self.newer = self.newer or record["title"] == _NEWER
+        here = self._ran(record)
+        if self._races(record):
+            return
+        if here.code != record["rc"]:
+            yield f"rc: recorded {record['rc']}, given {here.code}: {here.errors.strip()}"
+            return
+        yield from compared(_named(record["stdout"]), here.output, "stdout")
+        yield from _told(record, here)
+
+    def _races(self, record: Record) -> bool:
+        self.raced = record["title"] == _RACE
+        return self.raced
+
+    def _ran(self, record: Record) -> Run:
+        providers = self.folder / "providers2" if self.newer else PROVIDERS
+        named = [
+            {"name": name, "type": kind, "url": f"{providers}/{place}"}
+            for name, kind, place in LISTED
+        ]
+        arguments = [
+            one.replace("${WORK}/T4/kubeconfig", str(self.kubeconfig)) for one in record["args"]
+        ]
+        run = ran({**record, "args": arguments, "config": yaml.dump({"providers": named})})
+        return Run(run.code, run.output, run.errors.replace(str(providers), "${WORK}/providers2"))
+
+    def _inventory(self, recorded: Any) -> Iterator[str]:
+        kinds = sorted({one["kind"] for one in recorded["objects"]} & set(_GROUPS))
+        here = {one["metadata"]["name"] for one in self.ask("api/v1/namespaces")}
+        theirs = [
+            one
+            for one in recorded["objects"]
+            if one["kind"] in _GROUPS and (one["namespace"] or "default") in here
+        ]
+        ours = [one for kind in kinds for one in self._labelled(kind)]
+        yield from compared(_sorted(theirs), _sorted(ours), "objects")
+        providers = [
+            _provider(one)
+            for one in self.ask("apis/clusterctl.cluster.x-k8s.io/v1alpha3/providers")
+        ]
+        installed = [one for one in recorded["providers"] if one["metadata"]["namespace"] in here]
+        yield from compared(installed, providers, "providers")
+
+    def _labelled(self, kind: str) -> Iterator[Any]:
+        selector = quote("clusterctl.cluster.x-k8s.io,cluster.x-k8s.io/provider")
+        for one in self.ask(f"{_GROUPS[kind]}?labelSelector={selector}"):
+            metadata = one["metadata"]
+            yield {
+                "annotations": sorted(metadata.get("annotations") or ()),
+                "kind": kind,
+                "labels": metadata["labels"],
+                "name": metadata["name"],
+                "namespace": metadata.get("namespace"),
+            }
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        """The items of a list; with a body, it is posted."""
+        request = Request(f"{self.url}/{path}", json.dumps(body).encode() if body else None)
+        request.add_header("authorization", f"Bearer {TOKENS['admin']}")
+        request.add_header("content-type", "application/json")
+        context = ssl.create_default_context(cafile=self.ca)
+        try:
+            with urlopen(request, context=context) as answer:
+                return json.loads(answer.read()).get("items")
+        except OSError as error:
+            if getattr(error, "code", 0) == 404:
+                return []
+            raise
+
+
+@contextmanager
+def _parsed_once() -> Iterator[None]:
+    """The same files are read again and again; parsing them is most of the time that it takes."""
+    known: dict[str, bytes] = {}
+
+    def objects_of(text: str, source: str) -> list[Any]:
+        if text not in known:
+            known[text] = pickle.dumps(manifests.objects_of(text, source))
+        found: list[Any] = pickle.loads(known[text])
+        return found
+
+    with patch("kapy.clusterctl.components.reading.objects_of", objects_of):
+        yield
+
+
+def _told(record: Record, here: Run) -> Iterator[str]:
+    recorded = _lines(record["stderr"])
+    ours = _lines(here.errors)
+    if record["rc"] == 0:
+        for one, other in zip_longest(recorded, ours, fillvalue=""):
+            # Upstream knows no version where the flag has none; kapy looks.
+            if not other.startswith(one.removesuffix('""')):
+                yield f"stderr: recorded {one!r}, given {other!r}"
+        return
+    said, given = recorded[-1], " ".join(ours)
+    begin = re.split(r"failed to read file|: stat ", said)[0].rstrip(": ")
+    if not _words(given).count(_words(begin)):
+        yield f"stderr: recorded {said!r}, given {given!r}"
+
+
+def _lines(text: str) -> list[str]:
+    lines = _named(text).splitlines()
+    return [one for one in lines if one and "is deprecated" not in one]
+
+
+def _words(text: str) -> str:
+    return text.removeprefix("Error: ")
+
+
+def _named(text: str) -> str:
+    return re.sub(r"(?m)^( *)clusterctl (generate|upgrade|init)", r"\1kapy \2", text)
+
+
+def _sorted(objects: list[Any]) -> list[Any]:
+    return sorted(objects, key=lambda one: (one["kind"], one["namespace"] or "", one["name"]))
+
+
+def _provider(document: Any) -> Any:
+    metadata = document["metadata"]
+    kept = {name: metadata[name] for name in ("labels", "name", "namespace")}
+    return {
+        name: kept if name == "metadata" else document[name]
+        for name in ("apiVersion", "kind", "metadata", "providerName", "type", "version")
+    }
+
+
+def _stand_in(name: str) -> Any:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    kind = name.removesuffix("s").capitalize()
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": anything},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{name}.cert-manager.io"},
+        "spec": {
+            "group": "cert-manager.io",
+            "scope": "Namespaced",
+            "names": {"plural": name, "kind": kind},
+            "versions": [version],
+        },
+    }
+
+
+def _copy_newer(folder: Path) -> None:
+    """The providers, and copies of those of v1.14.0 as v1.14.1 and v1.15.0."""
+    for label in sorted(PROVIDERS.iterdir()):
+        (folder / label.name).mkdir(parents=True)
+        for version in sorted(label.iterdir()):
+            os.symlink(version, folder / label.name / version.name)
+            if version.name == "v1.14.0":
+                _copy_as(version, folder / label.name, ("v1.14.1", "v1.15.0"))
+
+
+def _copy_as(version: Path, folder: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        shutil.copytree(version, folder / name)
+        metadata = folder / name / "metadata.yaml"
+        series = "releaseSeries:\n  - major: 1\n    minor: 15\n    contract: v1beta2"
+        metadata.write_text(re.sub(r"releaseSeries:", series, metadata.read_text()))
