@@ -18,10 +18,12 @@ from kapy.kube import Document
 from kapy.kube.generated_names import generated_name, suffix
 
 CLUSTER_NAMES: Final = "{{ .cluster.name }}-{{ .random }}"
-MACHINE_DEPLOYMENT_NAMES: Final = (
-    "{{ .cluster.name }}-{{ .machineDeployment.topologyName }}-{{ .random }}"
-)
-MACHINE_POOL_NAMES: Final = "{{ .cluster.name }}-{{ .machinePool.topologyName }}-{{ .random }}"
+"""Of what there is once in a cluster, unless its class says otherwise."""
+
+
+def worker_names(key: str) -> str:
+    """Of groups of worker machines; key: what their kind's templates call one."""
+    return f"{{{{ .cluster.name }}}}-{{{{ .{key}.topologyName }}}}-{{{{ .random }}}}"
 
 
 def worker_prefix(cluster: str, topology: str) -> str:

@@ -20,13 +20,19 @@ from kapy.kube.model import copied
 from kapy.topology.desired.cloning import template_of
 from kapy.topology.desired.health_checks import machine_health_check
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.desired.machines import identity, machine_template, part_name
+from kapy.topology.desired.machines import (
+    class_of,
+    group_name,
+    identity,
+    machine_template,
+    part_name,
+)
 from kapy.topology.desired.metadata import workers_metadata
 from kapy.topology.desired.workers_version import workers_version
-from kapy.topology.errors import CannotCompute, computing
-from kapy.topology.names import MACHINE_DEPLOYMENT_NAMES, class_name
+from kapy.topology.errors import computing
 from kapy.topology.state import MachineDeploymentState
 
+_KIND = MachineDeployment.RESOURCE.kind
 _NAME = Label.TOPOLOGY_DEPLOYMENT_NAME
 
 
@@ -44,7 +50,8 @@ def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
 
 
 def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploymentState:
-    of_class = _class(inputs, topology.class_)
+    classes = inputs.blueprint.cluster_class.spec.workers.machine_deployments
+    of_class = class_of(inputs, _KIND, classes, topology.class_)
     current = inputs.current.machine_deployments.get(topology.name)
     bootstrap, infrastructure = _templates(inputs, topology, current)
     meta = workers_metadata(
@@ -61,7 +68,8 @@ def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploy
     )
     template.spec.failure_domain = topology.failure_domain or of_class.failure_domain
     template.spec.readiness_gates = topology.readiness_gates or of_class.readiness_gates
-    name = _object_name(inputs, topology, of_class, current)
+    there = current.object if current else None
+    name = group_name(inputs, _KIND, of_class.naming, topology.name, there)
     return MachineDeploymentState(
         object=_object(inputs, topology, of_class, name, meta, template),
         bootstrap_template=bootstrap,
@@ -74,14 +82,6 @@ def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploy
             of_class.health_check,
         ),
     )
-
-
-def _class(inputs: Inputs, name: str) -> MachineDeploymentClass:
-    of_class = inputs.blueprint.cluster_class
-    for one in of_class.spec.workers.machine_deployments:
-        if one.class_ == name and name in inputs.blueprint.machine_deployments:
-            return one
-    raise CannotCompute(f"MachineDeployment class {name} not found in ClusterClass {of_class.key}")
 
 
 def _templates(
@@ -115,20 +115,6 @@ def _version(
     )
 
 
-def _object_name(
-    inputs: Inputs,
-    topology: MachineDeploymentTopology,
-    of_class: MachineDeploymentClass,
-    current: MachineDeploymentState | None,
-) -> str:
-    if current is not None:
-        return current.object.metadata.name
-    naming = of_class.naming.template or MACHINE_DEPLOYMENT_NAMES
-    data = {"machineDeployment": {"topologyName": topology.name}}
-    with computing("generate name for MachineDeployment"):
-        return class_name(naming, inputs.cluster, "MachineDeployment", topology.name, more=data)
-
-
 def _object(
     inputs: Inputs,
     topology: MachineDeploymentTopology,
@@ -146,8 +132,8 @@ def _object(
         metadata=ObjectMeta(
             name=name,
             namespace=cluster.namespace,
-            labels=meta.labels,
-            annotations=meta.annotations,
+            labels=dict(meta.labels),
+            annotations=dict(meta.annotations),
         ),
         spec=MachineDeploymentSpec(
             cluster_name=cluster.name,

@@ -10,13 +10,19 @@ from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta, owner_reference
 from kapy.topology.desired.cloning import object_of
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.desired.machines import identity, machine_template, part_name
+from kapy.topology.desired.machines import (
+    class_of,
+    group_name,
+    identity,
+    machine_template,
+    part_name,
+)
 from kapy.topology.desired.metadata import workers_metadata
 from kapy.topology.desired.workers_version import workers_version
-from kapy.topology.errors import CannotCompute, computing
-from kapy.topology.names import MACHINE_POOL_NAMES, class_name
+from kapy.topology.errors import computing
 from kapy.topology.state import MachinePoolState
 
+_KIND = MachinePool.RESOURCE.kind
 _NAME = Label.TOPOLOGY_POOL_NAME
 
 
@@ -30,7 +36,8 @@ def machine_pools(inputs: Inputs) -> dict[str, MachinePoolState]:
 
 
 def _state(inputs: Inputs, topology: MachinePoolTopology) -> MachinePoolState:
-    of_class = _class(inputs, topology.class_)
+    classes = inputs.blueprint.cluster_class.spec.workers.machine_pools
+    of_class = class_of(inputs, _KIND, classes, topology.class_)
     current = inputs.current.machine_pools.get(topology.name)
     bootstrap, infrastructure = _parts(inputs, topology, current)
     return MachinePoolState(
@@ -38,14 +45,6 @@ def _state(inputs: Inputs, topology: MachinePoolTopology) -> MachinePoolState:
         bootstrap_object=bootstrap,
         infrastructure_machine_pool_object=infrastructure,
     )
-
-
-def _class(inputs: Inputs, name: str) -> MachinePoolClass:
-    of_class = inputs.blueprint.cluster_class
-    for one in of_class.spec.workers.machine_pools:
-        if one.class_ == name and name in inputs.blueprint.machine_pools:
-            return one
-    raise CannotCompute(f"MachinePool class {name} not found in ClusterClass {of_class.key}")
 
 
 def _parts(
@@ -78,7 +77,7 @@ def _object(
     bootstrap: Document,
     infrastructure: Document,
 ) -> MachinePool:
-    cluster = inputs.cluster.metadata
+    cluster, there = inputs.cluster.metadata, current.object if current else None
     meta = workers_metadata(
         topology.metadata, of_class.metadata, identity(inputs, _NAME, topology.name)
     )
@@ -86,15 +85,15 @@ def _object(
         inputs,
         topology,
         inputs.blueprint.topology.workers.machine_pools,
-        current.object if current else None,
+        there,
         inputs.upgrades.machine_pools,
     )
     return MachinePool(
         metadata=ObjectMeta(
-            name=_object_name(inputs, topology, of_class, current),
+            name=group_name(inputs, _KIND, of_class.naming, topology.name, there),
             namespace=cluster.namespace,
-            labels=meta.labels,
-            annotations=meta.annotations,
+            labels=dict(meta.labels),
+            annotations=dict(meta.annotations),
         ),
         spec=MachinePoolSpec(
             cluster_name=cluster.name,
@@ -111,17 +110,3 @@ def _object(
             ),
         ),
     )
-
-
-def _object_name(
-    inputs: Inputs,
-    topology: MachinePoolTopology,
-    of_class: MachinePoolClass,
-    current: MachinePoolState | None,
-) -> str:
-    if current is not None:
-        return current.object.metadata.name
-    naming = of_class.naming.template or MACHINE_POOL_NAMES
-    data = {"machinePool": {"topologyName": topology.name}}
-    with computing("generate name for MachinePool"):
-        return class_name(naming, inputs.cluster, "MachinePool", topology.name, more=data)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
+from kapy.api.cluster_class_template import ClassNaming
 from kapy.api.cluster_class_workers import MachineDeploymentClass, MachinePoolClass
 from kapy.api.cluster_topology_workers import MachineDeploymentTopology, MachinePoolTopology
 from kapy.api.embedded import TemplateMeta
@@ -12,11 +16,35 @@ from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.topology.desired.cloning import reference_to
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.names import prefixed_name, worker_prefix
+from kapy.topology.errors import CannotCompute, computing
+from kapy.topology.names import class_name, prefixed_name, worker_names, worker_prefix
 
 Topology = MachineDeploymentTopology | MachinePoolTopology
 Class = MachineDeploymentClass | MachinePoolClass
+C = TypeVar("C", MachineDeploymentClass, MachinePoolClass)
 Deletion = MachineDeletionSpec | WorkerDeletionSpec
+
+
+def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
+    """The class of a group. Raises CannotCompute when there is none any more."""
+    for one in classes:
+        if one.class_ == name:
+            return one
+    key = inputs.blueprint.cluster_class.key
+    raise CannotCompute(f"{kind} class {name} not found in ClusterClass {key}")
+
+
+def group_name(
+    inputs: Inputs, kind: str, naming: ClassNaming, topology: str, there: Object | None
+) -> str:
+    """The name of a group itself, as it is called already or as its class wants it."""
+    if there is not None:
+        return there.metadata.name
+    key = f"{kind[0].lower()}{kind[1:]}"
+    data = {key: {"topologyName": topology}}
+    template = naming.template or worker_names(key)
+    with computing(f"generate name for {kind}"):
+        return class_name(template, inputs.cluster, kind, topology, more=data)
 
 
 def part_name(
