@@ -15,6 +15,7 @@ from benchmarks import (
     kinds,
     settled,
     storage,
+    topology,
 )
 from benchmarks.fleet import Shape
 
@@ -36,6 +37,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "store-memory": storage.memory,
     "store-start": storage.start,
     "kinds": kinds.documents,
+    "topology": topology.desired,
     "health-check-1000": partial(health_checks.look_at, 1000),
     "settled": settled.looks,
     "1x1+0": _create(1),

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy.kube.errors import KapyError
-from kapy.kube.sprig import MOST_STEPS, changes_data
+from kapy.kube.sprig import MOST_STEPS, changes_data, functions_in
 from kapy.kube.sprig import functions as sprig_functions
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def parsed(
             gotpl.Template(
                 source,
                 name=name,
-                functions=sprig_functions() if sprig else None,
+                functions=functions_in(source) if sprig else None,
                 missing_key="error" if strict else "default",
                 sandbox=_sandbox(sprig=sprig),
             ),

@@ -24,12 +24,19 @@ _WHOLE: Final = (
     *("max", "biggest", "min"),
 )
 _CHANGING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
+_NAME: Final = pattern(r"\w+")
 _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 
 
 def changes_data(template: str) -> bool:
     """Whether a template may call a function that changes what it is given."""
     return _CHANGING.search(template) is not None
+
+
+def functions_in(template: str) -> dict[str, Function]:
+    """Those that a template may call: gotpl looks at each one that it is given at every render."""
+    known = functions()
+    return {name: known[name] for name in _NAME.findall(template) if name in known}
 
 
 @cache
