@@ -319,3 +319,25 @@ async def test_events_end_an_hour_after_they_were_last_seen(tmp_path: Path) -> N
         assert await asking.names(at) == []
         task.cancel()
     server.close()
+
+
+async def test_events_of_a_store_in_memory_end_one_after_the_other() -> None:
+    at = f"{SPACE}/events"
+    server = Server.open(None, clock=loop_clock())
+    ensure_system_namespaces(server.plane)
+    asking = Asking(server)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(Expiry(server.plane).run())
+        await asyncio.sleep(0)
+        for name in ("first", "second"):
+            about = {"kind": "Pod", "namespace": "default", "name": "p"}
+            meta = {"name": name, "namespace": "default"}
+            event = {"apiVersion": "v1", "kind": "Event", "metadata": meta}
+            await asking.create(at, {**event, "involvedObject": about})
+            await asyncio.sleep(60)
+        await asyncio.sleep(3500)
+        assert await asking.names(at) == ["second"]
+        await asyncio.sleep(60)
+        assert await asking.names(at) == []
+        task.cancel()
+    server.close()

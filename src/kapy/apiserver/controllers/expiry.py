@@ -80,7 +80,7 @@ class Expiry:
             event = self._plane.table(kind).latest(*key)
             if event is not None:
                 removed(self._plane, kind, event)
-            del self._ends[key]
+            self._ends.pop(key, None)  # a store in memory has told us already
 
 
 def _renewed(event: Document) -> datetime:
