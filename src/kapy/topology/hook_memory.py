@@ -35,7 +35,7 @@ class HookMemory:
     def answer(self, uid: str, hook: Hook) -> Answer | None:
         """The answer that still counts, with the seconds that are left."""
         until, message = self._answers.get((uid, hook), (0.0, ""))
-        left = ceil(until - _now())
+        left = ceil(round(until - _now(), 3))  # a timer may be a little early
         if left > 0:
             return Answer(left, message)
         self._answers.pop((uid, hook), None)
