@@ -31,7 +31,7 @@ from tests.clusterctl.move.stage import (
 )
 
 SOAK = bool(os.environ.get("KAPY_SOAK"))
-SAMPLE = 24
+SAMPLE = 12
 
 Objects = dict[Ref, Document]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -36,11 +37,11 @@ GADGETS = Resource(INFRA, "v1beta2", "gadgets", "Gadget")
 GLOBAL_GADGETS = Resource(INFRA, "v1beta2", "bigs", "Big", namespaced=False)
 
 
-def gadget(name: str, *owners: Document, **more: object) -> Document:
+def gadget(name: str, *owners: Document, **more: Any) -> Document:
     return obj(GADGETS.api_version, "Gadget", name, *owners, **more)
 
 
-def big(name: str, **more: object) -> Document:
+def big(name: str, **more: Any) -> Document:
     return obj(GLOBAL_GADGETS.api_version, "Big", name, namespace="", **more)
 
 

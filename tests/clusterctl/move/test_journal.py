@@ -1,0 +1,124 @@
+"""The file that a move goes on from."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.move.graph import Ref
+from kapy.clusterctl.move.journal import (
+    Begun,
+    Journal,
+    Made,
+    Mode,
+    Pausing,
+    Place,
+    Prior,
+    TurnedBack,
+    Verified,
+    unfinished,
+)
+from kapy.clusterctl.move.plan import Plan, Planned, Way
+from kapy.kube.names import SECRETS
+
+REF = Ref("", "Secret", "fleet", "a")
+BEGUN = Begun("1", Mode.CLUSTERS, "fleet", Place("/a", "c", "id-1"), Place("/b", "", "id-2"))
+OBJECT = Planned(REF, SECRETS, Way.MOVED, 0, {"metadata": {"name": "a", "uid": "u"}})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "moves" / "one.jsonl"
+
+
+@pytest.fixture
+def journal(path: Path) -> Iterator[Journal]:
+    made = Journal.new(path, BEGUN)
+    yield made
+    made.close()
+
+
+def reopened(journal: Journal) -> Journal:
+    journal.close()
+    return Journal.opened(journal.path)
+
+
+def test_what_was_written_is_known_again(journal: Journal) -> None:
+    prior = Prior(REF, {"metadata": {"name": "a"}})
+    journal.write(Pausing((REF,)), prior, Made(((REF, "new"),)))
+    journal.plan("forth", Plan([OBJECT]))
+    journal.write(Verified("forth"), TurnedBack())
+    state = reopened(journal).state
+    assert (state.begun, state.paused, state.prior) == (BEGUN, {REF}, {REF: prior.document})
+    assert (state.made, state.verified, state.turned_back) == ({REF: "new"}, {"forth"}, True)
+    [known] = state.plans["forth"].objects.values()
+    assert (known.ref, known.document, known.way) == (REF, OBJECT.document, Way.MOVED)
+
+
+@pytest.mark.parametrize("cut", range(1, 400, 7))
+def test_it_may_be_cut_off_anywhere(journal: Journal, cut: int) -> None:
+    journal.write(Pausing((REF,)))
+    whole = journal.path.stat().st_size
+    journal.plan("forth", Plan([OBJECT]))
+    content = journal.path.read_bytes()
+    left = content[: max(whole, len(content) - cut)]
+    journal.path.write_bytes(left)
+    again = reopened(journal)
+    assert (again.state.paused, "forth" in again.state.plans) == ({REF}, left == content)
+    again.write(Verified("forth"))
+    assert reopened(again).state.verified == {"forth"}
+
+
+def test_only_its_owner_reads_it_and_it_goes_when_the_move_has_ended(journal: Journal) -> None:
+    assert journal.path.stat().st_mode & 0o777 == 0o600
+    assert journal.path.parent.stat().st_mode & 0o777 == 0o700
+    journal.end()
+    assert not journal.path.exists()
+
+
+def test_a_move_that_has_not_ended_is_found(journal: Journal, path: Path) -> None:
+    assert unfinished(path.parent) == {path: BEGUN}
+    (path.parent / "other.jsonl").write_text("{}\n")
+    journal.end()
+    assert unfinished(path.parent) == {}
+
+
+def test_nobody_else_writes_meanwhile(journal: Journal, path: Path) -> None:
+    with pytest.raises(MoveError, match="another kapy works with the journal"):
+        Journal.opened(path)
+    with pytest.raises(MoveError, match=r"there is a journal at .* already"):
+        Journal.new(path, BEGUN)
+
+
+def test_a_full_disk_is_one_sentence_and_what_was_written_counts(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(file: int, content: Any) -> int:
+        if len(content) > 10:
+            return write(file, content[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(MoveError, match="No space left on device; nothing was done that it"):
+            journal.write(Pausing((REF,)))
+    assert journal.state.paused == set()
+    journal.write(Made(((REF, "new"),)))
+    state = reopened(journal).state
+    assert (state.paused, state.made) == (set(), {REF: "new"})
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", '{"type":"done"}\n', "kind: Secret\n"])
+def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    with pytest.raises(MoveError, match="is no journal of a move"):
+        Journal.opened(path)
