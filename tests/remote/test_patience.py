@@ -79,9 +79,11 @@ async def test_a_silent_cluster_is_left_alone_ever_longer_until_it_answers() -> 
     assert server.asked < 600 / LONGEST_WAIT
     server.late = 0.1
     await asyncio.sleep(LONGEST_REST * 1.25)
+    told = len(recovered)  # at the end of each rest
+    assert told <= server.asked
     await patient(READ)
     await patient(READ)
-    assert len(recovered) == 1
+    assert len(recovered) == told + 1
 
 
 async def test_whoever_gives_up_waiting_gives_the_place_back() -> None:
@@ -93,6 +95,32 @@ async def test_whoever_gives_up_waiting_gives_the_place_back() -> None:
                 await patient(READ)
     server.late = 0
     assert (await patient(READ)).status == 200
+
+
+@pytest.mark.parametrize("late", [3, 1000])
+async def test_who_was_refused_is_told_when_to_try_again(late: float) -> None:
+    """Whoever is refused does not ask again by himself, and probes go another way."""
+    server = Server(late)
+    patient, told = patience(server)
+    refused = 0
+
+    async def ask() -> None:
+        nonlocal refused
+        try:
+            await patient(READ)
+        except NotConnected:
+            refused += 1
+        except Unreachable:
+            await ask()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(2 * AT_ONCE):
+            group.create_task(ask())
+    assert refused >= AT_ONCE
+    assert told == []
+    server.late = 0
+    await asyncio.sleep(2 * LONGEST_WAIT)
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("late", [2, 1000])

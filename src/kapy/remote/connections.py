@@ -254,6 +254,7 @@ class Connections:
         patient = Patience(transport, self._runtime.random, lambda: self._tell(link.cluster))
         manager = self._runtime.client.field_manager
         link.transport = transport
+        link.patience = patient
         link.client = Client(patient, field_manager=manager, observe=link.observe)
 
     async def _probe(self, link: Link) -> Result:

@@ -19,6 +19,7 @@ from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import Resource
 from kapy.kube.selectors import parse_labels
+from kapy.remote.patience import Patience
 
 FIRST_RETRY: Final = 0.2
 LONGEST_RETRY: Final = 30.0
@@ -97,9 +98,10 @@ class Link:
     """What is known about the way to one cluster.
 
     value: the kubeconfig that it was made with, as the Secret holds it. client: None while there
-    is no connection, for the reason `because`. failures: since the last success. suspected: a
-    request found nobody, and the next probe has to say whether that is so. probes_passed and
-    probes_failed: of established connections, ever.
+    is no connection, for the reason `because`. patience: what of it there is with the client's
+    requests. failures: since the last success. suspected: a request found nobody, and the next
+    probe has to say whether that is so. probes_passed and probes_failed: of established
+    connections, ever.
     """
 
     __slots__ = (
@@ -110,6 +112,7 @@ class Link:
         "failures",
         "informers",
         "last_success",
+        "patience",
         "probes_failed",
         "probes_passed",
         "suspected",
@@ -122,6 +125,7 @@ class Link:
         self.value = ""
         self.client: Client | None = None
         self.transport: Suspicious | None = None
+        self.patience: Patience | None = None
         self.informers: dict[Selection, Watched] = {}
         self.failures = 0
         self.probes_failed = 0
@@ -192,6 +196,8 @@ class Link:
         transport, self.transport, self.client = self.transport, None, None
         self.because = because
         self.suspected = False
+        if self.patience is not None:
+            self.patience.uninvite()
         for watched in self.informers.values():
             if watched.task is not None:
                 watched.task.cancel()

@@ -34,10 +34,10 @@ class Patience(Interceptor):
     No answer within `LONGEST_WAIT` is Unreachable; after that nobody is let through for a while,
     which grows until an answer comes. While `AT_ONCE` requests wait, and have done so for longer
     than a prompt answer takes, further ones are refused at once (NotConnected). recovered: called
-    when the cluster answers again after it did not.
+    when the cluster answers again after it did not, and when those who were refused may try again.
     """
 
-    __slots__ = ("_backoff", "_begun", "_places", "_recovered", "_rests_until", "_silent")
+    __slots__ = ("_again", "_backoff", "_begun", "_places", "_recovered", "_rests_until", "_silent")
 
     def __init__(self, transport: Transport, random: Random, recovered: Callable[[], None]) -> None:
         super().__init__(transport)
@@ -47,6 +47,7 @@ class Patience(Interceptor):
         self._places = asyncio.Semaphore(AT_ONCE)
         self._rests_until = 0.0
         self._silent = False
+        self._again: asyncio.TimerHandle | None = None
 
     async def __call__(self, request: Request) -> Reply:
         if not self.over_network:
@@ -70,6 +71,7 @@ class Patience(Interceptor):
         """Take a place. Raises NotConnected when none is to be had soon."""
         now = asyncio.get_running_loop().time()
         if now < self._rests_until:
+            self._invite(self._rests_until - now)
             raise NotConnected(
                 f"{self.host} did not answer within {LONGEST_WAIT:g} seconds, and is left alone "
                 f"for {self._rests_until - now:.1f} more"
@@ -79,9 +81,29 @@ class Patience(Interceptor):
             async with asyncio.timeout(max(0.0, oldest + PROMPT - now)):
                 await self._places.acquire()
         except TimeoutError:
+            self._invite(LONGEST_WAIT)
             raise NotConnected(
                 f"{AT_ONCE} requests are waiting for {self.host} to answer"
             ) from None
+
+    def _invite(self, after: float) -> None:
+        """Tell those who are refused when to try again.
+
+        A timer, because they wait for news of the connection, and while nobody may use it there
+        is none: probes go another way.
+        """
+        if self._again is None:
+            self._again = asyncio.get_running_loop().call_later(after, self._invited)
+
+    def _invited(self) -> None:
+        self._again = None
+        self._recovered()
+
+    def uninvite(self) -> None:
+        """Tell nobody any more: they hear of it otherwise."""
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
 
     def _rest(self) -> None:
         self._silent = True
@@ -94,4 +116,5 @@ class Patience(Interceptor):
             self._silent = False
             self._rests_until = 0.0
             self._backoff.reset()
+            self.uninvite()
             self._recovered()
