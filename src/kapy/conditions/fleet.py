@@ -38,7 +38,7 @@ def machines_up_to_date(
     counted = [
         machine
         for machine in machines
-        if has(machine.status.conditions, ConditionType.UP_TO_DATE) or not _is_young(machine, now)
+        if not _is_young(machine, now) or has(machine.status.conditions, ConditionType.UP_TO_DATE)
     ]
     if not counted:
         return true(target, Reason.NO_REPLICAS)

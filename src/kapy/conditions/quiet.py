@@ -76,19 +76,17 @@ class Memory(Generic[T]):
 
     def __init__(self) -> None:
         self._about: object = None
-        self._known: dict[str, tuple[Document, T]] = {}
+        # By the identity of the document, which is kept so that no other one can get it.
+        self._known: dict[int, tuple[Document, T]] = {}
 
     def of(
         self, documents: Iterable[Document], about: object, make: Callable[[Document], T]
     ) -> list[T]:
         """`make` of each document, in their order."""
         known = self._known if about == self._about else {}
-        kept: dict[str, tuple[Document, T]] = {}
+        kept: dict[int, tuple[Document, T]] = {}
         for document in documents:
-            uid = document["metadata"]["uid"]
-            entry = known.get(uid)
-            if entry is None or entry[0] is not document:
-                entry = document, make(document)
-            kept[uid] = entry
+            one = id(document)
+            kept[one] = known.get(one) or (document, make(document))
         self._about, self._known = about, kept
         return [made for _, made in kept.values()]

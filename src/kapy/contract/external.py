@@ -29,7 +29,7 @@ from kapy.contract.fields import Version, View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.resolve import Resolved, contract_of, resolved
 from kapy.engine.cache import Cache, Change
-from kapy.engine.controller import Controller, Mapper
+from kapy.engine.controller import Controller, Mapper, Patience
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, KapyError, NotFound
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
@@ -62,10 +62,10 @@ class External:
         self._known: dict[tuple[GroupKind, type[View] | None], tuple[Document, Resolved]] = {}
         self._unreadable: dict[GroupKind, set[Key]] = {}
         self._watched: set[Resource] = set()
-        self._wakes: list[tuple[Controller, Mapper, float]] = []
+        self._wakes: list[tuple[Controller, Mapper, Patience]] = []
         self._crds.subscribe(self._crd_changed)
 
-    def wake(self, controller: Controller, keys: Mapper, *, gather: float = 0.0) -> None:
+    def wake(self, controller: Controller, keys: Mapper, *, gather: Patience = 0.0) -> None:
         """Enqueue `keys(change)` whenever an object of a kind changes that is read through here.
 
         gather: seconds to wait for more changes, as `Controller.watch` does.

@@ -104,7 +104,8 @@ class Informer(Generic[T]):
 
     def _these(self, keys: Sequence[Key]) -> Sequence[T]:
         objects, as_asked = self._store.objects, self._read
-        return [as_asked(objects[key]) for key in keys]
+        found: list[Any] = [objects[key] for key in keys]
+        return found if as_asked is _same else list(map(as_asked, found))
 
 
 def _same(document: Document) -> Document:

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 Reconcile: TypeAlias = Callable[[Key], Awaitable[Result]]
 Mapper: TypeAlias = Callable[[Change], Iterable[Key]]
+Patience: TypeAlias = float | Callable[[Key], float]
+"""Seconds to gather changes, or how many they are for a key: more where there is more to sum up."""
 
 FIRST_RETRY: Final = 0.005
 LONGEST_RETRY: Final = 1000.0
@@ -82,7 +84,7 @@ class Controller:
         keys: Mapper = own_key,
         *,
         initial: int = INITIAL,
-        gather: float = 0.0,
+        gather: Patience = 0.0,
     ) -> None:
         """Enqueue `keys(change)` on each change; calling it again with the same pair does nothing.
 
@@ -103,14 +105,20 @@ class Controller:
                 if change.initial:
                     queue.add(key, initial)
                 elif gather and queue.is_open:
-                    within = gather if change.new else min(gather, REPORTED)
-                    if within > REPORTED:  # nobody waits for it
-                        within *= max(1.0, self._pace / _UNHURRIED)
-                    queue.gather(key, min(within, max(gather, LONGEST_GATHERING)))
+                    within = gather(key) if callable(gather) else gather
+                    queue.gather(key, self._within(within, ended=change.new is None))
                 else:
                     queue.add(key)
 
         informer.subscribe(handle)
+
+    def _within(self, seconds: float, *, ended: bool) -> float:
+        """How long changes are gathered that should be for so long."""
+        if ended or seconds <= REPORTED:
+            return min(seconds, REPORTED)
+        # Nobody waits for it.
+        longer = seconds * max(1.0, self._pace / _UNHURRIED)
+        return min(longer, max(seconds, LONGEST_GATHERING))
 
     async def look(self, key: Key) -> Result:
         """One reconcile, past the queue: for who measures it while nothing else goes on."""

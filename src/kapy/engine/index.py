@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
 from kapy.kube import Document, Key
@@ -11,20 +12,17 @@ IndexValues = Callable[[Document], Iterable[str]]
 
 
 class Index:
-    """Keys by value."""
+    """Keys by value, in order."""
 
     __slots__ = ("_keys", "_values")
 
     def __init__(self, values: IndexValues) -> None:
         self._values = values
-        self._keys: dict[str, set[Key]] = {}
+        self._keys: dict[str, list[Key]] = {}
 
     def keys(self, value: str) -> Sequence[Key]:
         """The keys that have `value`, in order."""
-        keys = self._keys.get(value)
-        if not keys:
-            return ()
-        return list(keys) if len(keys) == 1 else sorted(keys)
+        return tuple(self._keys.get(value, ()))
 
     def change(self, key: Key, old: Document | None, new: Document | None) -> None:
         """An object came, changed or went."""
@@ -32,11 +30,10 @@ class Index:
         after = () if new is None else tuple(self._values(new))
         if before == after:
             return
-        for value in before:
-            keys = self._keys.get(value)
-            if keys is not None:
-                keys.discard(key)
-                if not keys:
-                    del self._keys[value]
-        for value in after:
-            self._keys.setdefault(value, set()).add(key)
+        for value in set(before):
+            keys = self._keys[value]
+            del keys[bisect_left(keys, key)]
+            if not keys:
+                del self._keys[value]
+        for value in set(after):
+            insort(self._keys.setdefault(value, []), key)

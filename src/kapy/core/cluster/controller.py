@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -15,13 +15,15 @@ from kapy.contract.fleet import Fleet, Path, cluster_of, own_change, own_life, r
 from kapy.contract.handover import awaited
 from kapy.core.cluster.reconcile import reconcile
 from kapy.core.cluster.scope import Tools
-from kapy.engine.cache import Cache, Change
+from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
 
 REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "controlPlaneRef"))
+PER_WORKER: Final = 0.001  # seconds, of which summing up takes a hundredth
+LONGEST: Final = 1.0
 
 
 def add_to(
@@ -47,20 +49,33 @@ def add_to(
     )
     clusters = runtime.cache.informer(fleet.clusters.resource)
     controller = Controller("cluster", partial(reconcile, tools))
+    unhurried = patience_with(clusters)
     controller.watch(clusters, own_life)
     controller.watch(clusters, awaited(own_change), gather=REPORTED)
-    controller.watch(clusters, own_change, gather=SUMMED_UP)
+    controller.watch(clusters, own_change, gather=unhurried)
     controller.watch(classes, of_class(runtime.cache), gather=SUMMED_UP)
-    controller.watch(fleet.deployments, cluster_keys, gather=SUMMED_UP)
-    controller.watch(fleet.pools, cluster_keys, gather=SUMMED_UP)
-    controller.watch(fleet.machine_sets, of_machine_set, gather=SUMMED_UP)
-    controller.watch(fleet.machines, of_machine, gather=SUMMED_UP)
+    controller.watch(fleet.deployments, cluster_keys, gather=unhurried)
+    controller.watch(fleet.pools, cluster_keys, gather=unhurried)
+    controller.watch(fleet.machine_sets, of_machine_set, gather=unhurried)
+    controller.watch(fleet.machines, of_machine, gather=unhurried)
     controller.watch(remote.secrets, of_authority)
     referred = referring(clusters, *REFERENCES)
     external.wake(controller, awaited(referred), gather=REPORTED)
-    external.wake(controller, referred, gather=SUMMED_UP)
+    external.wake(controller, referred, gather=unhurried)
     remote.subscribe(controller.enqueue)
     return runtime.add(controller, clusters)
+
+
+def patience_with(clusters: Informer[Document]) -> Callable[[Key], float]:
+    """How long changes of a Cluster's parts are gathered: longer the more workers it has, so that
+    a rollout of many Machines, one by one, does not have all of them summed up at each step."""
+
+    def seconds(cluster: Key) -> float:
+        document = clusters.raw(cluster) or {}
+        workers = ((document.get("status") or {}).get("workers") or {}).get("replicas") or 0
+        return min(SUMMED_UP + workers * PER_WORKER, LONGEST)
+
+    return seconds
 
 
 def of_class(cache: Cache) -> Mapper:
