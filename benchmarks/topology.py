@@ -10,6 +10,7 @@ from benchmarks.measure import percentile
 
 Row = dict[str, Any]
 RUNS: Final = 300
+GROUPS: Final = 100
 FILE: Final = (
     Path(__file__).resolve().parents[2]
     / "shared/upstream/providers/infrastructure-docker/v1.14.0/clusterclass-quick-start.yaml"
@@ -42,7 +43,7 @@ async def desired() -> list[Row]:
         said = f"{len(patches)} patches of {changes} changes"
         rows += [await _state(f"desired state, {said}", blueprint)]
         rows += [await _patches(f"patches alone, {said}", blueprint)]
-    return rows
+    return [*rows, await _state(f"desired state, {GROUPS} MachineDeployments, no patches", _many())]
 
 
 async def _state(step: str, blueprint: Any) -> Row:
@@ -92,6 +93,18 @@ async def _desired(blueprint: Any) -> Any:
     calls = HookCalls(cluster, None, HookMemory(), write)
     upgrades = UpgradeTracker.of(cluster)
     return await desired_state(blueprint, ClusterState(cluster), upgrades, calls)
+
+
+def _many() -> Any:
+    """Many groups of workers, of a class without patches."""
+    blueprint = _blueprint(0)
+    workers = blueprint.topology.workers
+    [one] = workers.machine_deployments
+    workers.machine_deployments = [
+        type(one)(class_=one.class_, name=f"md-{number}", replicas=one.replicas)
+        for number in range(GROUPS)
+    ]
+    return blueprint
 
 
 def _cluster() -> Any:
