@@ -15,29 +15,34 @@ T = TypeVar("T")
 
 
 def write(documents: Iterable[Document], place: str) -> None:
-    """Print objects, or write them to a file that only its owner can read.
-
-    place: "" and `-` are standard output. Raises ClusterctlError.
-    """
+    """Print objects, or write them to a file. place, errors: as for `write_text`."""
     from kapy.clusterctl.manifests import text_of
 
-    content = text_of(documents).encode("utf-8", "surrogateescape")
+    write_text(text_of(documents), place, told="failed to write to destination file")
+
+
+def write_text(text: str, place: str, *, told: str) -> None:
+    """Print text, or write it to a file that only its owner can read.
+
+    place: a path; "" and `-` are standard output. told: how the error begins where the file cannot
+    be written. Raises ClusterctlError.
+    """
     place = place.strip()
     if place in ("", "-"):
-        click.echo(content, nl=False)
+        click.echo(text, nl=False)
         return
-    _write_file(Path(place), content)
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    from kapy.clusterctl.errors import ClusterctlError
-
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content)
+        with open(_opened(Path(place)), "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
-        told = (error.strerror or str(error)).lower()
-        raise ClusterctlError(f"failed to write to destination file: open {path}: {told}") from None
+        from kapy.clusterctl.errors import ClusterctlError
+
+        why = (error.strerror or str(error)).lower()
+        raise ClusterctlError(f"{told}: open {Path(place)}: {why}") from None
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
 
 
 def finished(work: Coroutine[Any, Any, T], *, near: bool) -> T:

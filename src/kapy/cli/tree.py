@@ -28,6 +28,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
     },
     "Clusters": {
         "generate": ("kapy.cli.groups:GENERATE", "Generate YAML of clusters and providers."),
+        "convert": ("kapy.cli.convert:convert", "Convert manifests to the newest version."),
         "plan": ("kapy.cli.plan:plan", "Show what a change would do, before it happens."),
         "describe": ("kapy.cli.groups:DESCRIBE", "Describe workload clusters."),
         "get": ("kapy.cli.groups:GET", "Get info of a workload cluster."),

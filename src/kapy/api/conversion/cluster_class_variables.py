@@ -8,15 +8,15 @@ from kapy.api.conversion.moves import bool_to_pointer, put, value_at
 from kapy.api.conversion.spoke import CannotConvert
 from kapy.kube import Document
 
-_FLAGS: Final = (
+FLAGS: Final = (
     "uniqueItems",
     "exclusiveMaximum",
     "exclusiveMinimum",
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-int-or-string",
 )
-_ONE: Final = ("additionalProperties", "items", "not")
-_MANY: Final = ("allOf", "oneOf", "anyOf")
+ONE_SCHEMA: Final = ("additionalProperties", "items", "not")
+SEVERAL_SCHEMAS: Final = ("allOf", "oneOf", "anyOf")
 _SCHEMA: Final = ("schema", "openAPIV3Schema")
 
 
@@ -73,15 +73,15 @@ def _flags_to_hub(
 ) -> None:
     """Flags of a schema and those within it, as `source` says them. That is the schema itself,
     unless a variable of the same name comes before: upstream finds variables by their names."""
-    for flag in _FLAGS:
+    for flag in FLAGS:
         put(schema, flag, bool_to_pointer(source.get(flag), value_at(remembered, flag)))
     for name, inner in (schema.get("properties") or {}).items():
         said = value_at(source, "properties", name)
         _inner_to_hub(inner, said, value_at(remembered, "properties", name), f"{path}.{name}")
-    for key in _ONE:
+    for key in ONE_SCHEMA:
         if (said := source.get(key)) is not None:
             _inner_to_hub(schema.get(key), said, value_at(remembered, key), f"{path}.{key}")
-    for key in _MANY:
+    for key in SEVERAL_SCHEMAS:
         before = value_at(remembered, key) or []
         for number, inner in enumerate(schema.get(key) or ()):
             said = _at(source.get(key) or [], number)

@@ -1,0 +1,150 @@
+"""Comments of a YAML document, and where they belong when the document has changed.
+
+A comment belongs to the field on its line, or else to the next field. In the changed text it
+stands there again; where its field is gone, at the nearest field around that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import yaml
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_END: Final[Path] = ("\0",)
+"""Where comments belong after which there is no field."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Comment:
+    """line: from 0. trailing: something else stands on its line."""
+
+    line: int
+    text: str
+    trailing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field or an item of a list. lines: its first and its last one, from 0."""
+
+    path: Path
+    line: int
+    last: int
+    simple: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """The comments of a document, in their order."""
+
+    found: tuple[_Comment, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def put_into(self, text: str, before: str) -> str:
+        """Another form of the document with the comments in it. before: where they stood."""
+        places = {one.path: one for one in _fields(text)}
+        above: dict[int, list[str]] = {}
+        beside: dict[int, str] = {}
+        lines = text.splitlines()
+        for comment, path in self._belonging(before):
+            place, same = _now_at(path, places)
+            line = place.line if place else (len(lines) if path == _END else 0)
+            if comment.trailing and place and same and _has_room(place) and line not in beside:
+                beside[line] = comment.text
+            else:
+                above.setdefault(line, []).append(comment.text)
+        return "".join(_lines(lines, above, beside))
+
+    def _belonging(self, text: str) -> Iterator[tuple[_Comment, Path]]:
+        """Each comment with the field that it belongs to."""
+        fields = sorted(_fields(text), key=lambda one: one.line)
+        for comment in self.found:
+            if comment.trailing:
+                on_line = [one for one in fields if one.line <= comment.line]
+                yield comment, on_line[-1].path if on_line else ()
+            else:
+                after = [one for one in fields if one.line > comment.line]
+                yield comment, after[0].path if after else _END
+
+
+def comments_of(text: str) -> Comments:
+    """The comments of a document that can be read."""
+    return Comments(tuple(_comments(text)) if "#" in text else ())
+
+
+def _comments(text: str) -> Iterator[_Comment]:
+    """What begins with # between two tokens, or behind the `|` of a text: else it is none."""
+    end = 0
+    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
+        start = token.start_mark.index
+        yield from _between(text, end, start)
+        if isinstance(token, yaml.ScalarToken) and token.style in ("|", ">"):
+            yield from _between(text, start, text.find("\n", start))
+        end = max(end, token.end_mark.index)
+    yield from _between(text, end, len(text))
+
+
+def _between(text: str, start: int, end: int) -> Iterator[_Comment]:
+    at = text.find("#", start, end)
+    while at >= 0:
+        stop = text.find("\n", at)
+        stop = len(text) if stop < 0 else stop
+        line = text.count("\n", 0, at)
+        begin = text.rfind("\n", 0, at) + 1
+        yield _Comment(line, text[at:stop].rstrip(), trailing=bool(text[begin:at].strip()))
+        at = text.find("#", stop, end)
+
+
+def _fields(text: str) -> list[_Field]:
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    return list(_fields_of(root, ())) if root is not None else []
+
+
+def _fields_of(node: yaml.Node, path: Path) -> Iterator[_Field]:
+    entries: list[tuple[str | int, yaml.Node, yaml.Node]] = []
+    if isinstance(node, yaml.MappingNode):
+        entries = [(str(key.value), key, value) for key, value in node.value]
+    elif isinstance(node, yaml.SequenceNode):
+        entries = [(place, one, one) for place, one in enumerate(node.value)]
+    for name, first, value in entries:
+        own = (*path, name)
+        simple = isinstance(value, yaml.ScalarNode) and value.style not in ("|", ">")
+        yield _Field(own, first.start_mark.line, value.end_mark.line, simple)
+        yield from _fields_of(value, own)
+
+
+def _now_at(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | None, bool]:
+    """The field that was at a path, or the nearest one around it; and whether it is that field.
+
+    A field that is gone may have moved down, where there is only one of its name.
+    """
+    known: Path = ()
+    for part in path:
+        if (*known, part) in places:
+            known = (*known, part)
+            continue
+        inside = (one for one in places if one[: len(known)] == known)
+        moved = [one for one in inside if one[-1] == part and isinstance(part, str)]
+        if len(moved) != 1:
+            return places.get(known), False
+        known = moved[0]
+    return places.get(known), True
+
+
+def _has_room(place: _Field) -> bool:
+    """Whether a comment can stand on the field's line: not inside text of several lines."""
+    return not place.simple or place.line == place.last
+
+
+def _lines(lines: list[str], above: dict[int, list[str]], beside: dict[int, str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        yield from (f"{indent}{one}\n" for one in above.get(number, ()))
+        yield f"{line} {beside[number]}\n" if number in beside else f"{line}\n"
+    yield from (f"{one}\n" for one in above.get(len(lines), ()))

@@ -1,0 +1,94 @@
+"""What a converted manifest has to lose, and to gain, to be what upstream's command writes.
+
+Upstream's `convert` has only the generated part of the conversions, not what the webhooks do
+beside it: references lose the object that they name, `minReadySeconds` is not moved, and flags
+and counters that are not set are written as false and 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kapy.api.conversion.cluster_class_variables import FLAGS, ONE_SCHEMA, SEVERAL_SCHEMAS
+from kapy.kube import Document
+
+_MACHINE: Final = ("bootstrap.configRef", "infrastructureRef")
+_TEMPLATE: Final = tuple(f"spec.template.spec.{one}" for one in (*_MACHINE, "minReadySeconds"))
+_LOST: Final[Mapping[str, tuple[str, ...]]] = {
+    "Cluster": ("spec.infrastructureRef", "spec.controlPlaneRef"),
+    "Machine": tuple(f"spec.{one}" for one in _MACHINE),
+    "MachineDeployment": _TEMPLATE,
+    "MachinePool": _TEMPLATE,
+    "MachineSet": _TEMPLATE,
+}
+_UNSET: Final[Mapping[str, Mapping[str, Document]]] = {
+    "Cluster": {"spec": {"paused": False}},
+    "MachineDeployment": {"spec": {"paused": False}},
+    "MachineHealthCheck": {
+        "status": {"currentHealthy": 0, "expectedMachines": 0, "remediationsAllowed": 0}
+    },
+}
+
+
+def as_upstream(document: Document) -> list[str]:
+    """Change a converted object to what upstream writes; a sentence for each loss."""
+    kind, metadata = document["kind"], document.get("metadata") or {}
+    name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
+    document["metadata"] = {key: one for key, one in metadata.items() if one not in ({}, [], None)}
+    losses = [
+        f"{kind} {name}: {path} is left out ({_shown(lost)})"
+        for path in _LOST.get(kind, ())
+        if (lost := _taken(document, path)) is not None
+    ]
+    for part, unset in _UNSET.get(kind, {}).items():
+        document[part] = {**unset, **(document.get(part) or {})}
+    if kind == "ClusterClass":
+        _set_flags(document)
+    return losses
+
+
+def _shown(lost: Any) -> str:
+    return f"{lost.get('kind')} {lost.get('name')}" if isinstance(lost, dict) else str(lost)
+
+
+def _taken(document: Document, path: str) -> Any:
+    """What stood at a path, which is gone then; maps that are empty without it go, too."""
+    *parents, last = path.split(".")
+    chain = [document]
+    for part in parents:
+        inner = chain[-1].get(part)
+        if not isinstance(inner, dict):
+            return None
+        chain.append(inner)
+    value = chain[-1].pop(last, None)
+    if value is not None and parents[-1] == "bootstrap" and not chain[-1]:
+        del chain[-2]["bootstrap"]
+    return value
+
+
+def _set_flags(document: Document) -> None:
+    """Flags of schemas, in the specification and in the status."""
+    for variable in (document.get("spec") or {}).get("variables") or ():
+        _set_flags_of(variable)
+    for variable in (document.get("status") or {}).get("variables") or ():
+        variable.setdefault("definitionsConflict", False)
+        for definition in variable.get("definitions") or ():
+            _set_flags_of(definition)
+
+
+def _set_flags_of(variable: Document) -> None:
+    for schema in _schemas((variable.get("schema") or {}).get("openAPIV3Schema") or {}):
+        for flag in FLAGS:
+            schema.setdefault(flag, False)
+
+
+def _schemas(schema: Document) -> Iterator[Document]:
+    yield schema
+    inner = [
+        *(schema.get("properties") or {}).values(),
+        *(schema[one] for one in ONE_SCHEMA if one in schema),
+        *(one for several in SEVERAL_SCHEMAS for one in schema.get(several) or ()),
+    ]
+    for one in inner:
+        yield from _schemas(one)
