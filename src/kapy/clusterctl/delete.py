@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.certificates.injection import WEBHOOKS
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
+from kapy.clusterctl.components.namespace import NOT_NAMESPACED
 from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.inventory import PROVIDERS, Installed, Inventory, named
 from kapy.clusterctl.labelled import Labelled, components_in
@@ -25,14 +26,6 @@ from kapy.clusterctl.side_by_side import side_by_side
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, NAMESPACES, Resource
-
-_WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-_CLUSTER_WIDE: Final = frozenset({
-    "Node", "PersistentVolume", "PodSecurityPolicy", "CertificateSigningRequest",
-    "ClusterRoleBinding", "ClusterRole", "VolumeAttachment", "StorageClass", "CSIDriver", "CSINode",
-    "PriorityClass", "RuntimeClass",
-})  # fmt: skip
-"""Kinds without namespaces whose objects belong to a provider only by their name's beginning."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,7 @@ def _in_order(chosen: Sequence[Labelled]) -> list[list[Labelled]]:
     for one in chosen:
         last = one.kind in ("Namespace", PROVIDERS.kind)
         crd = one.kind == CRDS.kind
-        steps[0 if one.kind in _WEBHOOKS else 3 if last else 2 if crd else 1].append(one)
+        steps[0 if one.kind in WEBHOOKS else 3 if last else 2 if crd else 1].append(one)
     return steps
 
 
@@ -97,9 +90,9 @@ def _goes(one: Labelled, provider: Installed, asked: Deletion) -> bool:
         return asked.include_crds
     if one.kind == NAMESPACES.kind:
         return asked.include_namespace and key.name == provider.namespace
-    if one.kind in _WEBHOOKS:
+    if one.kind in WEBHOOKS:
         return True
-    if one.kind in _CLUSTER_WIDE:
+    if one.kind in NOT_NAMESPACED:  # its name says whose it is; RBAC of no instance stays
         return key.name.startswith(f"{provider.namespace}-")
     return key.namespace in ("", provider.namespace)
 

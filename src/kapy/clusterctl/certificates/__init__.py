@@ -14,7 +14,6 @@ from kapy.kube.names import Resource
 
 GROUP: Final = "cert-manager.io"
 CERTIFICATES: Final = Resource(GROUP, "v1", "certificates", "Certificate")
-INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
 INJECT_FROM_SECRET: Final = "cert-manager.io/inject-ca-from-secret"
 
 

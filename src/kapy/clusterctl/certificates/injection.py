@@ -6,7 +6,8 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Final
 
-from kapy.clusterctl.certificates import INJECT_FROM, INJECT_FROM_SECRET
+from kapy.clusterctl.certificates import INJECT_FROM_SECRET
+from kapy.clusterctl.components.namespace import INJECT_CA_FROM
 from kapy.kube import Document, Key
 
 WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
@@ -15,7 +16,7 @@ WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfigurati
 def source(document: Document) -> tuple[Key | None, Key | None]:
     """The Certificate, or the Secret, whose authority an object asks to be told."""
     annotations = document["metadata"].get("annotations") or {}
-    return _key(annotations.get(INJECT_FROM)), _key(annotations.get(INJECT_FROM_SECRET))
+    return _key(annotations.get(INJECT_CA_FROM)), _key(annotations.get(INJECT_FROM_SECRET))
 
 
 def injected(

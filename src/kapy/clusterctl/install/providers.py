@@ -15,6 +15,7 @@ from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.images import has_manager
 from kapy.clusterctl.inventory import Inventory
 from kapy.clusterctl.progress import Say
+from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.waiting import NotInTime, holds, until
 from kapy.kube import Document, Key
@@ -29,9 +30,11 @@ async def install(
 ) -> None:
     """Install providers one after the other; each is in the inventory when it is whole.
 
-    Raises NotApplied, CertificateError, NotInTime.
+    The core provider only when all are: without it the next `init` knows that it is the first, and
+    adds the usual providers again. Raises NotApplied, CertificateError, NotInTime.
     """
     inventory = Inventory(client)
+    unrecorded = []
     for one in queued:
         say(
             "Installing",
@@ -43,6 +46,11 @@ async def install(
         if issuer == "kapy":
             objects = tuple(await with_own_authority(client, objects, now=now))
         await Applying(client).apply(objects)
+        if one.provider.type is ProviderType.CORE:
+            unrecorded.append(one)
+        else:
+            await inventory.record(one.inventory_object)
+    for one in unrecorded:
         await inventory.record(one.inventory_object)
 
 

@@ -1,0 +1,244 @@
+"""init, list-images and delete: what they leave in a management cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.settings import Settings
+from kapy.client.client import Client
+from kapy.clusterctl import install
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
+from kapy.clusterctl.delete import Deletion, delete
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.install import How
+from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install.images import list_images
+from kapy.clusterctl.inventory import Inventory
+from kapy.clusterctl.progress import line, silent
+from kapy.clusterctl.provider import ProviderType
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES
+from tests.clusterctl.releases import (
+    ACME,
+    ACME_THINGS,
+    Releases,
+    components,
+    crd,
+    management_cluster,
+)
+
+INFRASTRUCTURE = ProviderType.INFRASTRUCTURE
+USUAL = {"bootstrap-kubeadm", "cluster-api", "control-plane-kubeadm"}
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Releases:
+    return Releases(tmp_path)
+
+
+def acme(version: str = "") -> Asked:
+    return Asked({INFRASTRUCTURE: [f"acme:{version}" if version else "acme"]})
+
+
+async def init(client: Client, releases: Releases, asked: Asked, **how: Any) -> list[str]:
+    """What it said."""
+    told: list[str] = []
+
+    def say(text: str, /, **values: str | Document) -> None:
+        told.append(line(text, values))
+
+    await install.init(
+        client, releases.config(), asked, how=How(**how), clock=loop_clock(), say=say
+    )
+    return told
+
+
+async def labels(client: Client) -> set[str]:
+    return {one.label for one in await Inventory(client).installed()}
+
+
+async def test_a_first_init_installs_the_usual_providers_too(releases: Releases) -> None:
+    async with management_cluster() as client:
+        told = await init(client, releases, acme())
+        assert await labels(client) == {*USUAL, "infrastructure-acme"}
+        again = await init(client, releases, acme())
+    assert [one for one in told if one.startswith("Installing")] == [
+        f'Installing provider="{label}" version="v1.0.0" targetNamespace="{label}-system"'
+        for label in (
+            "cluster-api",
+            "bootstrap-kubeadm",
+            "control-plane-kubeadm",
+            "infrastructure-acme",
+        )
+    ]
+    assert again == ["Fetching providers"]
+
+
+async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Releases) -> None:
+    releases.add(*ACME, "v1.0.1")
+    async with management_cluster() as client:
+        await init(client, releases, acme("v1.0.0"))
+        for asked in (acme("v1.0.1"), Asked(acme("v1.0.0").names, target_namespace="other")):
+            with pytest.raises(ClusterctlError, match="already an instance") as refused:
+                await init(client, releases, asked)
+            assert '"infrastructure-acme-system" namespace (v1.0.0)' in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (Asked({ProviderType.CORE: ["-"]}), "the '-' value can not be used for the core provider"),
+        (Asked({INFRASTRUCTURE: ["acme:v9.9.9"]}), "v9.9.9"),
+        (Asked({INFRASTRUCTURE: ["akme"]}), "nearest names are acme"),
+        (Asked({INFRASTRUCTURE: ["Bad_Name"]}), 'invalid provider name "Bad_Name"'),
+    ],
+)
+async def test_what_cannot_be_had_is_told_before_anything_is_written(
+    asked: Asked, sentence: str, releases: Releases
+) -> None:
+    async with management_cluster() as client:
+        with pytest.raises(ClusterctlError, match=re.escape(sentence)):
+            await init(client, releases, asked)
+        assert (await client.list(NAMESPACES, labels=CLUSTERCTL_LABEL)).items == []
+
+
+async def test_a_provider_of_another_contract_is_refused(releases: Releases) -> None:
+    releases.add(*ACME, "v2.0.0", series={"2.0": "v1beta3"})
+    async with management_cluster() as client:
+        with pytest.raises(ClusterctlError, match="detected contract version v1beta3"):
+            await init(client, releases, acme("v2.0.0"))
+        await init(client, releases, acme("v2.0.0"), validate=False)
+        assert "infrastructure-acme" in await labels(client)
+
+
+async def test_a_crd_with_a_wrong_name_is_refused_unless_it_says_that_it_may(
+    releases: Releases,
+) -> None:
+    wrong = {**crd("infrastructure.cluster.x-k8s.io", "Odd")}
+    wrong["metadata"] = {"name": "oddities.infrastructure.cluster.x-k8s.io"}
+    wrong["spec"]["names"]["plural"] = "oddities"
+    own = [*components(*ACME, "v1.0.1"), wrong]
+    releases.add(*ACME, "v1.0.1", objects=own)
+    async with management_cluster() as client:
+        with pytest.raises(ClusterctlError, match=r"it should be \"odds.infrastructure"):
+            await init(client, releases, acme("v1.0.1"))
+
+
+async def test_what_kubectl_applied_is_taken_over_as_it_is(releases: Releases) -> None:
+    """Objects keep their identity, and everything is labelled."""
+    async with management_cluster() as client:
+        applied = components(*ACME, "v1.0.0")
+        namespace, definition, account = applied[:3]
+        await client.create(NAMESPACES, namespace)
+        await client.create(CRDS, definition)
+        before = await client.get(CRDS, Key.of(definition))
+        await init(client, releases, acme())
+        after = await client.get(CRDS, Key.of(definition))
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["metadata"]["labels"][PROVIDER_LABEL] == "infrastructure-acme"
+    assert account["metadata"]["name"] == "infrastructure-acme-manager"
+
+
+async def test_waiting_ends_when_the_managers_are_available(releases: Releases) -> None:
+    async with management_cluster() as client, asyncio.TaskGroup() as group:
+        work = group.create_task(init(client, releases, acme(), wait=60.0))
+        await asyncio.sleep(20)
+        assert not work.done()
+        for one in (await client.list(DEPLOYMENTS)).items:
+            available = {"type": "Available", "status": "True"}
+            status = {"status": {"conditions": [available]}}
+            await client.patch(DEPLOYMENTS, Key.of(one), status, subresource="status")
+        await asyncio.sleep(1)
+        assert work.done()
+
+
+async def test_waiting_in_vain_names_the_deployment(releases: Releases) -> None:
+    async with management_cluster() as client:
+        with pytest.raises(ClusterctlError, match=r"-manager\" is not ready after 60 s"):
+            await init(client, releases, acme(), wait=60.0)
+
+
+async def test_images_are_listed_without_writing_anything(releases: Releases) -> None:
+    async with management_cluster() as client:
+        images = await list_images(client, releases.config(), acme())
+        assert await labels(client) == set()
+    assert images == [
+        f"registry.example/{name}:v1.0.0" for name in ("acme", "cluster-api", "kubeadm")
+    ]
+
+
+async def test_the_providers_of_a_plane_are_there_already(releases: Releases) -> None:
+    """Only what is not built in is installed; the plane's own CRDs stay as they are."""
+    async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
+        client = plane.client
+        before = await client.get(CRDS, Key("", "clusters.cluster.x-k8s.io"))
+        asked = Asked({INFRASTRUCTURE: ["acme"], ProviderType.CORE: ["cluster-api"]})
+        told = await init(client, releases, asked)
+        assert "infrastructure-acme" in await labels(client)
+        assert await client.get(CRDS, Key("", "clusters.cluster.x-k8s.io")) == before
+        with pytest.raises(ClusterctlError, match="is a part of this management plane"):
+            await init(client, releases, Asked({ProviderType.CORE: ["cluster-api:v1.15.0"]}))
+        names = {ProviderType.CORE: ["cluster-api"]}
+        with pytest.raises(ClusterctlError, match="cannot be deleted"):
+            await delete(client, Deletion(names), say=silent)
+        await delete(client, Deletion(everything=True), say=silent)
+        assert len(await labels(client)) == 4
+    assert "Skipping cluster-api v1.14.0: it is a part of this management plane" in told
+
+
+async def test_a_crd_of_the_plane_is_not_overwritten_by_a_provider(releases: Releases) -> None:
+    theirs = crd("cluster.x-k8s.io", "Cluster")
+    releases.add(*ACME, "v1.0.1", objects=[*components(*ACME, "v1.0.1"), theirs])
+    async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
+        before = await plane.client.get(CRDS, Key.of(theirs))
+        await init(plane.client, releases, acme("v1.0.1"))
+        assert await plane.client.get(CRDS, Key.of(theirs)) == before
+
+
+async def test_deletion_leaves_what_users_made(releases: Releases) -> None:
+    async with management_cluster() as client:
+        await init(client, releases, acme())
+        await delete(client, Deletion({INFRASTRUCTURE: ["acme"]}), say=silent)
+        assert await labels(client) == USUAL
+        namespace = "infrastructure-acme-system"
+        kinds = (DEPLOYMENTS, SERVICES, SECRETS)
+        left = [one for kind in kinds for one in (await client.list(kind, namespace)).items]
+        assert left == []
+        await client.get(NAMESPACES, Key("", namespace))
+        await client.list(ACME_THINGS)
+
+
+async def test_crds_with_objects_are_not_deleted(releases: Releases) -> None:
+    asked = Deletion({INFRASTRUCTURE: ["acme"]}, include_crds=True)
+    thing: Document = {
+        "apiVersion": ACME_THINGS.api_version,
+        "kind": "AcmeThing",
+        "metadata": {"name": "one", "namespace": "infrastructure-acme-system"},
+    }
+    async with management_cluster() as client:
+        await init(client, releases, acme())
+        await client.create(ACME_THINGS, thing)
+        with pytest.raises(ClusterctlError, match=r"\[1 AcmeThing\]"):
+            await delete(client, asked, say=silent)
+        assert "infrastructure-acme" in await labels(client)
+        await client.delete(ACME_THINGS, Key.of(thing))
+        await delete(client, asked, say=silent)
+        with pytest.raises(NotFound):
+            await client.list(ACME_THINGS)
+
+
+async def test_what_is_being_deleted_is_waited_for_by_the_next_init(releases: Releases) -> None:
+    asked = Deletion(everything=True, include_namespace=True, include_crds=True)
+    async with management_cluster(controllers=True) as client:
+        await init(client, releases, acme())
+        await delete(client, asked, say=silent)
+        await init(client, releases, acme())
+        assert await labels(client) == {*USUAL, "infrastructure-acme"}

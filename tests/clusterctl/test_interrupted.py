@@ -1,0 +1,105 @@
+"""Commands that end between two requests, or with the answer of one lost, and are run again.
+
+A sample of the moments; all of them where KAPY_SOAK is set.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.client.client import Client
+from kapy.clusterctl import install
+from kapy.clusterctl.certificates.own import renew
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.delete import Deletion, delete
+from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.inventory import CONTRACT, Inventory
+from kapy.clusterctl.progress import silent
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.upgrade import Target, upgrade
+from kapy.kube import Document, Key
+from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES
+from tests.clusterctl.move.death import Killed, Life
+from tests.clusterctl.releases import ACME, CORE, Releases, management_cluster
+
+Work = Callable[[Client, Releases], Awaitable[object]]
+
+SAMPLE: Final = 1 if os.environ.get("KAPY_SOAK") else 29
+"""Of how many moments one is tried."""
+
+
+async def init(client: Client, releases: Releases) -> None:
+    asked = Asked(
+        {ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"], ProviderType.CORE: ["cluster-api:v1.0.0"]}
+    )
+    await install.init(client, releases.config(), asked, clock=loop_clock(), say=silent)
+
+
+async def upgrade_all(client: Client, releases: Releases) -> None:
+    target = Target(contract=CONTRACT)
+    await upgrade(client, releases.config(), target, clock=loop_clock(), say=silent)
+
+
+async def delete_all(client: Client, _: Releases) -> None:
+    everything = Deletion(everything=True, include_namespace=True, include_crds=True)
+    await delete(client, everything, say=silent)
+
+
+async def renew_all(client: Client, _: Releases) -> None:
+    await renew(client, now=loop_clock()(), anew=True)
+
+
+async def nothing(_: Client, __: Releases) -> None: ...
+
+
+@pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
+@pytest.mark.parametrize(
+    ("before", "work"),
+    [(nothing, init), (init, upgrade_all), (init, delete_all), (init, renew_all)],
+    ids=["init", "upgrade", "delete", "renew"],
+)
+async def test_what_ends_anywhere_ends_right_when_it_is_run_again(
+    before: Work, work: Work, *, acted_on: bool, tmp_path: Path
+) -> None:
+    releases = Releases(tmp_path)
+    releases.add(*ACME, "v1.0.1")
+    releases.add(*CORE, "v1.0.1")
+    async with management_cluster() as client:
+        await before(client, releases)
+        whole = Life()
+        await work(whole.client(client), releases)
+        wanted = await contents(client)
+    moments = range(int(acted_on), whole.used, SAMPLE)
+    assert len(moments) > 2
+    for requests in moments:
+        async with management_cluster() as client:
+            await before(client, releases)
+            with pytest.raises(Killed):
+                await work(Life(requests, acted_on=acted_on).client(client), releases)
+            await work(client, releases)
+            assert await contents(client) == wanted, f"ended after {requests} requests"
+
+
+async def contents(client: Client) -> dict[str, str]:
+    """What is there of providers, with their images and versions."""
+    kinds = (NAMESPACES, CRDS, DEPLOYMENTS, SERVICES, SECRETS)
+    found = {
+        f"{kind.kind} {Key.of(one)}": _told(one)
+        for kind in kinds
+        for one in (await client.list(kind, labels=CLUSTERCTL_LABEL)).items
+    }
+    installed = await Inventory(client).installed()
+    return found | {one.label: one.version for one in installed}
+
+
+def _told(document: Document) -> str:
+    if "deletionTimestamp" in document["metadata"]:
+        return "is being deleted"
+    template = (document.get("spec") or {}).get("template")
+    return str(template["spec"]["containers"][0]["image"]) if template else ""
