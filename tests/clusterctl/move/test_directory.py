@@ -104,7 +104,7 @@ async def test_what_is_there_already_stays_as_it_is(sides: Sides, folder: Path) 
     assert await everything(target) == there
 
 
-@pytest.mark.parametrize("at", (3, 15, 28, 40))
+@pytest.mark.parametrize("at", [3, 15, 28, 40])
 @pytest.mark.parametrize("resume", [True, False], ids=["resume", "rollback"])
 async def test_a_killed_restoring_is_ended_either_way(
     sides: Sides, folder: Path, at: int, resume: bool

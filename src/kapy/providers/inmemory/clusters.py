@@ -11,6 +11,7 @@ from kapy.kube import Document, Key
 from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.sdk import (
+    Change,
     ClusterOrder,
     ClusterProvisioned,
     Endpoint,
@@ -34,6 +35,7 @@ class DevClusters(InfraClusterProvider[DevCluster]):
         self._opened = opened
         self._infra = runtime.cache.informer(DevCluster.RESOURCE)
         self._infra.add_index(BY_ENDPOINT, _endpoints)
+        self._infra.subscribe(self._forget)
 
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
@@ -52,6 +54,17 @@ class DevClusters(InfraClusterProvider[DevCluster]):
     async def release(self, order: Order) -> Released | Waiting:
         self._in_memory.drop(order.cluster)
         return Released()
+
+    def _forget(self, change: Change) -> None:
+        """A DevCluster that is gone without being released was moved to another plane."""
+        if change.new is not None:
+            return
+        metadata = change.document["metadata"]
+        listener = (metadata.get("annotations") or {}).get(Annotation.IN_MEMORY_LISTENER, "")
+        key = Key(*listener.split("/", 1)) if "/" in listener else Key("", listener)
+        found = self._in_memory.get(key)
+        if found is not None and found.uid == metadata["uid"]:
+            self._in_memory.drop(key)
 
     def _free_endpoint(self, cluster: Key) -> Endpoint:
         # After a restart, clusters that are stored with their address come one by one.

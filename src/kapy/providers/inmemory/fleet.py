@@ -103,6 +103,7 @@ class InMemory:
                 self._front.admit(endpoint)
             except OSError as error:  # in process it is reached all the same
                 log.warning("cluster %s is not reached at %s: %s", cluster, made.url, error)
+                self._front.admit_later(endpoint)
         return made
 
     def drop(self, cluster: Key) -> None:

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 BACKLOG: Final = 1024
 REMEMBERED: Final = 64
+RETRY: Final = 5.0  # seconds
 HANDSHAKE: Final = 10.0  # seconds; nothing else ends a handshake that a client does not go on with
 NAMES: Final = (
     "localhost",
@@ -66,6 +67,8 @@ class Front:
         self._sockets: dict[Endpoint, socket.socket] = {}
         self._accepting: dict[Endpoint, asyncio.Task[None]] = {}
         self._reached: OrderedDict[WorkloadCluster, Reached] = OrderedDict()
+        self._refused: set[Endpoint] = set()
+        self._was_refused = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._key = b""
         self._listener = Listener(Workloads(self._application))
@@ -92,8 +95,14 @@ class Front:
         """Listen for a cluster at its address, if nobody does yet. Raises OSError."""
         self._listen(self._door(endpoint))
 
+    def admit_later(self, endpoint: Endpoint) -> None:
+        """Listen for a cluster as soon as its address, which another process has, is free."""
+        self._refused.add(endpoint)
+        self._was_refused.set()
+
     def dismiss(self, endpoint: Endpoint) -> None:
         """A cluster is gone: its port, if that was its own, is free again."""
+        self._refused.discard(endpoint)
         if self.many_addresses:
             return
         task = self._accepting.pop(endpoint, None)
@@ -110,6 +119,7 @@ class Front:
                 self._group = group
                 for door in self._sockets:
                     self._accept_at(door)
+                group.create_task(self._retry())
                 await asyncio.get_running_loop().create_future()
         finally:
             self._group = None
@@ -122,6 +132,16 @@ class Front:
             sock.close()
         self._sockets.clear()
         self._accepting.clear()
+
+    async def _retry(self) -> None:
+        while True:
+            await self._was_refused.wait()
+            # Nothing tells when another process, such as the plane that a cluster was moved from,
+            # gives an address up.
+            await asyncio.sleep(RETRY)
+            self._refused = {one for one in self._refused if not self.can_admit(one)}
+            if not self._refused:
+                self._was_refused.clear()
 
     def _door(self, endpoint: Endpoint) -> Endpoint:
         return Endpoint(ANY, endpoint.port) if self.many_addresses else endpoint
