@@ -235,12 +235,10 @@ def _check_depth(text: str | bytes, source: str) -> None:
     """Refuse nesting that PyYAML's composer, which recurses in C, would not survive.
 
     A block is at most twice as deep as its widest beginning of a line, a flow as it has brackets;
-    only texts that could be too deep by this measure are parsed to find out.
+    only texts with documents that could be too deep by this measure are parsed to find out.
     """
     content = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    flow = content.count("[") + content.count("{")
-    block = max((len(one) for one in _BEGINNING.findall(content)), default=0)
-    if flow + 2 * block <= _MOST_LEVELS:
+    if all(_most_levels(one) <= _MOST_LEVELS for one in content.split("\n---")):
         return
     depth = 0
     try:
@@ -253,6 +251,11 @@ def _check_depth(text: str | bytes, source: str) -> None:
                 raise YamlError(f"{_where(source)}exceeded max depth")
     except yaml.YAMLError:
         return  # composing it will say so, before it gets deeper
+
+
+def _most_levels(document: str) -> int:
+    block = max((len(one) for one in _BEGINNING.findall(document)), default=0)
+    return document.count("[") + document.count("{") + 2 * block
 
 
 _BEGINNING = re.compile(r"^[ \t?:-]{256,}", re.MULTILINE)
