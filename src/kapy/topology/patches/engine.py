@@ -89,7 +89,7 @@ class _Walk:
                 self._apply_inline(self._inline[patch.name])
             elif patch.external is not None and patch.external.generate_patches_extension:
                 await self._apply_external(patch.name, patch.external)
-        except (BadPatch, NoValue, NoPlace, CannotPatch) as error:
+        except KapyError as error:
             raise CannotPatch(f'patch "{patch.name}": {error}') from error
 
     def _apply_inline(self, patch: InlinePatch) -> None:
@@ -119,7 +119,8 @@ class _Walk:
                 self._causes += causes_of(self._by_item[id(item)], name, change)
 
     async def check(self, patch: ClusterClassPatch) -> None:
-        """Asks the extension that checks the result, if there is one."""
+        """Asks the extension that checks the result, if there is one. Raises KapyError, which
+        names the patch."""
         external = patch.external
         if external is None or not external.validate_topology_extension:
             return
@@ -127,7 +128,10 @@ class _Walk:
         seen = self._variables(_source(last))
         request = validate_request(self._items(seen), seen.cluster, external.settings)
         hooks = self._hooks(patch.name)
-        await hooks.validate(external.validate_topology_extension, self._cluster, request)
+        try:
+            await hooks.validate(external.validate_topology_extension, self._cluster, request)
+        except KapyError as error:
+            raise CannotPatch(f'validation of patch "{patch.name}": {error}') from error
 
     def _hooks(self, patch: str) -> ExternalPatches:
         if self._external is None:

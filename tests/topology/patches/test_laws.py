@@ -1,0 +1,162 @@
+"""What holds for every class with patches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kapy.kube import Document
+from kapy.kube.patch.merge_patch import difference, same
+from kapy.topology.patches import CannotPatch, Cause
+from kapy.topology.state import ClusterState
+from tests.topology.managed import made, topology
+from tests.topology.patches.patching import (
+    INFRASTRUCTURE,
+    MACHINES,
+    PLANE,
+    POOLS,
+    Extensions,
+    add,
+    external,
+    of_class,
+    patch,
+    result,
+    values,
+)
+
+_FIELDS = st.sampled_from(["a", "b", "c/d", "a/x", "list", "list/0", "list/-", "net"])
+_VALUES = st.sampled_from([1, "s", True, [], ["i"], {}, {"x": 1}, {"x": {"y": "z"}}])
+_SOURCES: st.SearchStrategy[Document] = st.one_of(
+    st.builds(lambda value: {"value": value}, _VALUES),
+    st.sampled_from(
+        [
+            {"variable": "size"},
+            {"variable": "builtin.cluster.name"},
+            {"variable": "builtin.machineDeployment.replicas"},
+            {"template": "{{ .size.cpu }}-{{ .builtin.cluster.name }}"},
+            {"template": "{{ .size | toJson }}"},
+            {"template": "{{ fail .size.cpu }}"},
+        ]
+    ),
+)
+_CHANGES = st.one_of(
+    st.builds(lambda field, source: add(f"spec/{field}", **source), _FIELDS, _SOURCES),
+    st.builds(
+        lambda op, field: {"op": op, "path": f"/spec/template/spec/{field}", "value": 7},
+        st.sampled_from(["remove", "replace"]),
+        _FIELDS,
+    ),
+)
+_PATCHES = st.lists(
+    st.tuples(
+        st.sampled_from([INFRASTRUCTURE, MACHINES, PLANE, POOLS]),
+        st.lists(_CHANGES, min_size=1, max_size=3),
+        st.sampled_from(["", "{{ .on }}", "{{ not .on }}"]),
+    ),
+    max_size=4,
+)
+_CLUSTER = topology(variables=values(size={"cpu": 2}, on=True))
+_DEFINED = {"size": "inline", "on": "inline"}
+_ON = {"": True, "{{ .on }}": True, "{{ not .on }}": False}
+
+
+def _patches(drawn: list[Any]) -> list[Document]:
+    return [
+        patch(f"p{number}", selector, *changes, enabledIf=enabled)
+        for number, (selector, changes, enabled) in enumerate(drawn)
+    ]
+
+
+def _objects(state: ClusterState) -> Iterator[Document]:
+    md, mp = state.machine_deployments["md"], state.machine_pools["mp"]
+    for one in (
+        state.infrastructure_cluster,
+        state.control_plane.object,
+        state.control_plane.infrastructure_machine_template,
+        *(md.bootstrap_template, md.infrastructure_machine_template),
+        *(mp.bootstrap_object, mp.infrastructure_machine_pool_object),
+    ):
+        assert one is not None
+        yield one
+
+
+def _leaves(change: Any, path: str = "") -> Iterator[str]:
+    if isinstance(change, dict) and change:
+        for key, value in change.items():
+            yield from _leaves(value, f"{path}/{key}")
+    else:
+        yield path
+
+
+@given(_PATCHES)
+@settings(deadline=None, max_examples=60)
+def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]) -> None:
+    async def check() -> None:
+        state = await made(_CLUSTER)
+        before = list(_objects(state))
+        causes: list[Cause] = []
+        klass = of_class(*_patches(drawn), variables=_DEFINED)
+        try:
+            await result(klass, _CLUSTER, causes=causes, state=state)
+        except CannotPatch:
+            assert all(a is b for a, b in zip(before, _objects(state), strict=True))
+            return
+        for was, now in zip(before, _objects(state), strict=True):
+            told = {
+                one.path.removesuffix("/-").removesuffix("/0")
+                for one in causes
+                if (one.kind, one.name) == (now["kind"], now["metadata"]["name"])
+            }
+            for leaf in _leaves(difference(was, now)):
+                assert not leaf or any(f"{leaf}/".startswith(f"{one}/") for one in told), leaf
+
+    asyncio.run(check())
+
+
+@given(_PATCHES)
+@settings(deadline=None, max_examples=40)
+def test_an_extension_that_says_the_same_makes_the_same(drawn: list[Any]) -> None:
+    """Patches whose values stand in them can be said by an extension as they are."""
+    said = [
+        (selector, [one for one in changes if "valueFrom" not in one], enabled)
+        for selector, changes, enabled in drawn
+    ]
+    patches = _patches([one for one in said if one[1] and _ON[one[2]]])
+
+    class Saying(Extensions):
+        async def generate(self, extension: str, cluster: Any, request: Document) -> Document:
+            (definition,) = patches[int(extension[1])]["definitions"]
+            self._answer = lambda item: (
+                definition["jsonPatches"]
+                if item["object"]["kind"] == definition["selector"]["kind"]
+                else None
+            )
+            return await super().generate(extension, cluster, request)
+
+    async def outcome(*of: Document, hooks: Extensions | None = None) -> list[Document] | None:
+        klass = of_class(*of, variables=_DEFINED)
+        try:
+            return list(_objects(await result(klass, _CLUSTER, hooks)))
+        except CannotPatch:
+            return None
+
+    async def check() -> None:
+        asked = [external(one["name"]) for one in patches]
+        inline, answered = await outcome(*patches), await outcome(*asked, hooks=Saying())
+        assert (inline is None) is (answered is None)
+        assert same(_specs(inline), _specs(answered))
+
+    asyncio.run(check())
+
+
+def _specs(objects: list[Document] | None) -> list[Any]:
+    """Names of objects differ from one desired state to the next."""
+    left = ("machineTemplate",)
+    return [
+        {key: value for key, value in one["spec"].items() if key not in left}
+        for one in objects or ()
+    ]
