@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from tests.oracle.commands import as_recorded
+from tests.oracle.generated import as_generated
 from tests.oracle.topic import Check, Result, records, result_of
 
 CHECKS: Final[Mapping[str, Check]] = {
     "config": as_recorded,
+    "convert": as_generated,
+    "generate-cluster": as_generated,
+    "generate-provider": as_generated,
+    "generate-yaml": as_generated,
 }
 """How the runs of a file are compared."""
 STORIES: Final[Mapping[str, str]] = {

@@ -8,7 +8,7 @@ from tests.oracle.clusterctl import replay
 from tests.oracle.recorded import PROVIDERS, RECORDED, SAMPLES
 
 
-@pytest.mark.parametrize("topic", ["config"])
+@pytest.mark.parametrize("topic", ["config", "convert", "generate-yaml"])
 def test_the_samples_pass(topic: str) -> None:
     (results,) = replay(SAMPLES / "clusterctl", [topic]).values()
     assert len(results) >= 10

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle import apiserver
+from tests.oracle import apiserver, clusterctl
 from tests.oracle.known import APISERVER, VARIABLES
 from tests.oracle.recorded import HELD, RECORDED, SUBTOPICS, absent
 from tests.oracle.registry import PURE, play
+
+GENERATED = ("cluster", "provider", "yaml")
 
 
 def test_the_recorded_cases_are_there() -> None:
@@ -27,6 +29,12 @@ def test_every_case_of_our_kinds_passes(topic: str) -> None:
     failed = {one.case: one for one in results if not one.passed}
     assert [one for case, one in failed.items() if case not in known] == []
     assert [case for case in known if case not in failed] == [], "these pass now: unlist them"
+
+
+@pytest.mark.parametrize("topic", ["convert", *(f"generate-{one}" for one in GENERATED)])
+def test_generated_yaml_is_upstreams_to_the_byte(topic: str) -> None:
+    (results,) = clusterctl.replay(RECORDED / "clusterctl", [topic]).values()
+    assert [one for one in results if not one.passed] == []
 
 
 @pytest.mark.sockets
