@@ -21,9 +21,11 @@ NOT_WORKERS = "cluster.x-k8s.io/control-plane"
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    """A plane that `kapy quickstart --detach` left running, and its cluster `capybara`."""
+    """A plane that `kapy quickstart --detach` left running, and its cluster `capybara`, which no
+    topology decides about."""
     shell = Shell(tmp_path_factory.mktemp("home"))
-    shell.ok("kapy", "quickstart", "--detach", "--port", "0")
+    (shell.home / "mine.yaml").write_text(json.dumps({"kind": "List", "items": sample()}))
+    shell.ok("kapy", "quickstart", "--detach", "--port", "0", "--file", "mine.yaml")
     yield shell
     assert "stopped" in shell.ok("kapy", "down")
 

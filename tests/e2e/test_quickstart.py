@@ -28,6 +28,7 @@ def test_one_command_ends_with_an_available_cluster(shell: Shell) -> None:
     assert any("is Available: 1 control plane + 2 workers" in line for line in lines)
     assert any(line.startswith("├─KubeadmControlPlane default/") for line in lines)
     assert sum("kubectl" in line for line in lines[lines.index("Try next:") :]) == 3
+    assert "/spec/topology/workers/machineDeployments/0/replicas" in lines[-1]
     assert not list((shell.home / "kapy").glob("*"))
     assert shell.kubectl("config get-contexts -o name") == ""
 

@@ -16,6 +16,7 @@ from kapy.kube.yaml import load_all
 
 MANAGER: Final = "kapy-quickstart"
 SAMPLE: Final = "in-memory-cluster.yaml"
+CLASS_SAMPLE: Final = "in-memory-class.yaml"
 
 
 class BadManifest(KapyError):
@@ -24,8 +25,17 @@ class BadManifest(KapyError):
 
 def sample() -> list[Document]:
     """The cluster that comes with kapy: one control plane machine and two workers, in memory."""
-    text = (files("kapy.apps") / "samples" / SAMPLE).read_text(encoding="utf-8")
-    return read_manifests(text, SAMPLE)
+    return _sample(SAMPLE)
+
+
+def class_sample() -> list[Document]:
+    """The same cluster made of a ClusterClass, which comes first; its parts have the same names."""
+    return _sample(CLASS_SAMPLE)
+
+
+def _sample(name: str) -> list[Document]:
+    text = (files("kapy.apps") / "samples" / name).read_text(encoding="utf-8")
+    return read_manifests(text, name)
 
 
 def read_file(path: Path) -> list[Document]:

@@ -18,7 +18,7 @@ import click
 
 from kapy._aio.clock import system_clock
 from kapy.apps.context import kubeconfig_path
-from kapy.apps.manifests import apply_manifests, read_file, sample
+from kapy.apps.manifests import apply_manifests, class_sample, read_file
 from kapy.apps.progress import until_available
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
@@ -93,7 +93,7 @@ def quickstart(
     """Start a management plane, apply a cluster, and wait until it is available."""
     if leave and detach:
         raise click.UsageError("--exit and --detach contradict each other")
-    objects = [one for path in files for one in read_file(Path(path))] if files else sample()
+    objects = [one for path in files for one in read_file(Path(path))] if files else class_sample()
     log_to_stderr(verbose)
     wish = Wish(objects, timeout, not (leave or detach), bool(data_dir), output)
     options = Options(name, None, in_memory, host, port, token_file, kubeconfig)
@@ -215,14 +215,25 @@ def _next(where: Where, tree: Node) -> str:
     usual = where.kubeconfig == str(kubeconfig_path())
     at = "" if usual else f" --kubeconfig {where.kubeconfig}"
     file = f"{cluster.name}.kubeconfig"
-    deployments = [one.document for one in tree.walk() if one.kind == "MachineDeployment"]
-    scaled = deployments[0]["metadata"]["name"] if deployments and deployments[0] else "NAME"
     return (
         f"  kubectl{at} get clusters,machines -A\n"
         f"  {_own_name()} get kubeconfig {cluster.name}{namespace}{at} > {file} && "
         f"kubectl --kubeconfig {file} get nodes\n"
-        f"  kubectl{at} scale machinedeployment{namespace} {scaled} --replicas 5"
+        f"  kubectl{at} {_scale(tree, namespace)}"
     )
+
+
+def _scale(tree: Node, namespace: str) -> str:
+    """How kubectl makes a cluster bigger: what a topology decides about is changed there."""
+    assert tree.document is not None
+    cluster = tree.document
+    if ((cluster["spec"].get("topology") or {}).get("workers") or {}).get("machineDeployments"):
+        path = "/spec/topology/workers/machineDeployments/0/replicas"
+        patch = json.dumps([{"op": "replace", "path": path, "value": 5}], separators=(",", ":"))
+        return f"patch cluster{namespace} {Key.of(cluster).name} --type json -p '{patch}'"
+    deployments = [one.document for one in tree.walk() if one.kind == "MachineDeployment"]
+    scaled = deployments[0]["metadata"]["name"] if deployments and deployments[0] else "NAME"
+    return f"scale machinedeployment{namespace} {scaled} --replicas 5"
 
 
 def _own_name() -> str:

@@ -6,6 +6,7 @@ from kapy.api.cluster_class_template import ClusterClassTemplateReference
 from kapy.contract.classes import template_refs
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.clusterclass.scope import ClassScope, Outdated
+from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
@@ -14,20 +15,23 @@ from kapy.kube.names import GroupKind, split_api_version
 
 
 class Unusable(KapyError):
-    """Templates of a class that are not there, cannot be read, or cannot be made its own."""
+    """Templates of a class that cannot be read, or cannot be made its own."""
 
 
 async def reconcile_templates(scope: ClassScope) -> Result:
     """Own every template, also after one could not be; one that comes later is watched for."""
     problems: list[str] = []
+    error_type: type[KapyError] = NotYet
     for ref in template_refs(scope.cluster_class):
         try:
             await _own(scope, ref)
             await _compare_version(scope, ref)
         except KapyError as error:
             problems.append(_told(scope, ref, error))
+            if not isinstance(error, NotFound):
+                error_type = Unusable
     if problems:
-        scope.unreadable = Unusable("; ".join(problems))
+        scope.unreadable = error_type("; ".join(problems))
         raise scope.unreadable
     return DONE
 

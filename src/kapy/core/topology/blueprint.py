@@ -9,7 +9,7 @@ from kapy.api.names import ConditionType
 from kapy.api.validation.class_use import class_key
 from kapy.conditions.lookup import has, is_false
 from kapy.contract.external import External
-from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
+from kapy.core.topology.errors import NotReconciled, doing
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
@@ -17,11 +17,11 @@ from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlu
 
 
 def class_of(classes: Informer[Document], cluster: Cluster) -> ClusterClass:
-    """The class of a Cluster. Raises CannotReconcile when it is not there."""
+    """The class of a Cluster. Raises NotReconciled when it is not there."""
     key = class_key(cluster)
     document = None if key is None else classes.raw(key)
     if document is None:
-        raise CannotReconcile(
+        raise NotReconciled(
             f"failed to retrieve ClusterClass {key}: clusterclasses.cluster.x-k8s.io "
             f'"{key.name if key else ""}" not found'
         )

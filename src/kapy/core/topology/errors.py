@@ -1,7 +1,7 @@
 """What keeps a topology from being reconciled, in sentences for TopologyReconciled.
 
 * CannotReconcile      something is in the way; the message says which object and why
-  - NotReconciled      the ClusterClass is not ready to be used
+  - NotReconciled      the ClusterClass is not there, or not ready to be used; its change wakes us
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class CannotReconcile(KapyError):
 
 
 class NotReconciled(CannotReconcile):
-    """The ClusterClass's status is not about the class as it is, or not all of it is usable."""
+    """There is no ClusterClass, or its status is not about the class as it is, or not good."""
 
 
 @contextmanager

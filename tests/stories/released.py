@@ -1,0 +1,53 @@
+"""Templates of a release of upstream's Docker provider, rendered as clusterctl renders them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from kapy.clusterctl.envsubst import parsed, substituted
+from kapy.kube import Document
+
+RELEASE: Final = (
+    Path(__file__).resolve().parents[3]
+    / "shared/upstream/providers/infrastructure-docker/v1.14.0"
+)
+VALUES: Final = {
+    "NAMESPACE": "default",
+    "KUBERNETES_VERSION": "v1.34.0",
+    "CONTROL_PLANE_MACHINE_COUNT": "1",
+    "WORKER_MACHINE_COUNT": "3",
+}
+
+
+def released(name: str, **values: str) -> list[Document]:
+    """The objects of a file, with values for its variables."""
+    text = substituted(parsed((RELEASE / name).read_text()), {**VALUES, **values})
+    return [in_default(one) for one in yaml.safe_load_all(text) if one]
+
+
+def in_default(document: Document) -> Document:
+    """Where `kubectl apply` would put it."""
+    metadata = {"namespace": "default", **document["metadata"]}
+    return {**document, "metadata": metadata}
+
+
+def without_external_patches(documents: list[Document]) -> list[Document]:
+    """The same without the patches that an extension makes."""
+    return [
+        {**one, "spec": {name: value for name, value in one["spec"].items() if name != "patches"}}
+        if one["kind"] == "ClusterClass" and any("external" in p for p in one["spec"]["patches"])
+        else one
+        for one in documents
+    ]
+
+
+def with_known_variables(cluster: Document, cluster_class: Document) -> Document:
+    """The Cluster without values for variables that its class does not define: the release's
+    template was written for another class of the same name."""
+    known = {one["name"] for one in cluster_class["spec"]["variables"]}
+    topology = cluster["spec"]["topology"]
+    kept = [one for one in topology["variables"] if one["name"] in known]
+    return {**cluster, "spec": {**cluster["spec"], "topology": {**topology, "variables": kept}}}
