@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kapy.client.client import Client
@@ -15,13 +16,14 @@ class Killed(Exception):
 
 @dataclass
 class Life:
-    """Requests until the end, counted over all clusters. answered: the last one is acted on.
+    """Requests until the end, counted over all clusters. None: for ever.
 
-    None: for ever.
+    acted_on: the last one is. last: whether a request is the last one, whatever its number.
     """
 
     requests: int | None = None
     acted_on: bool = False
+    last: Callable[[Request], bool] | None = None
     used: int = 0
 
     def client(self, client: Client) -> Client:
@@ -45,6 +47,8 @@ class Mortal(Interceptor):
     async def __call__(self, request: Request) -> Reply:
         life = self._life
         was_over = life.over
+        if life.last is not None and life.last(request) and not was_over:
+            life.requests = life.used
         life.used += 1
         if life.over and (was_over or not life.acted_on):
             raise Killed

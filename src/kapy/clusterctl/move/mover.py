@@ -40,14 +40,14 @@ class Mover:
     def __init__(self, source: Client, target: Client, journal: Journal, tell: Tell) -> None:
         self._source = source
         self._target = target
-        self._journal = journal
+        self.journal = journal
         self._tell = tell
         self._namespace = journal.state.begun.namespace
         self._pausing_done: set[Ref] = set()
 
     async def go_on(self) -> None:
         """Do what is left of the move. Raises MoveError, ApiErrors and Unreachable."""
-        state = self._journal.state
+        state = self.journal.state
         if state.turned_back:
             await self.roll_back()
             return
@@ -57,22 +57,22 @@ class Mover:
             await self._take_from_source()
         await pausing.resume(self._target, state.paused, self._tell)
         await self._resume_what_stayed()
-        self._journal.end()
+        self.journal.end()
 
     async def roll_back(self) -> None:
         """Undo what was done of the move. Raises MoveError, ApiErrors and Unreachable."""
-        state = self._journal.state
+        state = self.journal.state
         if not state.turned_back:
-            self._journal.write(TurnedBack())
+            self.journal.write(TurnedBack())
         back: Plan | None = None
         if "forth" in state.verified:
             if "back" not in state.verified:
                 await self._bring_back()
             back = state.plans["back"]
         objects = state.everything | (back.objects if back is not None else {})
-        await undo_in_target(self._target, self._journal, objects.values(), back, self._tell)
+        await undo_in_target(self._target, self.journal, objects.values(), back, self._tell)
         await pausing.resume(self._source, state.paused, self._tell, "source")
-        self._journal.end()
+        self.journal.end()
 
     async def _bring_forth(self) -> None:
         graph = await self._paused_source()
@@ -80,24 +80,24 @@ class Mover:
         if await pausing.unblocked(self._source, _moving(graph), self._tell):
             graph = await self._paused_source()
         self._tell(0, "Creating objects in the target cluster")
-        copying = Copying(self._target, self._journal, self._tell)
+        copying = Copying(self._target, self.journal, self._tell)
         await self._settled("forth", copying, graph)
         await self._drop_what_went()
-        await verify(self._target, self._journal.state.plans["forth"])
-        self._journal.write(Verified("forth"))
+        await verify(self._target, self.journal.state.plans["forth"])
+        self.journal.write(Verified("forth"))
 
     async def _bring_back(self) -> None:
-        await pausing.pause(self._target, self._journal.state.paused, self._tell, "target")
+        await pausing.pause(self._target, self.journal.state.paused, self._tell, "target")
         graph = await discovered(self._target, self._namespace)
         await pausing.unblocked(self._target, filter(self._is_ours, _moving(graph)), self._tell)
-        copying = Copying(self._source, self._journal, self._tell, restorable=False)
+        copying = Copying(self._source, self.journal, self._tell, restorable=False)
         await self._settled("back", copying, graph)
-        await verify(self._source, self._journal.state.plans["back"])
-        self._journal.write(Verified("back"))
+        await verify(self._source, self.journal.state.plans["back"])
+        self.journal.write(Verified("back"))
 
     async def _paused_source(self) -> Graph:
         """The graph of the source, with all of its Clusters and ClusterClasses paused."""
-        state = self._journal.state
+        state = self.journal.state
         if state.paused - self._pausing_done:
             await self._pause_source(state.paused)
         while True:
@@ -106,7 +106,7 @@ class Mover:
             if not new:
                 return graph
             check_unpaused(graph, besides=state.paused)
-            self._journal.write(Pausing(tuple(new)))
+            self.journal.write(Pausing(tuple(new)))
             await self._pause_source(new)
 
     async def _pause_source(self, refs: Iterable[Ref]) -> None:
@@ -126,7 +126,7 @@ class Mover:
                 self._tell_changed(changed)
             if leg == "forth":
                 check_undeleted(plan)
-            self._journal.plan(leg, plan)
+            self.journal.plan(leg, plan)
             await copying.run(plan)
             copied = plan
             graph = await (self._paused_source() if leg == "forth" else self._moved_target())
@@ -137,30 +137,30 @@ class Mover:
 
     async def _drop_what_went(self) -> None:
         """What was copied, and then left the source, must not live on in the target."""
-        state = self._journal.state
+        state = self.journal.state
         gone = [
             one for ref, one in state.everything.items() if ref not in state.plans["forth"].objects
         ]
-        await undo_in_target(self._target, self._journal, gone, None, self._tell)
+        await undo_in_target(self._target, self.journal, gone, None, self._tell)
 
     async def _take_from_source(self) -> None:
         self._tell(0, "Deleting objects from the source cluster")
-        plan = self._journal.state.plans["forth"]
+        plan = self.journal.state.plans["forth"]
         kinds = await moved_kinds(self._source)
         await remove_from_source(self._source, plan, kinds, self._copy_again, self._tell)
-        self._journal.write(Removed())
+        self.journal.write(Removed())
 
     async def _copy_again(self, one: Planned, now: Document) -> None:
         """An object of the source was written after it was compared."""
         self._tell_changed([one.ref])
-        plan = self._journal.state.plans["forth"]
+        plan = self.journal.state.plans["forth"]
         owners = [plan.objects[ref] for ref, _ in one.owners]
-        copying = Copying(self._target, self._journal, self._tell)
+        copying = Copying(self._target, self.journal, self._tell)
         await copying.again(replace(one, document=now), owners)
 
     async def _resume_what_stayed(self) -> None:
         """ClusterClasses that stay in the source were paused there, too."""
-        state = self._journal.state
+        state = self.journal.state
         copied = {one.ref for one in state.plans["forth"].of(Way.COPIED)}
         stayed = state.paused & copied
         if stayed:
@@ -168,7 +168,7 @@ class Mover:
 
     def _is_ours(self, node: Node) -> bool:
         """Whether an object of the target was moved there, or was made there for what was."""
-        ours = self._journal.state.everything
+        ours = self.journal.state.everything
         clusters = [root.ref for root in node.roots if root.ref.group_kind == CLUSTER]
         roots = [root.ref for root in node.roots]
         return all(ref in ours for ref in clusters) and any(

@@ -1,0 +1,99 @@
+"""Clusters that are moved between two whole planes, and live on there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.client.client import Client
+from kapy.clusterctl.move.beginning import begin
+from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
+from kapy.clusterctl.move.mover import Mover
+from kapy.clusterctl.move.tell import silent
+from kapy.kube import Key
+from kapy.kube.http import Request
+from kapy.testing.story import Story
+from tests.clusterctl.move.death import Killed, Life
+from tests.stories.plane import running_plane, sample
+
+CLUSTER, WORKERS = "capybara", "capybara-md-0"
+BEGUN = Begun("1", Mode.CLUSTERS, "default", Place(), Place())
+
+
+def is_available(cluster: Cluster) -> bool:
+    conditions = cluster.status.conditions or []
+    return any(one.type == "Available" and one.status == "True" for one in conditions)
+
+
+async def available(story: Story) -> None:
+    await story.until(
+        Cluster,
+        CLUSTER,
+        lambda one: any(
+            c.type == "Available" and c.status == "True" for c in one.status.conditions
+        ),
+    )
+    await story.until(MachineDeployment, WORKERS, lambda one: one.status.available_replicas == 2)
+
+
+async def begun(here: Client, there: Client, path: Path) -> Mover:
+    journal = await begin(here, there, BEGUN, path, silent)
+    return Mover(here, there, journal, silent)
+
+
+async def machines(story: Story) -> dict[str, str]:
+    """The machines and their addresses at the provider."""
+    return {one.metadata.name: one.spec.provider_id or "" for one in await story.all(Machine)}
+
+
+async def test_a_cluster_lives_on_where_it_was_moved_to(tmp_path: Path) -> None:
+    async with running_plane() as here, running_plane(seed=1) as there:
+        await here.create(sample())
+        await available(here)
+        before = await machines(here)
+        await (await begun(here.client, there.client, tmp_path / "j.jsonl")).go_on()
+        await available(there)
+        assert await machines(there) == before
+        assert await here.all(Cluster) == []
+        await there.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
+        await there.until(
+            MachineDeployment, WORKERS, lambda one: one.status.available_replicas == 3
+        )
+        await here.settle()
+        assert await here.all(Machine) == []
+        await there.client.delete(Cluster, Key("default", CLUSTER))
+        await there.until_gone(Cluster, CLUSTER)
+
+
+def deletes_a_machine(request: Request) -> bool:
+    return request.method == "DELETE" and "/machines/" in request.path
+
+
+def lets_the_target_work(request: Request) -> bool:
+    return request.method == "PATCH" and request.body == {"spec": {"paused": None}}
+
+
+@pytest.mark.parametrize("last", [deletes_a_machine, lets_the_target_work])
+async def test_a_cluster_lives_on_where_it_was_when_the_move_is_undone(
+    tmp_path: Path, last: Callable[[Request], bool]
+) -> None:
+    path = tmp_path / "j.jsonl"
+    async with running_plane() as here, running_plane(seed=1) as there:
+        await here.create(sample())
+        await available(here)
+        before = await machines(here)
+        life = Life(acted_on=True, last=last)
+        mover = await begun(life.client(here.client), life.client(there.client), path)
+        with pytest.raises(Killed):
+            await mover.go_on()
+        mover.journal.close()
+        await there.settle()  # whoever may work there does so meanwhile
+        await Mover(here.client, there.client, Journal.opened(path), silent).roll_back()
+        await here.settle()
+        await available(here)
+        assert (await machines(here), await there.all(Cluster)) == (before, [])
