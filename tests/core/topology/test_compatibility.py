@@ -1,0 +1,53 @@
+"""Which objects may take the place of which."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.core.topology.compatibility import check_compatible
+from kapy.core.topology.errors import CannotReconcile
+from kapy.kube import Document
+
+
+def herd(
+    kind: str = "Herd", group: str = "a.io", version: str = "v1", name: str = "one", ns: str = "ns"
+) -> Document:
+    metadata = {"name": name, "namespace": ns}
+    return {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": metadata}
+
+
+def changed(was: str, is_: str) -> str:
+    return f'of Herd.a.io/one cannot be changed from "{was}" to "{is_}"'
+
+
+@pytest.mark.parametrize(
+    ("desired", "told"),
+    [
+        (herd(version="v2"), ""),
+        (herd(name="two"), ""),
+        (herd("Flock"), "metadata.kind: Forbidden: apiVersion.kind " + changed("Herd", "Flock")),
+        (
+            herd(group="b.io"),
+            "metadata.apiVersion: Forbidden: apiVersion.group " + changed("a.io", "b.io"),
+        ),
+        (
+            herd(ns="other"),
+            "metadata.namespace: Forbidden: metadata.namespace " + changed("ns", "other"),
+        ),
+    ],
+)
+def test_what_is_in_use_keeps_its_kind_and_namespace(desired: Document, told: str) -> None:
+    if not told:
+        check_compatible(herd(), desired)
+        return
+    with pytest.raises(CannotReconcile) as caught:
+        check_compatible(herd(), desired)
+    assert str(caught.value).startswith(told)
+
+
+def test_an_object_keeps_its_name_and_a_bootstrap_template_may_be_of_another_kind() -> None:
+    with pytest.raises(CannotReconcile, match='from "one" to "two"'):
+        check_compatible(herd(), herd(name="two"), strictly=True)
+    check_compatible(herd(), herd("Flock", name="two"), any_kind=True)
+    with pytest.raises(CannotReconcile, match="same namespace as the Cluster"):
+        check_compatible(herd(), herd("Flock", ns="other"), any_kind=True)
