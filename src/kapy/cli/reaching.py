@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kapy.client.client import Client
-
 if TYPE_CHECKING:
+    from kapy.client.client import Client
     from kapy.client.kubeconfig import Kubeconfig
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,9 +49,11 @@ def reached(kubeconfig: str, kubeconfig_context: str, namespace: str) -> Iterato
 
     Its requests block: run what asks it with `kapy.client.blocking.run`.
     """
-    from kapy.client.blocking import Blocking
-
     access = access_to(kubeconfig, kubeconfig_context)
+    # Whoever has no kubeconfig is told so, or does without, before these are imported.
+    from kapy.client.blocking import Blocking
+    from kapy.client.client import Client
+
     transport = Blocking(access)
     try:
         client = Client(transport, field_manager="kapy")
@@ -66,6 +67,7 @@ async def reached_async(
     kubeconfig: str, kubeconfig_context: str, namespace: str
 ) -> AsyncIterator[Reached]:
     """As `reached`, for commands that watch or do several things at a time."""
+    from kapy.client.client import Client
     from kapy.client.https import Https
 
     access = access_to(kubeconfig, kubeconfig_context)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from kapy.clusterctl.components.typed import settle
 from kapy.clusterctl.errors import ComponentsError
 from kapy.kube import Document
 
@@ -49,6 +48,8 @@ def move_to(document: Document, namespace: str) -> None:
     elif kind not in NOT_NAMESPACED:
         metadata["namespace"] = namespace
     if change := _REFERRING.get(kind):
+        from kapy.clusterctl.components.typed import settle  # templates have none of these kinds
+
         settle(document)
         try:
             change(document, before, namespace)

@@ -9,7 +9,6 @@ Upstream: `cmd/clusterctl/client/config/providers_client.go`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -65,6 +64,8 @@ def _meant(providers: Iterable[Provider], name: str, kind: ProviderType) -> str:
     named = sorted(one.type.value for one in providers if one.name == name)
     if named:
         return f" ({name} is the name of a {' and a '.join(named)})"
+    from difflib import get_close_matches  # only for errors
+
     names = [one.name for one in providers if one.type is kind]
     # Names may begin with a GitHub organisation, which is easily forgotten.
     near = [one for one in names if name and one.endswith(f"-{name}")]

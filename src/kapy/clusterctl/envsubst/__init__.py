@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kapy.clusterctl.envsubst.functions import called
 from kapy.clusterctl.envsubst.parser import BadSubstitution, Function, Node, parsed
 
 __all__ = ["BadSubstitution", "Function", "Node", "Values", "defaults", "parsed", "substituted"]
@@ -40,11 +39,19 @@ def substituted(nodes: list[Node], values: Values) -> str:
     return joined.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
+_DEFAULTING = ("", "=", "-", "?", "+")
+
+
 def _text(node: Node, values: Values) -> str:
     if isinstance(node, str):
         return node
     arguments = [_text(one, values) for one in node.arguments]
-    return called(node.operator, values.get(node.parameter) or "", arguments)
+    value = values.get(node.parameter) or ""
+    if node.operator[-1:] in _DEFAULTING:
+        return value or "".join(arguments)
+    from kapy.clusterctl.envsubst.functions import called  # few files have any other operator
+
+    return called(node.operator, value, arguments)
 
 
 def defaults(nodes: list[Node]) -> dict[str, str]:

@@ -18,7 +18,7 @@ _LARGEST: Final = 2**63
 
 
 def called(operator: str, value: str, arguments: list[str]) -> str:
-    """The value of a function: of an operator, a parameter's value and arguments.
+    """The value of a function: of an operator that is no default's, a value and arguments.
 
     Raises BadSubstitution for a length below zero.
     """

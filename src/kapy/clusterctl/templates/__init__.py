@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kapy.clusterctl.components.namespace import move_to
 from kapy.clusterctl.envsubst import Values
-from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.variables import processed, variables_of
 from kapy.kube import Document
 
@@ -30,9 +28,13 @@ def template_of(text: str, values: Values, namespace: str = "", source: str = ""
     namespace: where all objects go; "" leaves them where they are. source: what the file is
     called in errors. Raises BadSubstitution, MissingVariables, BadManifest, ComponentsError.
     """
+    from kapy.clusterctl.manifests import objects_of
+
     variables = variables_of(text)
     documents = objects_of(processed(text, values), source)
     if namespace:
+        from kapy.clusterctl.components.namespace import move_to
+
         for document in documents:
             move_to(document, namespace)
     return Template(variables, tuple(documents))
