@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import Server
+from kapy.apiserver.webhooks.clients import Services
 from kapy.client.client import Client
 from kapy.clusterctl.config import Config, load
 from kapy.clusterctl.provider import ProviderType, manifest_label
@@ -195,9 +196,14 @@ def crd(
 
 
 @asynccontextmanager
-async def management_cluster(*, controllers: bool = False) -> AsyncIterator[Client]:
-    """An empty Kubernetes cluster without nodes. controllers: namespaces that are deleted end."""
-    server = Server.open(None, clock=loop_clock())
+async def management_cluster(
+    *, controllers: bool = False, services: Services | None = None
+) -> AsyncIterator[Client]:
+    """An empty Kubernetes cluster without nodes.
+
+    controllers: namespaces that are deleted end. services: where its webhooks are.
+    """
+    server = Server.open(None, clock=loop_clock(), services=services)
     client = Client(Frozen(server.transport(ADMIN)), field_manager="kapy")
     try:
         if not controllers:

@@ -56,10 +56,10 @@ class Hooks:
 
 
 @asynccontextmanager
-async def serving(*names: str) -> AsyncIterator[Hooks]:
-    """A server of webhooks on 127.0.0.1; its certificate has these names besides."""
+async def serving(*names: str, leaf: pki.KeyPair | None = None) -> AsyncIterator[Hooks]:
+    """A server of webhooks on 127.0.0.1; its certificate has these names besides, or is `leaf`."""
     hooks = Hooks()
-    leaf = pki.issue(
+    leaf = leaf or pki.issue(
         CA,
         "hook",
         now=NOW,
