@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +33,8 @@ _EVERYTHING: Final[Row] = {
 
 async def desired() -> list[Row]:
     """The desired state of a control plane and three workers, patches included and alone; once with
-    the class as it is, once with every patch said twice. Nothing where the class is not at hand."""
+    the class as it is, once with every patch said twice; for clusters that nobody has seen before,
+    and for one again and again. Nothing where the class is not at hand."""
     if not FILE.exists():
         return []
     rows = []
@@ -41,58 +43,74 @@ async def desired() -> list[Row]:
         patches = blueprint.cluster_class.spec.patches
         changes = sum(len(one.json_patches) for each in patches for one in each.definitions)
         said = f"{len(patches)} patches of {changes} changes"
-        rows += [await _state(f"desired state, {said}", blueprint)]
-        rows += [await _patches(f"patches alone, {said}", blueprint)]
-    return [*rows, await _state(f"desired state, {GROUPS} MachineDeployments, no patches", _many())]
+        for who, new in (("new clusters", True), ("one cluster again", False)):
+            rows += [await _state(f"desired state, {said}, {who}", blueprint, new=new)]
+            rows += [await _patches(f"patches alone, {said}, {who}", blueprint, new=new)]
+    return rows
 
 
-async def _state(step: str, blueprint: Any) -> Row:
+async def _state(step: str, blueprint: Any, *, new: bool) -> Row:
+    """new: with nothing there; else what was desired is there."""
+    from kapy.topology.state import ClusterState
+
+    there = await _desired(blueprint, ClusterState(_cluster(0)))
     took = []
-    for _ in range(RUNS):
-        began = time.perf_counter()
-        await _desired(blueprint)
-        took.append(time.perf_counter() - began)
+    for number in range(RUNS):
+        current = ClusterState(_cluster(number)) if new else there
+        began = time.perf_counter(), time.process_time()
+        await _desired(blueprint, current)
+        took.append(_since(*began))
     return _row(step, took)
 
 
-async def _patches(step: str, blueprint: Any) -> Row:
+async def _patches(step: str, blueprint: Any, *, new: bool) -> Row:
     """On states that are desired without them."""
     from msgspec.structs import replace
 
     from kapy.topology.patches import patched
+    from kapy.topology.state import ClusterState
 
     class_ = blueprint.cluster_class
     bare = replace(class_, spec=replace(class_.spec, patches=[]))
     unpatched = type(blueprint)(**{**vars(blueprint), "cluster_class": bare})
+    one = await _desired(unpatched, ClusterState(_cluster(0)))
     took = []
-    for _ in range(RUNS):
-        state = await _desired(unpatched)
-        began = time.perf_counter()
+    for number in range(RUNS):
+        state = deepcopy(one)
+        if new:
+            state = await _desired(unpatched, ClusterState(_cluster(number)))
+        began = time.perf_counter(), time.process_time()
         await patched(blueprint, state)
-        took.append(time.perf_counter() - began)
+        took.append(_since(*began))
     return _row(step, took)
 
 
-def _row(step: str, took: list[float]) -> Row:
-    median = percentile(took, 0.5)
-    return {"step": step, "wall_s": round(median, 6), "ms": round(1e3 * median, 3)}
+def _since(wall: float, cpu: float) -> tuple[float, float]:
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
-async def _desired(blueprint: Any) -> Any:
+def _row(step: str, took: list[tuple[float, float]]) -> Row:
+    wall, cpu = (percentile(list(one), 0.5) for one in zip(*took, strict=True))
+    return {
+        "step": step,
+        "wall_s": round(wall, 6),
+        "ms": round(1e3 * wall, 3),
+        "cpu_ms": round(1e3 * cpu, 3),
+    }
+
+
+async def _desired(blueprint: Any, current: Any) -> Any:
     from kapy.topology.desired import desired_state
     from kapy.topology.hook_calls import HookCalls
     from kapy.topology.hook_memory import HookMemory
-    from kapy.topology.state import ClusterState
     from kapy.topology.upgrade_tracker import UpgradeTracker
-
-    cluster = _cluster()
 
     async def write(_: str) -> None:
         raise AssertionError("no hook is owed where nobody is asked")
 
-    calls = HookCalls(cluster, None, HookMemory(), write)
-    upgrades = UpgradeTracker.of(cluster)
-    return await desired_state(blueprint, ClusterState(cluster), upgrades, calls)
+    calls = HookCalls(current.cluster, None, HookMemory(), write)
+    upgrades = UpgradeTracker.of(current.cluster)
+    return await desired_state(blueprint, current, upgrades, calls)
 
 
 def _many() -> Any:
@@ -107,7 +125,7 @@ def _many() -> Any:
     return blueprint
 
 
-def _cluster() -> Any:
+def _cluster(number: int) -> Any:
     from kapy.api.cluster import Cluster
     from kapy.kube.meta import read
 
@@ -128,7 +146,7 @@ def _cluster() -> Any:
     metadata = {
         "name": "one",
         "namespace": "default",
-        "uid": "8c1b7d5e-0000-4000-8000-000000000000",
+        "uid": f"8c1b7d5e-0000-4000-8000-{number:012}",
     }
     spec = {"clusterNetwork": network, "topology": topology}
     return read({"metadata": metadata, "spec": spec}, Cluster)
@@ -158,7 +176,7 @@ def _blueprint(times: int) -> Any:
 
     spec = class_.spec
     assert spec.control_plane.machine_infrastructure is not None
-    topology = _cluster().spec.topology
+    topology = _cluster(0).spec.topology
     return Blueprint(
         topology=topology,
         cluster_class=class_,

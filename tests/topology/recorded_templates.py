@@ -13,7 +13,7 @@ from kapy.kube import Document
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
 from kapy.kube.sprig import functions
 from kapy.topology.patches.errors import NotThere, NoValue
-from kapy.topology.patches.templates import is_true, rendered_value, template_data
+from kapy.topology.patches.templates import rendered_value, template_data
 from kapy.topology.patches.variable_path import value_of
 from tests.oracle.topic import Record, Result, compared, replayed, result_of
 
@@ -48,7 +48,7 @@ def _render(variables: Document, record: Record) -> Iterator[str]:
     except NoValue as error:
         given["error"] = record.get("error", str(error))
     else:
-        given |= {"value": record.get("value"), "enabled": is_true(template, data)}
+        given |= {"value": record.get("value"), "enabled": value is True}
         given |= {"rawNil": True} if value is None else {"raw": _as_go_writes(value)}
     return compared(record, given)
 

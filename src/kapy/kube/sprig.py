@@ -25,12 +25,20 @@ _WHOLE: Final = (
 )
 _CHANGING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
+_VOLATILE: Final = pattern(
+    r"\b(?:ago|bcrypt|durationRound|encryptAES|gen\w+|htpasswd|randInt|shuffle)\b"
+)
 _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 
 
 def changes_data(template: str) -> bool:
     """Whether a template may call a function that changes what it is given."""
     return _CHANGING.search(template) is not None
+
+
+def is_volatile(template: str) -> bool:
+    """Whether a template may call a function that gives something else each time."""
+    return _VOLATILE.search(template) is not None
 
 
 def functions_in(template: str) -> dict[str, Function]:

@@ -13,6 +13,7 @@ from kapy.kube import Document
 from kapy.kube.patch.merge_patch import difference, same
 from kapy.topology.patches import CannotPatch, Cause
 from kapy.topology.state import ClusterState
+from tests.kube.patch.test_patch_laws import escaped
 from tests.topology.managed import made, topology
 from tests.topology.patches.patching import (
     INFRASTRUCTURE,
@@ -28,29 +29,31 @@ from tests.topology.patches.patching import (
     values,
 )
 
-_FIELDS = st.sampled_from(["a", "b", "c/d", "a/x", "list", "list/0", "list/-", "net"])
+_FIELDS = st.sampled_from(["a", "b", "c~1d", "net"])
 _VALUES = st.sampled_from([1, "s", True, [], ["i"], {}, {"x": 1}, {"x": {"y": "z"}}])
-_SOURCES: st.SearchStrategy[Document] = st.one_of(
-    st.builds(lambda value: {"value": value}, _VALUES),
-    st.sampled_from(
-        [
-            {"variable": "size"},
-            {"variable": "builtin.cluster.name"},
-            {"variable": "builtin.machineDeployment.replicas"},
-            {"template": "{{ .size.cpu }}-{{ .builtin.cluster.name }}"},
-            {"template": "{{ .size | toJson }}"},
-            {"template": "{{ fail .size.cpu }}"},
-        ]
-    ),
+_SOURCES: st.SearchStrategy[Document] = st.sampled_from(
+    [
+        {"variable": "size"},
+        {"variable": "builtin.cluster.name"},
+        {"template": "{{ .size.cpu }}-{{ .builtin.cluster.name }}"},
+        {"template": "{{ .size | toJson }}"},
+    ]
 )
-_CHANGES = st.one_of(
+_GOOD = st.one_of(
+    st.builds(lambda field, value: add(f"spec/{field}", value), _FIELDS, _VALUES),
     st.builds(lambda field, source: add(f"spec/{field}", **source), _FIELDS, _SOURCES),
+)
+_PERHAPS = st.one_of(
     st.builds(
         lambda op, field: {"op": op, "path": f"/spec/template/spec/{field}", "value": 7},
         st.sampled_from(["remove", "replace"]),
-        _FIELDS,
+        st.sampled_from(["a", "a/x", "a/x/y", "b/0"]),
     ),
+    st.builds(lambda field: add(f"spec/{field}", 8), st.sampled_from(["a/x", "a/0", "b/-"])),
+    st.just(add("spec/a", variable="builtin.machineDeployment.replicas")),
+    st.just(add("spec/b", template="{{ fail .size.cpu }}")),
 )
+_CHANGES = st.integers(0, 9).flatmap(lambda drawn: _PERHAPS if drawn == 0 else _GOOD)
 _PATCHES = st.lists(
     st.tuples(
         st.sampled_from([INFRASTRUCTURE, MACHINES, PLANE, POOLS]),
@@ -87,7 +90,7 @@ def _objects(state: ClusterState) -> Iterator[Document]:
 def _leaves(change: Any, path: str = "") -> Iterator[str]:
     if isinstance(change, dict) and change:
         for key, value in change.items():
-            yield from _leaves(value, f"{path}/{key}")
+            yield from _leaves(value, f"{path}/{escaped(key)}")
     else:
         yield path
 

@@ -15,7 +15,6 @@ from kapy.kube.patch.strict_json_patch import Operation, operation
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.item import Item
 from kapy.topology.patches.selection import selects
-from kapy.topology.patches.templates import is_true, rendered_value
 from kapy.topology.patches.values import Values
 from kapy.topology.patches.variable_path import value_of
 
@@ -70,7 +69,7 @@ class InlinePatch:
         if not self._enabled_if:
             return True
         try:
-            return is_true(self._enabled_if, values.data)
+            return values.rendered(self._enabled_if) is True
         except NoValue as error:
             raise NoValue(f"enabledIf: {error}") from None
 
@@ -106,7 +105,7 @@ def calculated_value(change: JSONPatch, values: Values) -> Any:
         raise NoValue(f"valueFrom is set, and {which} of its variable and template")
     if source.variable:
         return value_of(values.all, source.variable)
-    return rendered_value(source.template, values.data)
+    return values.rendered(source.template)
 
 
 def _with_value(change: _Change, number: int, values: Values) -> Operation:

@@ -7,7 +7,6 @@ Go's JSON would make of it: a number without a fraction is whole.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, Final
 
 from kapy.kube import Document, yaml
@@ -33,11 +32,6 @@ def rendered_value(template: str, data: Document) -> Any:
         raise NoValue(problem) from None
 
 
-def is_true(template: str, data: Document) -> bool:
-    """Whether what a template makes is `true`, and not merely a text that says so."""
-    return rendered_value(template, data) is True
-
-
 def template_data(value: Any) -> Any:
     """Variables as templates see them: every number is a float, as Go reads JSON."""
     if isinstance(value, dict):
@@ -49,7 +43,6 @@ def template_data(value: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=4096)
 def _read(text: str) -> Any:
     return _as_json(yaml.load_first(text))
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import Any
+
+import msgspec
 
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import BUILTIN
 from kapy.kube import Document
+from kapy.kube.sprig import is_volatile
 from kapy.topology.builtins import merged
-from kapy.topology.patches.templates import template_data
+from kapy.topology.patches.templates import rendered_value, template_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,24 @@ class Values:
         found: Document = template_data(self.all)
         return found
 
+    def rendered(self, template: str) -> Any:
+        """The value that a template makes of them. Raises NoValue.
+
+        Reconciles come again and again with the same variables: what a template has made of them is
+        kept, unless it may make something else the next time.
+        """
+        known = self._known
+        if template in known:
+            return known[template]
+        value = rendered_value(template, self.data)
+        if not is_volatile(template):
+            known[template] = value
+        return value
+
+    @cached_property
+    def _known(self) -> dict[str, Any]:
+        return _made_of(blake2b(msgspec.json.encode(self.all), digest_size=16).digest())
+
     @property
     def machine_deployment_class(self) -> str | None:
         """The class of the MachineDeployment, if the part is one."""
@@ -64,6 +86,12 @@ class Values:
     def _class(self, kind: str) -> str | None:
         found: Any = self.own.get(BUILTIN, {}).get(kind, {}).get("class")
         return found if isinstance(found, str) else None
+
+
+@lru_cache(maxsize=2048)
+def _made_of(variables: bytes) -> dict[str, Any]:  # noqa: ARG001
+    """What templates have made of variables, which are known by their digest."""
+    return {}
 
 
 class SourceValues:
