@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from kapy._aio.clock import Clock
-from kapy.api.cluster import Cluster
-from kapy.api.cluster_class import ClusterClass
 from kapy.api.features import FeatureGates
-from kapy.api.names import ConditionType, Reason
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
 from kapy.apps.plan.causes import Causes
 from kapy.apps.plan.differences import Change, changes
-from kapy.apps.plan.rollouts import Foresight, Outcome, Rollout
+from kapy.apps.plan.outcome import Outcome, Rollout
+from kapy.apps.plan.problems import problems
+from kapy.apps.plan.rollouts import outcomes
 from kapy.apps.plan.sandbox import Name, Sandbox, Snapshot, sandbox
 from kapy.apps.plan.trying import Wish, grant
-from kapy.conditions.lookup import get
-from kapy.kube.meta import read
-from kapy.kube.names import GroupKind
+from kapy.kube import Document, Key
 
 LONGEST: Final = 60
 """Stages after which a plan ends: an upgrade over ten minor versions has about thirty."""
@@ -49,12 +48,14 @@ class Plan:
     """All stages.
 
     under_way: what happens anyway, without the change. problems: why a Cluster or a class cannot
-    become what it should, by its name; nothing of those Clusters is changed.
+    become what it should, by its name; nothing of those Clusters is changed. objects: everything as
+    it is in the end.
     """
 
     stages: list[Stage] = field(default_factory=list)
     under_way: Stage = field(default_factory=lambda: Stage((), ()))
     problems: dict[Name, str] = field(default_factory=dict)
+    objects: Snapshot = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -79,44 +80,41 @@ async def planned(
         await grant(box, wishes)
         for _ in range(LONGEST):
             after = box.snapshot()
-            outcomes = list(Foresight(after, clock()).outcomes())
+            found = list(outcomes(after, clock()))
+            differences = [one for one in changes(before, after) if _counts(one, wishes)]
             stage = Stage(
-                tuple(causes.explained(before, changes(before, after))),
-                tuple(one.rollout for one in outcomes if one.rollout.is_anything),
+                tuple(causes.explained(before, differences)),
+                tuple(one.rollout for one in found if one.rollout.is_anything),
             )
             if not stage.is_empty:
                 plan.stages.append(stage)
-            if not outcomes:
+            if not found:
                 break
-            before = await _carried_out(box, outcomes)
-        plan.problems = dict(_problems(box.snapshot()))
+            before = await _carried_out(box, found)
+        plan.objects = box.snapshot()
+        plan.problems = dict(problems(plan.objects))
     return plan
 
 
-async def _carried_out(box: Sandbox, outcomes: Iterable[Outcome]) -> Snapshot:
-    """The snapshot after rollouts, before anybody has reacted to their end."""
-    for one in outcomes:
+def _counts(change: Change, wishes: Sequence[Wish]) -> bool:
+    """Whether a change is told as such: what becomes of Machines is told with rollouts."""
+    name = change.name
+    return name.kind.kind not in _OF_ROLLOUTS or any(
+        (one.document["kind"], Key.of(one.document)) == (name.kind.kind, name.key) for one in wishes
+    )
+
+
+_OF_ROLLOUTS: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)
+
+
+async def _carried_out(box: Sandbox, found: Iterable[Outcome]) -> Snapshot:
+    """The snapshot after rollouts, before anybody has reacted to their end; what is to be told as
+    deleted is still in it."""
+    deleted: dict[Name, Document] = {}
+    for one in found:
         await box.remove(one.gone)
         await box.put(one.written)
-    found = box.snapshot()
+        deleted |= {box.name_of(document): document for document in one.told}
+    after = deleted | dict(box.snapshot())
     await box.settle()
-    return found
-
-
-def _problems(objects: Snapshot) -> Iterator[tuple[Name, str]]:
-    for name, document in objects.items():
-        if name.kind == CLUSTERS:
-            found = get(
-                read(document, Cluster).status.conditions, ConditionType.TOPOLOGY_RECONCILED
-            )
-            if found is not None and found.reason == Reason.RECONCILE_FAILED:
-                yield name, found.message
-        elif name.kind == CLUSTER_CLASSES:
-            for one in read(document, ClusterClass).status.conditions:
-                if one.type in _OF_CLASSES and one.status == "False":
-                    yield name, one.message
-
-
-CLUSTERS: Final = GroupKind(Cluster.RESOURCE.group, Cluster.RESOURCE.kind)
-CLUSTER_CLASSES: Final = GroupKind(ClusterClass.RESOURCE.group, ClusterClass.RESOURCE.kind)
-_OF_CLASSES: Final = (ConditionType.VARIABLES_READY, ConditionType.REF_VERSIONS_UP_TO_DATE)
+    return after

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from kapy.apps.plan.differences import Change, FieldChange, Verb
+from kapy.apps.plan.outcome import Rollout
 from kapy.apps.plan.planned import Plan, Stage
-from kapy.apps.plan.rollouts import Rollout
 from kapy.apps.plan.sandbox import Name
 from kapy.kube import Document
 

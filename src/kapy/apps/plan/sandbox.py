@@ -90,7 +90,8 @@ class Sandbox:
         for document in documents:
             key = Key.of(document)
             table = plane.table(self.kind_of(document))
-            plane.store.delete(table, key.namespace, key.name, document)
+            if table.get(key.namespace, key.name) is not None:
+                plane.store.delete(table, key.namespace, key.name, document)
         await plane.store.committed()
 
     def kind_of(self, document: Document) -> Kind:
@@ -105,6 +106,11 @@ class Sandbox:
             )
         return found
 
+    def name_of(self, document: Document) -> Name:
+        """What a snapshot calls an object. Raises Unknown."""
+        resource = self.kind_of(document).resource
+        return Name(GroupKind(resource.group, resource.kind), Key.of(document))
+
     def snapshot(self) -> Snapshot:
         """All objects of custom kinds as they are now."""
         found = {}
@@ -113,8 +119,7 @@ class Sandbox:
                 continue
             table = self.server.store.peek(kind.table)
             for document in () if table is None else table.scan(""):
-                name = Name(GroupKind(kind.resource.group, kind.resource.kind), Key.of(document))
-                found[name] = document
+                found[self.name_of(document)] = document
         return found
 
     async def settle(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.names import Label
+from kapy.apps.plan.problems import template_refs
 from kapy.apps.plan.sandbox import Sandbox
 from kapy.apps.plan.trying import Wish, add_namespaces
 from kapy.client.client import Client
@@ -121,20 +122,8 @@ def _refers(cluster_class: Document, names: set[tuple[str, str, str]]) -> bool:
     namespace = cluster_class["metadata"]["namespace"]
     return any(
         (ref.get("kind", ""), namespace, ref.get("name", "")) in names
-        for ref in _template_refs(cluster_class["spec"])
+        for ref in template_refs(cluster_class["spec"])
     )
-
-
-def _template_refs(part: object) -> Iterator[Mapping[str, str]]:
-    if isinstance(part, dict):
-        for name, value in part.items():
-            if name == "templateRef" and isinstance(value, dict):
-                yield value
-            else:
-                yield from _template_refs(value)
-    elif isinstance(part, list):
-        for one in part:
-            yield from _template_refs(one)
 
 
 def _belongs(document: Document, meant: set[Key]) -> bool:

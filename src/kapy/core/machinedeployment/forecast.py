@@ -39,12 +39,14 @@ class Step:
 class Forecast:
     """What will become of the MachineSets.
 
-    creates: name of the MachineSet that is made, "" for none. outdated: why the Machines of a set
+    creates: name of the MachineSet that is made, "" for none. olds: names of those that do not
+    serve the template (any more). outdated: why the Machines of a set
     are replaced, by the set's name. waits: OnDelete: old Machines are replaced only when somebody
     deletes them. sets: as they are in the end.
     """
 
     creates: str = ""
+    olds: frozenset[str] = frozenset()
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
     waits: bool = False
     steps: list[Step] = field(default_factory=list)
@@ -61,6 +63,7 @@ def forecast(
     deployment, sets = copied(deployment), [copied(one) for one in sets]
     found = sort_sets(deployment, sets, now)
     told = Forecast(
+        olds=frozenset(one.metadata.name for one in found.old),
         outdated={
             one.metadata.name: found.differences[one.metadata.name].condition_messages
             or found.differences[one.metadata.name].log_messages

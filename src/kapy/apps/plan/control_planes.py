@@ -1,0 +1,110 @@
+"""Control planes: kubeadm's, foretold by its own planner; and those of other providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from kapy.api.cluster import Cluster
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Bootstrap, Machine, MachineSpec
+from kapy.api.names import Label
+from kapy.apps.plan.afterwards import foreign_status, made, served
+from kapy.apps.plan.objects import Objects, name_of
+from kapy.apps.plan.outcome import Outcome, Replaced, Rollout
+from kapy.apps.plan.sandbox import Name
+from kapy.conditions.paused import is_paused
+from kapy.kube import Key
+from kapy.kube.meta import ObjectMeta, written
+from kapy.kube.model import encode
+from kapy.kube.names import GroupKind
+from kapy.providers.kubeadm.controlplane import forecast
+
+
+def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]:
+    """Of each that is not as it is wanted, and neither paused nor going."""
+    for kcp in objects.all(KubeadmControlPlane):
+        cluster = objects.get(Cluster, Key(kcp.metadata.namespace, _cluster_name(kcp)))
+        if cluster is None or kcp.deleting or is_paused(kcp, cluster):
+            continue
+        machines = objects.controlled(Machine, kcp)
+        belongings = _belongings(objects, machines)
+        told = forecast.forecast(cluster, kcp, machines, belongings, now)
+        after = served(kcp)
+        if told.steps or encode(after.status) != encode(kcp.status):
+            template = _template(cluster, kcp)
+            new = [made(template, kcp, number, now) for number in range(told.creates)]
+            leaving = {one.leaves for one in told.steps if one.leaves}
+            yield Outcome(
+                _rollout(kcp, told),
+                [*map(written, new), written(after)],
+                objects.with_owned(
+                    objects.snapshot[name_of(one)]
+                    for one in machines
+                    if one.metadata.name in leaving
+                ),
+            )
+
+
+def foreign_control_planes(objects: Objects) -> Iterator[Outcome]:
+    """Those of other providers, as their Clusters refer to them."""
+    for cluster in objects.all(Cluster):
+        ref = cluster.spec.control_plane_ref
+        if ref is None or ref.kind == KubeadmControlPlane.RESOURCE.kind:
+            continue
+        kind, key = GroupKind(ref.api_group, ref.kind), Key(cluster.metadata.namespace, ref.name)
+        document = objects.document(Name(kind, key))
+        if document is None:
+            continue
+        spec, status = document.get("spec") or {}, document.get("status") or {}
+        if any(status.get(one) != spec.get(one) for one in ("version", "replicas")):
+            rollout = Rollout(Name(kind, key), by_provider=True)
+            yield Outcome(rollout, [{**document, "status": foreign_status(spec, status)}])
+
+
+def _rollout(kcp: KubeadmControlPlane, told: forecast.Forecast) -> Rollout:
+    leaving = [one.leaves for one in told.steps if one.leaves]
+    return Rollout(
+        name_of(kcp),
+        [Replaced(name, told.outdated[name]) for name in leaving if name in told.outdated],
+        creates=told.creates,
+        goes=[name for name in leaving if name not in told.outdated],
+        steps=[
+            f"delete Machine {one.leaves}" if one.leaves else "create a Machine"
+            for one in told.steps
+        ],
+    )
+
+
+def _template(cluster: Cluster, kcp: KubeadmControlPlane) -> Machine:
+    return Machine(
+        metadata=ObjectMeta(labels={Label.CLUSTER_NAME: cluster.metadata.name}),
+        spec=MachineSpec(
+            cluster_name=cluster.metadata.name,
+            bootstrap=Bootstrap(),
+            infrastructure_ref=kcp.spec.machine_template.spec.infrastructure_ref,
+            version=kcp.spec.version,
+        ),
+    )
+
+
+def _belongings(objects: Objects, machines: Sequence[Machine]) -> forecast.Belongings:
+    configs, infrastructure = {}, {}
+    for one in machines:
+        name, namespace = one.metadata.name, one.metadata.namespace
+        config_ref, ref = one.spec.bootstrap.config_ref, one.spec.infrastructure_ref
+        if config_ref is not None:
+            config = objects.get(KubeadmConfig, Key(namespace, config_ref.name))
+            if config is not None:
+                configs[name] = config
+        kind = GroupKind(ref.api_group, ref.kind)
+        document = objects.document(Name(kind, Key(namespace, ref.name)))
+        if document is not None:
+            infrastructure[name] = document
+    return forecast.Belongings(configs, infrastructure)
+
+
+def _cluster_name(kcp: KubeadmControlPlane) -> str:
+    owners = (one.name for one in kcp.metadata.owner_references if one.kind == "Cluster")
+    return next(owners, kcp.metadata.labels.get(Label.CLUSTER_NAME, ""))

@@ -1,0 +1,46 @@
+"""What goes along with an object that is being deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.apps.plan.afterwards import released
+from kapy.apps.plan.objects import Objects, kind_of
+from kapy.apps.plan.outcome import Outcome, Rollout
+from kapy.kube import Document
+from kapy.kube.names import GroupKind, split_api_version
+
+
+def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
+    """Of every object that goes: its Machines go, and all that garbage collection takes along."""
+    for name, document in objects.snapshot.items():
+        if "deletionTimestamp" not in document["metadata"]:
+            continue
+        after = released(document, now)
+        if after is not None and after["metadata"] == document["metadata"]:
+            continue  # those who hold it now are in the sandbox
+        everything = objects.with_owned([document])
+        machines = sorted(one["metadata"]["name"] for one in everything if _is_machine(one))
+        rollout = Rollout(name, goes=machines, steps=[f"delete Machine {one}" for one in machines])
+        gone = [one for one in everything if after is None or one is not document]
+        told = [one for one in gone if one is not document and not _is_of_machines(one)]
+        yield Outcome(rollout, [] if after is None else [after], gone, told)
+
+
+def _is_machine(document: Document) -> bool:
+    group, _ = split_api_version(document["apiVersion"])
+    return GroupKind(group, document["kind"]) == MACHINES
+
+
+def _is_of_machines(document: Document) -> bool:
+    """A Machine, a set of Machines, or what is made for one."""
+    owners = document["metadata"].get("ownerReferences") or ()
+    return document["kind"] in _MACHINES or any(one["kind"] in _MACHINES for one in owners)
+
+
+MACHINES: Final = kind_of(Machine)
+_MACHINES: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)

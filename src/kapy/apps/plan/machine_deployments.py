@@ -1,0 +1,128 @@
+"""MachineDeployments, foretold by their own planner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.apps.plan.afterwards import PLANNED, counted, made, released, template_meta
+from kapy.apps.plan.objects import Objects, name_of
+from kapy.apps.plan.outcome import Outcome, Replaced, Rollout, machines
+from kapy.conditions.paused import is_paused
+from kapy.core.machinedeployment.forecast import Forecast, Step, forecast
+from kapy.core.machineset.deletion_order import deletion_order
+from kapy.kube import Document, Key
+from kapy.kube.meta import written
+from kapy.kube.model import encode
+
+
+def machine_deployments(objects: Objects, now: datetime) -> Iterator[Outcome]:
+    """Of each that is not as it is wanted, and neither paused nor going."""
+    for deployment in objects.all(MachineDeployment):
+        key = Key(deployment.metadata.namespace, deployment.spec.cluster_name)
+        cluster = objects.get(Cluster, key)
+        if cluster is None or deployment.deleting or is_paused(deployment, cluster):
+            continue
+        sets = objects.controlled(MachineSet, deployment)
+        theirs = {one.metadata.name: objects.controlled(Machine, one) for one in sets}
+        everyone = [machine for some in theirs.values() for machine in some]
+        told = forecast(deployment, sets, everyone, now)
+        after = counted(deployment, told.sets)
+        if told.steps or encode(after.status) != encode(deployment.status):
+            yield _outcome(objects, deployment, after, told, theirs, now)
+
+
+def _outcome(
+    objects: Objects,
+    deployment: MachineDeployment,
+    after: MachineDeployment,
+    told: Forecast,
+    theirs: Mapping[str, list[Machine]],
+    now: datetime,
+) -> Outcome:
+    for one in told.sets:
+        one.metadata.uid = one.metadata.uid or f"{one.key}{PLANNED}"
+    steps = Steps(theirs, deployment.spec.deletion.order, now)
+    words = [line for step in told.steps for line in steps.words(step)]
+    outdated = told.outdated
+    rollout = Rollout(
+        name_of(deployment),
+        [Replaced(name, outdated[of]) for name, of in steps.gone.items() if of in outdated],
+        creates=steps.created,
+        goes=[name for name, of in steps.gone.items() if of not in outdated],
+        steps=words,
+        waits=told.waits and bool(outdated),
+    )
+    leaving = (
+        objects.snapshot[name_of(one)]
+        for some in theirs.values()
+        for one in some
+        if one.metadata.name in steps.gone
+    )
+    kept, finished = _cleaned_up(told, now)
+    new = [
+        made(Machine(metadata=template_meta(one), spec=one.spec.template.spec), one, number, now)
+        for one in told.sets
+        for number in range((one.spec.replicas or 0) - steps.left(one.metadata.name))
+    ]
+    return Outcome(
+        rollout,
+        [*kept, *map(written, (*new, after))],
+        [*objects.with_owned(leaving), *finished],
+    )
+
+
+def _cleaned_up(told: Forecast, now: datetime) -> tuple[list[Document], list[Document]]:
+    """The sets that stay (or are held by those who clean up after them), and those that are gone:
+    a finished rollout leaves none without Machines."""
+    done = all(
+        (one.spec.replicas or 0) == 0 or one.metadata.name not in told.outdated for one in told.sets
+    )
+    kept: list[Document] = []
+    finished: list[Document] = []
+    for one in told.sets:
+        document = written(one)
+        if one.metadata.name in told.olds and not one.spec.replicas and done:
+            held = released(document, now)
+            (finished if held is None else kept).append(held or document)
+        else:
+            kept.append(document)
+    return kept, finished
+
+
+class Steps:
+    """Follows the Machines of MachineSets through the steps of a rollout.
+
+    gone: the set that each Machine which goes was in, by its name. created: how many are made.
+    """
+
+    def __init__(self, theirs: Mapping[str, Sequence[Machine]], order: str, now: datetime) -> None:
+        self._there = {name: deletion_order(some, order, now) for name, some in theirs.items()}
+        self.gone: dict[str, str] = {}
+        self.created = 0
+
+    def words(self, step: Step) -> Iterator[str]:
+        """What happens in a step."""
+        for name, (before, after) in step.scale.items():
+            if after > before:
+                self.created += after - before
+                yield f"create {machines(after - before)} in MachineSet {name} ({before} → {after})"
+            else:
+                names = [self._next(name) for _ in range(before - after)]
+                yield f"delete {', '.join(names)} of MachineSet {name} ({before} → {after})"
+
+    def left(self, name: str) -> int:
+        """How many of the Machines that are there now stay in a set."""
+        return len(self._there.get(name, ()))
+
+    def _next(self, name: str) -> str:
+        there = self._there.get(name)
+        if not there:
+            return "a new Machine"
+        machine = there.pop(0)
+        self.gone[machine.metadata.name] = name
+        return f"Machine {machine.metadata.name}"

@@ -1,0 +1,84 @@
+"""The objects of a snapshot, found by kind, name and owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.kube import Document, Key
+from kapy.kube.meta import Object, read
+from kapy.kube.names import GroupKind
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+
+class Objects:
+    """One snapshot; our own kinds are decoded once."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._decoded: dict[type[Object], dict[Key, Any]] = {}
+        self._owned: dict[str, list[Name]] = {}
+        for name, document in snapshot.items():
+            for owner in document["metadata"].get("ownerReferences") or ():
+                self._owned.setdefault(owner["uid"], []).append(name)
+
+    def all(self, kind: type[O]) -> Iterable[O]:
+        """All objects of a kind."""
+        return self._of(kind).values()
+
+    def get(self, kind: type[O], key: Key) -> O | None:
+        """One object of a kind."""
+        return self._of(kind).get(key)
+
+    def document(self, name: Name) -> Document | None:
+        """One object of any kind, as it is stored."""
+        return self.snapshot.get(name)
+
+    def controlled(self, kind: type[O], owner: Object) -> list[O]:
+        """What an object controls of a kind."""
+        wanted, there = kind_of(kind), self._of(kind)
+        return [
+            there[name.key]
+            for name in self._owned.get(owner.metadata.uid, ())
+            if name.kind == wanted and _controls(self.snapshot[name], owner.metadata.uid)
+        ]
+
+    def with_owned(self, documents: Iterable[Document]) -> list[Document]:
+        """The objects with everything that garbage collection takes along, owned ones first."""
+        found: dict[str, Document] = {}
+        todo = list(documents)
+        while todo:
+            document = todo.pop()
+            uid = document["metadata"]["uid"]
+            if uid not in found:
+                found[uid] = document
+                todo += (self.snapshot[name] for name in self._owned.get(uid, ()))
+        return list(found.values())[::-1]
+
+    def _of(self, kind: type[O]) -> dict[Key, O]:
+        found = self._decoded.get(kind)
+        if found is None:
+            wanted = kind_of(kind)
+            found = self._decoded[kind] = {
+                name.key: read(document, kind)
+                for name, document in self.snapshot.items()
+                if name.kind == wanted
+            }
+        return found
+
+
+def kind_of(kind: type[Object]) -> GroupKind:
+    """Group and kind of one of our types."""
+    return GroupKind(kind.RESOURCE.group, kind.RESOURCE.kind)
+
+
+def name_of(obj: Object) -> Name:
+    """What a plan calls an object."""
+    return Name(kind_of(type(obj)), obj.key)
+
+
+def _controls(document: Document, uid: str) -> bool:
+    owners = document["metadata"].get("ownerReferences") or ()
+    return any(one["uid"] == uid and one.get("controller") for one in owners)

@@ -1,0 +1,61 @@
+"""Why Clusters and classes cannot become what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.names import ConditionType, Reason
+from kapy.apps.plan.objects import Objects, name_of
+from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.conditions.lookup import get
+from kapy.kube import Key
+from kapy.kube.model import encode
+from kapy.kube.names import GroupKind, split_api_version
+
+
+def problems(snapshot: Snapshot) -> Iterator[tuple[Name, str]]:
+    """What is wrong, by object, in the words of its conditions."""
+    objects = Objects(snapshot)
+    for cluster_class in objects.all(ClusterClass):
+        said = [*_missing(objects, cluster_class), *_said(cluster_class)]
+        if said:
+            yield name_of(cluster_class), "; ".join(said)
+    for cluster in objects.all(Cluster):
+        found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
+        if found is not None and found.reason in _FAILED:
+            yield name_of(cluster), found.message
+
+
+_FAILED: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_RECONCILED)
+_OF_CLASSES: Final = (ConditionType.VARIABLES_READY, ConditionType.REF_VERSIONS_UP_TO_DATE)
+
+
+def _said(cluster_class: ClusterClass) -> Iterator[str]:
+    for one in cluster_class.status.conditions:
+        if one.type in _OF_CLASSES and one.status == "False":
+            yield one.message
+
+
+def _missing(objects: Objects, cluster_class: ClusterClass) -> Iterator[str]:
+    namespace = cluster_class.metadata.namespace
+    for ref in template_refs(encode(cluster_class.spec)):
+        group, _ = split_api_version(ref["apiVersion"])
+        kind, key = GroupKind(group, ref["kind"]), Key(namespace, ref["name"])
+        if objects.document(Name(kind, key)) is None:
+            yield f"{kind.kind} {key} does not exist"
+
+
+def template_refs(part: Any) -> Iterator[Mapping[str, str]]:
+    """All references to templates in (a part of) a ClusterClass's spec."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name == "templateRef" and isinstance(value, dict):
+                yield value
+            else:
+                yield from template_refs(value)
+    elif isinstance(part, list):
+        for one in part:
+            yield from template_refs(one)

@@ -1,0 +1,88 @@
+"""A plane with a cluster of a class, plans of changes, and the changes themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final
+
+from kapy._aio.clock import loop_clock
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.plan.planned import Plan, planned
+from kapy.apps.plan.trying import Wish, last_applied, three_way
+from kapy.apps.plan.worlds import Managed
+from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, Controlling, Settings
+from kapy.client.kinds import Kinds
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.yaml import load_all
+
+SAMPLE: Final = Path(__file__).parents[2] / "data" / "plan" / "meadow.yaml"
+LONG: Final = 3600.0
+"""Seconds of virtual time after which every rollout of these tests is over."""
+
+
+def sample() -> list[Document]:
+    """The class with its templates, then the Cluster."""
+    return [_placed(one) for one in load_all(SAMPLE.read_text()) if one]
+
+
+def _placed(document: Document) -> Document:
+    return {**document, "metadata": {"namespace": "default", **document["metadata"]}}
+
+
+def the(documents: Iterable[Document], kind: str, name: str = "") -> Document:
+    """A copy of the only (or the named) document of a kind, to be changed."""
+    found = [
+        one for one in documents if one["kind"] == kind and name in ("", one["metadata"]["name"])
+    ]
+    assert len(found) == 1, (kind, name)
+    return deepcopy(found[0])
+
+
+def cluster(**topology: Any) -> Document:
+    """The Cluster, with other values in its topology."""
+    document = the(sample(), "Cluster")
+    document["spec"]["topology"] |= topology
+    return document
+
+
+@asynccontextmanager
+async def plane(documents: Sequence[Document] = ()) -> AsyncIterator[Plane]:
+    """A plane on which a cluster of the class is settled."""
+    settings = Settings(controlling=Controlling(manager=EMBEDDED_OPTIONS))
+    async with management_plane(settings, clock=loop_clock()) as running:
+        await apply(running, documents or sample())
+        await asyncio.sleep(LONG)
+        yield running
+
+
+async def apply(running: Plane, documents: Iterable[Document], *, delete: bool = False) -> None:
+    """As `kubectl apply` (or delete) of the documents, in their order but classes before Clusters
+    and templates before classes."""
+    kinds = Kinds(running.client)
+    order = {"ClusterClass": 1, "Cluster": 2}
+    for document in sorted(documents, key=lambda one: order.get(one["kind"], 0)):
+        resource, key = await kinds.of(document), Key.of(document)
+        if delete:
+            await running.client.delete(resource, key)
+            continue
+        try:
+            live = await running.client.get(resource, key)
+        except NotFound:
+            await running.client.create(resource, document)
+        else:
+            patch = three_way(last_applied(live), document, live)
+            if patch:
+                await running.client.patch(resource, key, patch)
+        await asyncio.sleep(1)
+
+
+async def plan_of(running: Plane, documents: Iterable[Document], *, delete: bool = False) -> Plan:
+    """What the plan says of applying (or deleting) documents on a plane."""
+    wishes = [Wish(one, deletes=delete) for one in documents]
+    world = Managed(running.client)
+    return await planned(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)

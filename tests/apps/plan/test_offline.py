@@ -1,0 +1,186 @@
+"""Plans from files alone, as a command says them."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.cli.root import run
+from kapy.kube import Document
+from kapy.kube.yaml import dump_all, load
+from tests.apps.plan.meadow import sample, the
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """`class.yaml` and `cluster.yaml`."""
+    documents = sample()
+    write(tmp_path / "class.yaml", [one for one in documents if one["kind"] != "Cluster"])
+    write(tmp_path / "cluster.yaml", [the(documents, "Cluster")])
+    return tmp_path
+
+
+def write(path: Path, documents: list[Document]) -> Path:
+    path.write_text(dump_all(documents))
+    return path
+
+
+def planned(
+    capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 2
+) -> dict[str, Any]:
+    assert run(["plan", "--offline", "-o", "json", *map(str, arguments)]) == code
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_a_new_cluster_is_told_object_by_object(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = planned(capsys, "-f", files)
+    (stage,) = found["stages"]
+    made = [(one["verb"], one["kind"]) for one in stage["changes"]]
+    assert made.count(("create", "DevMachineTemplate")) == 4  # two of the class, two of the cluster
+    assert ("create", "MachineHealthCheck") in made
+    assert [(one["kind"], one["creates"]) for one in stage["rollouts"]] == [
+        ("KubeadmControlPlane", 1),
+        ("MachineDeployment", 2),
+    ]
+    (template,) = (
+        one
+        for one in stage["changes"]
+        if one["kind"] == "KubeadmConfigTemplate" and one["name"].startswith("capybara-herd")
+    )
+    assert template["patches"]["/spec/template/spec/joinConfiguration"].startswith(
+        "patch nodeLabels definitions[0], template"
+    )
+
+
+def test_a_class_that_is_there_already_is_not_created(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("-f", files / "cluster.yaml", "--current", files / "class.yaml")
+    (stage,) = planned(capsys, *arguments)["stages"]
+    assert "ClusterClass" not in [one["kind"] for one in stage["changes"]]
+
+
+def test_where_nothing_is_to_do_the_exit_code_is_0(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = files / "class.yaml"
+    assert run(["plan", "--offline", "-f", str(path), "--current", str(path)]) == 0
+    assert "Nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output", ["text", "yaml"])
+def test_a_plan_is_for_people_and_for_programs(
+    output: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "--offline", "-f", str(files), "-o", output]) == 2
+    out = capsys.readouterr().out
+    if output == "yaml":
+        assert load(out)["summary"]["machinesCreated"] == 3
+    else:
+        assert "+ create Cluster default/capybara-herd" in out
+        assert out.endswith("Machines: 3 to create, 0 of them in place of others, 0 to delete.\n")
+
+
+def topology(**parts: Any) -> Any:
+    def change(documents: list[Document]) -> None:
+        cluster = next(one for one in documents if one["kind"] == "Cluster")
+        cluster["spec"]["topology"] |= parts
+
+    return change
+
+
+def patched(path: str) -> Any:
+    def change(documents: list[Document]) -> None:
+        classes = next(one for one in documents if one["kind"] == "ClusterClass")
+        classes["spec"]["patches"][0]["definitions"][0]["jsonPatches"][0]["path"] = path
+
+    return change
+
+
+def without(kind: str, name: str) -> Any:
+    def change(documents: list[Document]) -> None:
+        documents[:] = [
+            one for one in documents if (one["kind"], one["metadata"]["name"]) != (kind, name)
+        ]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (topology(classRef={"name": "nothing"}), ["ClusterClass default/nothing", "not found"]),
+        (without("DevMachineTemplate", "meadow-grazer"), ["DevMachineTemplate", "meadow-grazer"]),
+        (patched("/spec/nowhere/x"), ["startup", "meadow", "/spec/nowhere/x"]),
+    ],
+    ids=["no class", "no template", "a patch that does not apply"],
+)
+def test_what_cannot_be_done_is_a_problem_and_an_error(
+    change: Any, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = deepcopy(sample())
+    change(documents)
+    path = write(tmp_path / "all.yaml", documents)
+    found = planned(capsys, "-f", path, code=1)
+    messages = " ".join(one["message"] for one in found["problems"])
+    assert all(word in messages for word in said), messages
+    made = [one["kind"] for stage in found["stages"] for one in stage["changes"]]
+    assert "KubeadmControlPlane" not in made, "nothing is half-applied"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            topology(variables=[{"name": "startup", "value": {"vm": "soon"}}]),
+            "spec.topology.variables[startup].value.vm",
+        ),
+        (topology(version="latest"), "spec.topology.version"),
+        (topology(workers={"machineDeployments": [{"class": "x", "name": "a"}]}), "class"),
+    ],
+    ids=["a variable against its schema", "no version", "a class of workers that is not there"],
+)
+def test_what_an_api_server_would_refuse_is_one_sentence(
+    change: Any, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = deepcopy(sample())
+    change(documents)
+    path = write(tmp_path / "all.yaml", documents)
+    assert run(["plan", "--offline", "-f", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"Error: Cluster default/capybara-herd ({path}) would be refused: ")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-f", "nothing.yaml"], "cannot read nothing.yaml"),
+        ([], "Missing option"),
+        (["-f", "x", "-o", "table"], "table"),
+    ],
+)
+def test_bad_arguments_are_told(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "--offline", *arguments]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_kind_without_its_definition_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thing = {"apiVersion": "a.example.com/v1", "kind": "Thing", "metadata": {"name": "x"}}
+    path = write(tmp_path / "thing.yaml", [thing])
+    assert run(["plan", "--offline", "-f", str(path)]) == 1
+    err = capsys.readouterr().err
+    assert 'no kind "Thing" in a.example.com/v1' in err
+    assert "give its file, too" in err
