@@ -80,6 +80,11 @@ class Draft(Generic[O]):
             raise
         return wrote
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was changed since it was read or saved."""
+        return self._unchanged() == self.object
+
     def _differences(self) -> tuple[Document, Document]:
         """What we changed: in metadata and spec, and in the status; {} where nothing."""
         base = self._unchanged()

@@ -36,7 +36,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a Cluster one step further."""
     document = tools.fleet.clusters.raw(key)
     if document is None:
-        tools.memories.pop(key, None)
+        tools.forget(key)
         return DONE
     draft = Draft(tools.client, Cluster, document)
     cluster = draft.object
@@ -69,13 +69,16 @@ def descendants(tools: Tools, cluster: Key) -> Descendants:
         machine = fleet.machine_of(document)
         return Look(machine, is_quiet(machine))
 
+    deployments, sets = fleet.deployments_of(cluster), fleet.machine_sets_of(cluster)
+    pools, machines = fleet.pools_of(cluster), fleet.machines_of(cluster)
     found = Descendants(
-        deployments=[fleet.deployment_of(one) for one in fleet.deployments_of(cluster)],
-        machine_sets=[fleet.machine_set_of(one) for one in fleet.machine_sets_of(cluster)],
-        pools=[read(one, MachinePool) for one in fleet.pools_of(cluster)],
+        deployments=[fleet.deployment_of(one) for one in deployments],
+        machine_sets=[fleet.machine_set_of(one) for one in sets],
+        pools=[read(one, MachinePool) for one in pools],
+        documents=[*deployments, *sets, *pools, *machines],
     )
     memory = tools.memories.setdefault(cluster, Memory())
-    for machine, quiet in memory.of(fleet.machines_of(cluster), None, look):
+    for machine, quiet in memory.of(machines, None, look):
         (found.control_plane if is_control_plane(machine) else found.workers).append(machine)
         if quiet:
             found.quiet.add(id(machine))
@@ -117,10 +120,14 @@ async def _write(scope: ClusterScope, *, failed: bool) -> None:
     cluster, before = scope.cluster, scope.cluster.status.phase
     if cluster.deleting and not cluster.metadata.finalizers:
         return
+    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    if computed.from_same(cluster.key, inputs) and scope.draft.is_clean:
+        return
     update_status(scope)
     if not failed:
         cluster.status.observed_generation = cluster.metadata.generation
-    await scope.draft.save()
+    if not await scope.draft.save() and inputs is not None:
+        computed.keep(cluster.key, inputs)
     if (phase := cluster.status.phase) != before:
         name = cluster.metadata.name
         scope.tools.events.normal(cluster, phase, f"Cluster {name} is {phase}")

@@ -19,10 +19,11 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.contract.infra_cluster import InfraCluster
-from kapy.contract.observed import Absent, Observed
+from kapy.contract.observed import Absent, Found, Observed
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.engine.inputs import Computed, Inputs
 from kapy.engine.keys import Keys
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
@@ -41,7 +42,7 @@ class Tools:
     """What every reconcile of a Cluster uses.
 
     grace: silence of a workload cluster that nothing is said of yet. memories: what is known of
-    the Machines of each Cluster.
+    the Machines of each Cluster. computed: from what the status of each was.
     """
 
     client: Client
@@ -54,12 +55,19 @@ class Tools:
     keys: Keys
     grace: timedelta
     memories: dict[Key, Memory[Look]] = field(default_factory=dict)
+    computed: Computed = field(default_factory=Computed)
+
+    def forget(self, cluster: Key) -> None:
+        """The Cluster is gone."""
+        self.memories.pop(cluster, None)
+        self.computed.forget(cluster)
 
 
 @dataclass(slots=True)
 class Descendants:
     """Our own kinds that belong to one Cluster, each in the order of names. control_plane, workers:
-    its Machines; quiet: the ids of those with which all is well (`kapy.conditions.quiet`)."""
+    its Machines; quiet: the ids of those with which all is well (`kapy.conditions.quiet`).
+    documents: all of them, as they were read."""
 
     deployments: list[MachineDeployment] = field(default_factory=list)
     machine_sets: list[MachineSet] = field(default_factory=list)
@@ -67,6 +75,7 @@ class Descendants:
     workers: list[Machine] = field(default_factory=list)
     pools: list[MachinePool] = field(default_factory=list)
     quiet: set[int] = field(default_factory=set)
+    documents: list[Document] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -102,6 +111,24 @@ class ClusterScope:
         spec = self.cluster.spec
         made = spec.control_plane_ref is not None and spec.infrastructure_ref is not None
         return spec.topology is not None and not made and not self.cluster.deleting
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What the status is made of, where all is well; None where it is not: there time alone
+        may change what is said."""
+        health, descendants = self.health, self.descendants
+        machines = len(descendants.control_plane) + len(descendants.workers)
+        if self.cluster.deleting or not health.connected or health.failures:
+            return None
+        if len(descendants.quiet) != machines:
+            return None
+        objects, facts = [self.draft.before, *descendants.documents], list[object](self.gates)
+        for observed in (self.infrastructure, self.control_plane):
+            if not isinstance(observed, Found) or observed.problem is not None:
+                return None
+            objects.append(observed.view.document)
+            facts.append(observed.view.contract)
+        return Inputs(objects, tuple(facts))
 
     def waits(self, reason: str, message: str) -> None:
         """Say in the Deleting condition what the deletion has come to."""

@@ -41,6 +41,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     document = tools.fleet.machines.raw(key)
     if document is None:
         tools.vigils.keep(key)
+        tools.computed.forget(key)
         return DONE
     draft = Draft(tools.client, Machine, document)
     machine = draft.object
@@ -106,10 +107,15 @@ async def _write(scope: MachineScope, *, failed: bool) -> Result:
     machine = scope.machine
     if machine.deleting and not machine.metadata.finalizers:
         return DONE
+    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    if computed.from_same(machine.key, inputs) and scope.draft.is_clean:
+        return DONE
     again = update_status(scope)
     if not failed:
         machine.status.observed_generation = machine.metadata.generation
-    await scope.draft.save()
+    wrote = await scope.draft.save()
+    if not wrote and inputs is not None and again.after is None:
+        computed.keep(machine.key, inputs)
     return again
 
 

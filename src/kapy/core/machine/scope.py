@@ -19,13 +19,14 @@ from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine import InfraMachine
-from kapy.contract.observed import Absent, Observed
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.node_metadata import USUAL, Synced
 from kapy.core.machine.vigil import Held, Sight, Vigils, Waiting
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.engine.inputs import Computed, Inputs
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.remote.connections import Connections, Health
@@ -37,7 +38,7 @@ class Tools:
 
     node_keys: the Machines of a changed Node. gates: the feature gates. synced: which labels and
     annotations Nodes get besides the usual ones. grace: silence of a workload cluster after which
-    nothing is known of its Nodes.
+    nothing is known of its Nodes. computed: from what the status of each Machine was.
     """
 
     client: Client
@@ -53,6 +54,7 @@ class Tools:
     grace: timedelta = timedelta(minutes=5)
     synced: Synced = USUAL
     controller: Controller = field(init=False)
+    computed: Computed = field(default_factory=Computed)
 
 
 @dataclass(slots=True)
@@ -92,6 +94,28 @@ class MachineScope:
     @property
     def cluster_key(self) -> Key:
         return self.cluster.key
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What the status is made of, where all is well; None where it is not: there time alone
+        may change what is said."""
+        health = self.health
+        if self.machine.deleting or self.legacy or not health.connected or health.failures:
+            return None
+        if not isinstance(self.node, Found):
+            return None
+        objects: list[object] = [self.draft.before, self.cluster, self.machine_set, self.deployment]
+        objects.append(self.node.view)
+        facts: list[object] = []
+        for observed in (self.bootstrap, self.infrastructure):
+            if isinstance(observed, Unreadable) or (
+                isinstance(observed, Found) and observed.problem is not None
+            ):
+                return None
+            if isinstance(observed, Found):
+                objects.append(observed.view.document)
+                facts.append(observed.view.contract)
+        return Inputs(objects, tuple(facts))
 
     def deletion_times(self) -> MachineDeletionStatus:
         """`status.deletion`, made if need be."""
