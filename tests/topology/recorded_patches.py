@@ -306,15 +306,17 @@ def _part(kind: str, given: Mapping[str, Any]) -> Part:
 
 
 def _calculate(record: Record) -> Iterator[str]:
+    record = fitting(record)
     change = decode({"op": "add", "path": "/spec", **record["patch"]}, JSONPatch)
     try:
         value = calculated_value(change, Values(record["variables"], {}))
     except KapyError as error:
         return _refused(record, error)
-    return compared(json.loads(record["raw"]) if "raw" in record else record["error"], value)
+    return compared(record.get("error") or fitting(json.loads(record["raw"])), value)
 
 
 def _generate(record: Record) -> Iterator[str]:
+    record = fitting(record)
     patch = InlinePatch(_patch(record["patch"]))
     shared = _variables(record["request"])
     out: list[Document] = []

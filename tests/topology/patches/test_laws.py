@@ -107,6 +107,7 @@ def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]
             await result(klass, _CLUSTER, causes=causes, state=state)
         except CannotPatch:
             assert all(a is b for a, b in zip(before, _objects(state), strict=True))
+            assert causes == []
             return
         for was, now in zip(before, _objects(state), strict=True):
             told = {

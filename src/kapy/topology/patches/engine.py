@@ -50,7 +50,7 @@ async def patched(
     if not cluster_class.spec.patches:
         return
     try:
-        walk = _Walk(blueprint, desired, external, causes)
+        walk = _Walk(blueprint, desired, external, tell=causes is not None)
         for patch in cluster_class.spec.patches:
             await walk.step(patch)
         for patch in cluster_class.spec.patches:
@@ -61,6 +61,8 @@ async def patched(
         raise CannotPatch(f"ClusterClass {name}: {error}") from error
     for place, document in results:
         setattr(place.owner, place.attribute, document)
+    if causes is not None:
+        causes += walk.causes
 
 
 class _Walk:
@@ -69,8 +71,10 @@ class _Walk:
         blueprint: Blueprint,
         desired: ClusterState,
         external: ExternalPatches | None,
-        causes: list[Cause] | None,
+        *,
+        tell: bool,
     ) -> None:
+        """tell: whether causes are asked for."""
         self.uses = uses_of(blueprint, desired)
         self._by_item = {id(one.item): one for one in self.uses}
         self._class = blueprint.cluster_class
@@ -79,7 +83,8 @@ class _Walk:
         self._builtins = cluster_builtins(desired.cluster)
         self._inline = inline_patches(blueprint.cluster_class.spec.patches)
         self._external = external
-        self._causes = causes
+        self.causes: list[Cause] = []
+        self._tell = tell
         self._seen: dict[str, SourceValues] = {}
 
     async def step(self, patch: ClusterClassPatch) -> None:
@@ -100,9 +105,9 @@ class _Walk:
                 use.item.document = applied(use.item.document, one.operations)
             except (BadPatch, NoPlace) as error:
                 raise BadPatch(f"{use.item}: definitions[{one.definition}], {error}") from None
-            if self._causes is not None:
+            if self._tell:
                 change = one.operations
-                self._causes += causes_of(use, patch.name, change, one.definition, one.sources)
+                self.causes += causes_of(use, patch.name, change, one.definition, one.sources)
 
     async def _apply_external(self, name: str, patch: ExternalPatchDefinition) -> None:
         hooks = self._hooks(name)
@@ -115,8 +120,8 @@ class _Walk:
                 item.document = applied(item.document, change)
             except (BadPatch, NoPlace) as error:
                 raise BadPatch(f"{item}: extension {extension}, {error}") from None
-            if self._causes is not None:
-                self._causes += causes_of(self._by_item[id(item)], name, change)
+            if self._tell:
+                self.causes += causes_of(self._by_item[id(item)], name, change)
 
     async def check(self, patch: ClusterClassPatch) -> None:
         """Asks the extension that checks the result, if there is one. Raises KapyError, which

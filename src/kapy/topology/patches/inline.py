@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET
 
 from kapy.api.cluster_class_patches import ClusterClassPatch, JSONPatch, PatchDefinition
-from kapy.kube.json_numbers import fitting
 from kapy.kube.patch.strict_json_patch import Operation, operation
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.item import Item
@@ -113,7 +112,7 @@ def _with_value(change: _Change, number: int, values: Values) -> Operation:
     if given.op not in _VALUED or (given.value_from is None and given.value is not UNSET):
         return change.operation
     try:
-        return replace(change.operation, value=fitting(calculated_value(given, values)))
+        return replace(change.operation, value=calculated_value(given, values))
     except NoValue as error:
         raise NoValue(f"definitions[{number}], {given.op} {given.path}: {error}") from None
 

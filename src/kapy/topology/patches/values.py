@@ -14,6 +14,7 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import BUILTIN
 from kapy.kube import Document
+from kapy.kube.json_numbers import fitting
 from kapy.kube.sprig import is_volatile
 from kapy.topology.builtins import merged
 from kapy.topology.patches.templates import rendered_value, template_data
@@ -64,7 +65,7 @@ class Values:
         known = self._known
         if template in known:
             return known[template]
-        value = rendered_value(template, self.data)
+        value = fitting(rendered_value(template, self.data))
         if not is_volatile(template):
             known[template] = value
         return value
