@@ -40,13 +40,15 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a MachineDeployment one step further; a missing Cluster wakes it when it appears."""
     document = tools.fleet.deployments.raw(key)
     if document is None:
-        tools.memories.pop(key, None)
+        tools.forget(key)
         return DONE
     draft = Draft(tools.client, MachineDeployment, document)
     deployment = draft.object
-    cluster = tools.fleet.clusters.get(Key(key.namespace, deployment.spec.cluster_name))
-    if cluster is None:
+    clusters = tools.fleet.clusters
+    found = clusters.raw(Key(key.namespace, deployment.spec.cluster_name))
+    if found is None:
         return DONE
+    cluster = clusters.shared(found)
     finalizers = deployment.metadata.finalizers
     if not deployment.deleting and Finalizer.MACHINE_DEPLOYMENT not in finalizers:
         finalizers.append(Finalizer.MACHINE_DEPLOYMENT)
@@ -85,11 +87,15 @@ async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:
     deployment = scope.deployment
     if deployment.deleting and not deployment.metadata.finalizers:
         return
+    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    if computed.from_same(deployment.key, inputs) and scope.draft.is_clean:
+        return
     update_status(scope)
     sum_up(deployment, scope.now)
     if not failed:
         deployment.status.observed_generation = deployment.metadata.generation
-    await scope.draft.save()
+    if not await scope.draft.save() and inputs is not None:
+        computed.keep(deployment.key, inputs)
 
 
 async def roll_out(scope: MachineDeploymentScope) -> Result:

@@ -18,6 +18,7 @@ from kapy.contract.fleet import Fleet
 from kapy.engine.applied import Applied
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.engine.inputs import Computed, Inputs
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
@@ -42,7 +43,7 @@ class Known:
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What every reconcile of a MachineDeployment uses. applied: what is known of applies.
-    memories: what is known of each MachineDeployment."""
+    memories: what is known of each MachineDeployment. computed: from what its status was."""
 
     client: Client
     external: External
@@ -51,6 +52,12 @@ class Tools:
     clock: Clock
     applied: Applied
     memories: dict[Key, Known] = field(default_factory=dict)
+    computed: Computed = field(default_factory=Computed)
+
+    def forget(self, deployment: Key) -> None:
+        """The MachineDeployment is gone."""
+        self.memories.pop(deployment, None)
+        self.computed.forget(deployment)
 
     def known(self, deployment: MachineDeployment) -> Known:
         """What is known of a MachineDeployment from before."""
@@ -101,6 +108,16 @@ class MachineDeploymentScope:
     def machine_set(self, name: str) -> MachineSet | None:
         """One of the sets, as it was read or written last."""
         return next((one for one in self.machine_sets or () if one.metadata.name == name), None)
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What the status is made of, where all is well; None where it is not: there time alone
+        may change what is said."""
+        if self.deployment.deleting or self.machine_sets is None or self.missing or self.broken:
+            return None
+        if len(self.quiet) != len(self.machines):
+            return None
+        return Inputs([self.draft.before, self.cluster, *self.documents.values(), *self.machines])
 
     @property
     def sums(self) -> Sums:

@@ -41,13 +41,15 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a MachineSet one step further; a missing Cluster wakes it when it appears."""
     document = tools.fleet.machine_sets.raw(key)
     if document is None:
-        tools.memories.pop(key, None)
+        tools.forget(key)
         return DONE
     draft = Draft(tools.client, MachineSet, document)
     machine_set = draft.object
-    cluster = tools.fleet.clusters.get(Key(key.namespace, machine_set.spec.cluster_name))
-    if cluster is None:
+    clusters = tools.fleet.clusters
+    found = clusters.raw(Key(key.namespace, machine_set.spec.cluster_name))
+    if found is None:
         return DONE
+    cluster = clusters.shared(found)
     fresh = (
         not machine_set.deleting and Finalizer.MACHINE_SET not in machine_set.metadata.finalizers
     )
@@ -89,11 +91,15 @@ async def _write(scope: MachineSetScope, *, failed: bool) -> None:
     machine_set = scope.machine_set
     if machine_set.deleting and not machine_set.metadata.finalizers:
         return
+    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    if computed.from_same(machine_set.key, inputs) and scope.draft.is_clean:
+        return
     update_status(scope)
     update_status_v1beta1(scope)
     if not failed:
         machine_set.status.observed_generation = machine_set.metadata.generation
-    await scope.draft.save()
+    if not await scope.draft.save() and inputs is not None:
+        computed.keep(machine_set.key, inputs)
 
 
 def _deployment(tools: Tools, machine_set: MachineSet) -> MachineDeployment | None:

@@ -22,6 +22,7 @@ from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.engine.inputs import Computed, Inputs
 from kapy.kube import Document, Key
 
 
@@ -69,7 +70,8 @@ class Tools:
     """What every reconcile of a MachineSet uses.
 
     preflight: the checks that are made before Machines are, by name, or `All`. applied: what is
-    known of applies. memories: what is known of the Machines of each MachineSet.
+    known of applies. memories: what is known of the Machines of each MachineSet. computed: from
+    what its status was.
     """
 
     client: Client
@@ -81,6 +83,12 @@ class Tools:
     preflight: frozenset[str]
     applied: Applied
     memories: dict[Key, Known] = field(default_factory=dict)
+    computed: Computed = field(default_factory=Computed)
+
+    def forget(self, machine_set: Key) -> None:
+        """The MachineSet is gone."""
+        self.memories.pop(machine_set, None)
+        self.computed.forget(machine_set)
 
 
 @dataclass(slots=True)
@@ -132,6 +140,18 @@ class MachineSetScope:
     def known(self) -> Known:
         """What is known of the set's Machines from before."""
         return self.tools.memories.setdefault(self.machine_set.key, Known())
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What the status is made of, where all is well; None where it is not: there time alone
+        may change what is said."""
+        if self.machine_set.deleting or self.machines is None or self.blocked or self.not_created:
+            return None
+        if self.bootstrap_missing or self.infrastructure_missing:
+            return None
+        if len(self.quiet) != len(self.machines):
+            return None
+        return Inputs([self.draft.before, self.cluster, *self.machines])
 
     @property
     def sums(self) -> Sums:

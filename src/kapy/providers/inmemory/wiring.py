@@ -34,7 +34,7 @@ CONCURRENCY = 10
 def add_to(
     runtime: Runtime, in_memory: InMemory, *, concurrency: int = CONCURRENCY
 ) -> list[Controller]:
-    """Serve DevClusters, DevMachines and DevMachinePools in this program."""
+    """Serve DevClusters, DevMachines and (with MachinePools) DevMachinePools in this program."""
     machines = runtime.cache.informer(DevMachine.RESOURCE)
     secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
     machine_controller = add_infra_machine(
@@ -70,12 +70,10 @@ def add_to(
         finalizer=Finalizer.DEV_CLUSTER,
         concurrency=concurrency,
     )
-    return [
-        cluster_controller,
-        machine_controller,
-        _pools(runtime, concurrency),
-        _housekeeper(runtime, in_memory),
-    ]
+    controllers = [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
+    if runtime.options.gates.machine_pool:
+        controllers.append(_pools(runtime, concurrency))
+    return controllers
 
 
 def _pools(runtime: Runtime, concurrency: int) -> Controller:
