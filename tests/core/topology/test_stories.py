@@ -1,0 +1,278 @@
+"""The life of a Cluster that is made of a ClusterClass, as stories on virtual time."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.kubeadm_config import KubeadmConfigTemplate
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_set import MachineSet
+from kapy.client.intercept import Counted
+from kapy.kube import Key
+from kapy.kube.meta import Object
+from kapy.kube.names import EVENTS, NAMESPACES, SECRETS
+from tests.core.topology.herd import (
+    CLUSTER,
+    PLANE,
+    WORKERS,
+    Herd,
+    class_objects,
+    cluster,
+    grazing,
+    herd,
+    names,
+    objects,
+    part,
+    reconciled,
+    workers,
+)
+
+T = TypeVar("T", bound=Object)
+
+
+def owners(one: Object) -> list[str]:
+    return [f"{ref.kind}/{ref.name}" for ref in one.metadata.owner_references]
+
+
+def label_of(config: KubeadmConfigTemplate) -> list[str | None]:
+    """The arguments of the kubelets that a template makes."""
+    registration = config.spec.template.spec.join_configuration.node_registration
+    return [one.value for one in registration.kubelet_extra_args]
+
+
+async def test_everything_of_a_cluster_is_made_of_its_class() -> None:
+    async with grazing() as story:
+        found = await story.get(Cluster, CLUSTER)
+        assert found is not None
+        assert found.spec.infrastructure_ref is not None
+        assert found.spec.control_plane_ref is not None
+        assert found.spec.control_plane_ref.name == PLANE
+        for kind in (DevCluster, KubeadmControlPlane, MachineDeployment, MachineHealthCheck):
+            (one,) = await story.all(kind)
+            assert owners(one) == [f"Cluster/{CLUSTER}"], kind
+            assert one.metadata.labels["topology.cluster.x-k8s.io/owned"] == ""
+        (deployment,) = await story.all(MachineDeployment)
+        assert deployment.metadata.name == WORKERS
+        assert len(await story.all(Machine)) == 3
+        assert "topology.cluster.x-k8s.io" in str(deployment.metadata.finalizers)
+        (config,) = await made_templates(story, KubeadmConfigTemplate)
+        assert label_of(config) == ["nodefs.available<0%", "pasture=south,pool=md-0"]
+        secrets = (await story.client.list(SECRETS, "default")).items
+        assert not [one for one in secrets if one["metadata"]["name"].endswith("-shim")]
+        events = (await story.client.list(EVENTS, "default")).items
+        told = {one["message"] for one in events if one["reason"].startswith("Topology")}
+        assert f'Created KubeadmControlPlane "default/{PLANE}"' in told
+        assert f'Updated Cluster "default/{CLUSTER}"' in told
+        await is_left_alone(story)
+
+
+async def is_left_alone(story: Herd) -> None:
+    """Nothing is asked of the server about a cluster that is settled."""
+    before = await story.versions()
+    (controller,) = [
+        one for one in story.plane.runtime.controllers if one.name == "topology/cluster"
+    ]
+    transport = story.plane.runtime.client.transport
+    assert isinstance(transport, Counted)
+    requests = sum(transport.counts.values())
+    for _ in range(3):
+        await controller.look(Key("default", CLUSTER))
+    assert sum(transport.counts.values()) == requests
+    assert await story.versions() == before
+
+
+async def made_templates(story: Herd, kind: type[T]) -> list[T]:
+    """The templates of clusters, without those of the class."""
+    return [one for one in await story.all(kind) if owners(one) == [f"Cluster/{CLUSTER}"]]
+
+
+async def test_what_others_change_is_put_right_and_what_nobody_meant_is_left() -> None:
+    async with grazing() as story:
+        mine = {"metadata": {"labels": {"mine": "yes"}}, "spec": {"replicas": 5}}
+        await story.merge(MachineDeployment, WORKERS, mine)
+        await story.merge(
+            MachineHealthCheck, WORKERS, {"spec": {"checks": {"nodeStartupTimeoutSeconds": 60}}}
+        )
+        owned = {"metadata": {"labels": {"topology.cluster.x-k8s.io/owned": "stolen"}}}
+        await story.merge(KubeadmControlPlane, PLANE, owned)
+        await story.until_settled()
+        deployment = await story.get(MachineDeployment, WORKERS)
+        assert deployment is not None
+        assert deployment.spec.replicas == 2
+        assert deployment.metadata.labels["mine"] == "yes"
+        check = await story.get(MachineHealthCheck, WORKERS)
+        assert check is not None
+        assert check.spec.checks.node_startup_timeout_seconds == 600
+        plane = await story.get(KubeadmControlPlane, PLANE)
+        assert plane is not None
+        assert plane.metadata.labels["topology.cluster.x-k8s.io/owned"] == ""
+
+
+async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made_for_them() -> None:
+    async with grazing() as story:
+        before = set(await story.versions())
+        await story.topology(workers=workers(("md-0", 2), ("md-1", 1)))
+        await story.until_settled()
+        assert names(await story.all(MachineDeployment)) == {WORKERS, "capybara-md-1"}
+        assert names(await story.all(MachineHealthCheck)) == {WORKERS, "capybara-md-1"}
+        await story.topology(workers=workers(("md-0", 2)))
+        await story.until_settled()
+        assert set(await story.versions()) == before
+        await story.client.delete(Cluster, Key("default", CLUSTER))
+        assert await story.told("Deleting") == "Cluster is deleting"
+        await story.until_gone(Cluster, CLUSTER)
+        await story.settle()
+        left = {name.partition("/")[0] for name in await story.versions()}
+        assert left == {one["kind"] for one in objects()} - {"Cluster"}
+
+
+async def test_a_new_value_rotates_the_template_that_says_it_and_no_other() -> None:
+    async with grazing() as story:
+        machines = names(await story.all(Machine))
+        (config,) = await made_templates(story, KubeadmConfigTemplate)
+        infrastructure = names(await made_templates(story, DevMachineTemplate))
+        await story.topology(variables=[{"name": "nodeLabels", "value": {"pasture": "west"}}])
+        await story.until_settled()
+        (after,) = await made_templates(story, KubeadmConfigTemplate)
+        assert after.metadata.name != config.metadata.name
+        assert names(await made_templates(story, DevMachineTemplate)) == infrastructure
+        assert len(names(await story.all(Machine)) & machines) == 1  # the control plane's
+        assert len(await story.all(MachineSet)) == 1
+        await a_new_label_replaces_nothing(story, after)
+
+
+async def a_new_label_replaces_nothing(story: Herd, before: KubeadmConfigTemplate) -> None:
+    machines = names(await story.all(Machine))
+    label = {"metadata": {"labels": {"season": "spring"}}}
+    await story.merge(KubeadmConfigTemplate, "meadow-grazer", label)
+    await story.until_settled()
+    (config,) = await made_templates(story, KubeadmConfigTemplate)
+    assert config.metadata.name == before.metadata.name
+    assert config.metadata.labels["season"] == "spring"
+    assert names(await story.all(Machine)) == machines
+
+
+async def test_another_machine_template_of_the_class_replaces_the_control_plane() -> None:
+    async with grazing() as story:
+        machines = names(await story.all(DevMachine))
+        templates = names(await made_templates(story, DevMachineTemplate))
+        other = part("DevMachineTemplate", "control-plane")
+        other["metadata"]["name"] = "meadow-control-plane-b"
+        backend = other["spec"]["template"]["spec"]["backend"]["inMemory"]
+        backend["node"]["provisioning"]["startupDuration"] = "1s"
+        await story.create([other])
+        reference = {"templateRef": {"name": "meadow-control-plane-b"}}
+        patch = {"spec": {"controlPlane": {"machineInfrastructure": reference}}}
+        await story.merge(ClusterClass, "meadow", patch)
+        await story.until_settled()
+        assert len(names(await story.all(DevMachine)) & machines) == 2  # the workers'
+        assert len(names(await made_templates(story, DevMachineTemplate)) & templates) == 1
+        assert len(await made_templates(story, DevMachineTemplate)) == 2
+
+
+async def test_a_class_change_rolls_all_of_its_clusters_and_no_others() -> None:
+    async with herd() as story:
+        await story.create(class_objects())
+        other = part("ClusterClass")
+        other["metadata"]["name"] = "hillside"
+        await story.create([other])
+        herds = ["herd-1", "herd-2"]
+        await story.create([cluster(name, workers=workers(("md-0", 1))) for name in herds])
+        lonely = cluster("lonely", classRef={"name": "hillside"}, workers=workers(("md-0", 1)))
+        await story.create([lonely])
+        for name in (*herds, "lonely"):
+            await story.until_settled(name)
+        before = names(await story.all(DevMachine))
+        template = part("DevMachineTemplate", "grazer")
+        template["metadata"]["name"] = "meadow-grazer-b"
+        backend = template["spec"]["template"]["spec"]["backend"]["inMemory"]
+        backend["vm"]["provisioning"]["startupDuration"] = "1s"
+        await story.create([template])
+        path = "/spec/workers/machineDeployments/0/infrastructure/templateRef/name"
+        await story.client.patch(
+            ClusterClass.RESOURCE,
+            Key("default", "meadow"),
+            [{"op": "replace", "path": path, "value": "meadow-grazer-b"}],
+        )
+        for name in (*herds, "lonely"):
+            await story.until_settled(name)
+        kept = names(await story.all(DevMachine)) & before
+        assert {name for name in kept if "-md-0-" in name} == {
+            name for name in before if name.startswith("lonely-md-0-")
+        }
+
+
+async def test_a_cluster_is_rebased_to_a_class_in_another_namespace() -> None:
+    async with grazing() as story:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "classes"}}
+        await story.client.create(NAMESPACES, namespace)
+        for one in class_objects():
+            one["metadata"]["namespace"] = "classes"
+            one["spec"].pop("patches", None)
+            await story.create([one])
+        machines = names(await story.all(Machine))
+        await story.topology(classRef={"name": "meadow", "namespace": "classes"})
+        await story.until_settled()
+        (config,) = await made_templates(story, KubeadmConfigTemplate)
+        assert label_of(config) == ["nodefs.available<0%"]
+        assert len(names(await story.all(Machine)) & machines) == 1  # the control plane's
+
+
+async def test_a_paused_topology_says_so_and_goes_on_later() -> None:
+    async with grazing() as story:
+        await story.merge(Cluster, CLUSTER, {"spec": {"paused": True}})
+        assert await story.told("Paused") == "Cluster spec.paused is set to true"
+        await story.topology(workers=workers(("md-0", 3)))
+        await story.settle()
+        deployment = await story.get(MachineDeployment, WORKERS)
+        assert deployment is not None
+        assert deployment.spec.replicas == 2
+        await story.merge(Cluster, CLUSTER, {"spec": {"paused": False}})
+        await story.until_settled()
+        assert len(await story.all(Machine)) == 4
+
+
+async def test_an_upgrade_tells_its_steps_and_waits_for_who_is_deferred() -> None:
+    async with grazing() as story:
+        defer = {"annotations": {"topology.cluster.x-k8s.io/defer-upgrade": ""}}
+        groups = workers(("md-0", 1))
+        groups["machineDeployments"][0]["metadata"] = defer
+        await story.topology(workers=groups)
+        await story.until_settled()
+        await story.topology(version="v1.35.0")
+        message = await story.told("ClusterUpgrading")
+        assert message.startswith("Cluster is upgrading to v1.35.0\n  * KubeadmControlPlane ")
+        message = await story.told("MachineDeploymentsUpgradeDeferred")
+        assert f"MachineDeployment {WORKERS} upgrade to version v1.35.0 deferred" in message
+        plane = await story.get(KubeadmControlPlane, PLANE)
+        assert plane is not None
+        assert plane.status.version == "v1.35.0"
+        groups["machineDeployments"][0]["metadata"]["annotations"] = {}
+        await story.topology(workers=groups)
+        found = await story.until_settled()
+        assert {one.spec.version for one in await story.all(Machine)} == {"v1.35.0"}
+        assert found.status.control_plane is not None
+        assert not found.status.control_plane.upgrade_plan
+
+
+async def test_a_class_that_comes_after_its_cluster_is_waited_for() -> None:
+    async with herd() as story:
+        late = cluster()
+        del late["spec"]["topology"]["variables"]
+        await story.create([late])
+        assert "ClusterClass default/meadow" in await story.told("ReconcileFailed")
+        found = await story.get(Cluster, CLUSTER)
+        assert found is not None
+        assert reconciled(found) is not None
+        await story.create(class_objects())
+        found = await story.until_settled()
+        assert found.spec.topology is not None
+        (value,) = found.spec.topology.variables
+        assert value.value == {"pasture": "north"}
