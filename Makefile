@@ -13,15 +13,16 @@ ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test check format bench reference dist clean
+.PHONY: help quickstart test soak check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
 	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them)"
+	@echo "make soak         what takes minutes: moves killed at every request"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
-	@echo "make reference    print docs/reference/api and docs/contracts"
+	@echo "make reference    print docs/reference (api, commands) and docs/contracts"
 	@echo "make dist         build the wheel and the source archive into dist/"
 	@echo "make clean        remove what the other commands made"
 
@@ -56,6 +57,9 @@ quickstart: $(RUN)/.made
 test: $(TEST)/.made
 	@$(TEST)/bin/python -m pytest -q -n 2 $(ARGS)
 
+soak: $(TEST)/.made
+	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n 2 $(or $(ARGS),tests/clusterctl/move/test_killed.py)
+
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .
 	$(CHECK)/bin/ruff format --check .
@@ -71,6 +75,7 @@ bench: $(RUN)/.made
 
 reference: $(RUN)/.made
 	$(RUN)/bin/python -m kapy.api.reference docs/reference/api
+	$(RUN)/bin/python -m kapy.cli.reference docs/reference/commands.md
 	$(RUN)/bin/python -m tests.contract.rules.pages docs/contracts
 
 dist: $(DIST)/.made

@@ -27,19 +27,24 @@ _HIDDEN: Final[dict[str, Sequence[re.Pattern[str]]]] = {
 
 
 class Warned(Interceptor):
-    """A transport whose answers' warnings are shown. hidden: a name of SETS."""
+    """A transport whose answers' warnings are shown, each once. hidden: a name of SETS."""
 
-    __slots__ = ("_hidden", "_show")
+    __slots__ = ("_hidden", "_seen", "_show")
 
     def __init__(self, transport: Transport, hidden: str, show: Callable[[str], None]) -> None:
         super().__init__(transport)
         self._hidden = _HIDDEN[hidden]
         self._show = show
+        self._seen: set[str] = set()
 
     async def __call__(self, request: Request) -> Reply:
         reply = await self.transport(request)
         for text in _WARNING.findall(reply.headers.get("warning", "")):
             sentence = re.sub(r"\\(.)", r"\1", text)
-            if not any(one.fullmatch(sentence) for one in self._hidden):
+            if sentence not in self._seen and not self._hides(sentence):
+                self._seen.add(sentence)
                 self._show(f"[API Server Warning] {sentence}")
         return reply
+
+    def _hides(self, sentence: str) -> bool:
+        return any(one.fullmatch(sentence) for one in self._hidden)
