@@ -90,7 +90,7 @@ def test_a_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
 def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) -> None:
     repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
     path = tmp_path / "releases" / "infrastructure-herd"
-    with pytest.raises(FileMissing, match=f"stat {path}/v1.0.0/x: no such file or directory$"):
+    with pytest.raises(FileMissing, match=f"stat {path}/v1.0.0/x: .*the release has meta"):
         run(repository.file("v1.0.0", "x"))
     with pytest.raises(FileMissing, match=r"the releases there are v1\.0\.0"):
         run(repository.file("v9.0.0", "metadata.yaml"))

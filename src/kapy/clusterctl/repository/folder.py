@@ -64,9 +64,10 @@ class Folder:
             ) from error
 
     async def _instead(self, version: str) -> str:
-        """What to ask for when a version is not there."""
+        """What to ask for when a version or a file is not there."""
         if (self._path / version).is_dir():
-            return ""
+            files = await self.files(version)
+            return f"; the release has {', '.join(files)}" if files else "; the release is empty"
         try:
             there = await self.versions()
         except RepositoryError:
