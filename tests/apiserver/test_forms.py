@@ -82,6 +82,7 @@ DOCUMENT = {
         (".spec.tags[1]", ["y"]),
         (".spec.a\\.b", [1]),
         (".spec['a.b']", [1]),
+        (".spec['a\\.b']", [1]),
         ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
         ('.status.conditions[?(@.type!="Ready")].type', ["Up"]),
         (".spec.nothing.at.all", []),

@@ -1,7 +1,7 @@
 """The part of Kubernetes' JSONPath that printer columns use.
 
 `.spec.size`, `.spec.tags[*]`, `.items[0].name`, `.status.conditions[?(@.type=="Ready")].status`,
-`.metadata.labels.example\\.dev/zone`, `.metadata.labels['example.dev/zone']`.
+`.metadata.labels.example\\.dev/zone`, `.metadata.labels['example\\.dev/zone']`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _step(match: re.Match[str]) -> Step:
         return _filter(match["left"], match["sign"] == "==", match["right"].strip("'\""))
     if match["field"] == "*":
         return _items
-    name = match["quoted"][1:-1] if match["quoted"] else re.sub(r"\\(.)", r"\1", match["field"])
-    return _field(name)
+    name = match["quoted"][1:-1] if match["quoted"] else match["field"]
+    return _field(re.sub(r"\\(.)", r"\1", name))
 
 
 def _field(name: str) -> Step:
