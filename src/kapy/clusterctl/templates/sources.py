@@ -81,7 +81,9 @@ async def _from_github(url: SplitResult, config: Config) -> bytes:
     """A file of a branch, or an asset of a release."""
     from kapy.clusterctl.repository.github import github_at
 
-    owner, name, kind, *rest = [*unquote(url.path).strip("/").split("/"), "", ""]
+    # A branch's own slashes are escaped, so the parts are told apart first.
+    parts = [unquote(one) for one in url.path.strip("/").split("/")]
+    owner, name, kind, *rest = [*parts, "", ""]
     rest = [one for one in rest if one]
     if kind == "blob" and len(rest) > 1:
         repository = github_at(f"/{owner}/{name}/releases/latest/-", config)
