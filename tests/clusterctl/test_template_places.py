@@ -20,7 +20,7 @@ from tests.clusterctl.repository.servers import Server, serving
 pytestmark = pytest.mark.sockets
 
 FILES = {
-    "/repos/o/r/contents/a/my%20template.yaml?ref=release%2F1.0": "of a branch",
+    "/repos/o/r/contents/a/my%20template.yaml?ref=release/1.0": "of a branch",
     "/o/r/releases/download/v1.0.0/cluster-template.yaml": "of a release",
     "/templates/t.yaml": "of a server",
 }

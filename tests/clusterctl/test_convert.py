@@ -1,0 +1,154 @@
+"""Converting manifests: what happens to comments, and what upstream would drop."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.clusterctl.convert import CannotConvert, convert
+
+DEPLOYMENT = """\
+# licence
+apiVersion: cluster.x-k8s.io/v1beta1  # old
+kind: MachineDeployment
+metadata:
+  name: md   # the name
+  # nothing to annotate
+  annotations: {}
+spec:
+  # which one
+  clusterName: "c # d" # quoted
+  minReadySeconds: 5 # seconds
+  # was Recreate
+  strategy:
+    # one after the other
+    type: RollingUpdate
+  template:
+    spec:
+      clusterName: c
+      bootstrap:
+        dataSecretName: s
+      # the machines
+      infrastructureRef: # of a provider
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: X
+        name: x
+# end
+"""
+CONVERTED = """\
+# licence
+apiVersion: cluster.x-k8s.io/v1beta2 # old
+kind: MachineDeployment
+# nothing to annotate
+metadata:
+  name: md # the name
+# seconds
+spec:
+  # which one
+  clusterName: 'c # d' # quoted
+  paused: false
+  rollout:
+    # was Recreate
+    strategy:
+      # one after the other
+      type: RollingUpdate
+  template:
+    # the machines
+    # of a provider
+    spec:
+      bootstrap:
+        dataSecretName: s
+      clusterName: c
+"""
+COMPLETE = """\
+# licence
+apiVersion: cluster.x-k8s.io/v1beta2 # old
+kind: MachineDeployment
+metadata:
+  # nothing to annotate
+  annotations: {}
+  name: md # the name
+spec:
+  # which one
+  clusterName: 'c # d' # quoted
+  rollout:
+    # was Recreate
+    strategy:
+      # one after the other
+      type: RollingUpdate
+  template:
+    spec:
+      bootstrap:
+        dataSecretName: s
+      clusterName: c
+      # the machines
+      infrastructureRef: # of a provider
+        apiGroup: infrastructure.cluster.x-k8s.io
+        kind: X
+        name: x
+      minReadySeconds: 5 # seconds
+"""
+OTHER = """\
+# mine, as I wrote it
+kind: ConfigMap
+apiVersion: v1
+data:
+  b: |  # a script
+    # no comment
+  a: '#neither'
+"""
+
+
+@pytest.mark.parametrize(("complete", "expected"), [(False, CONVERTED), (True, COMPLETE)])
+def test_comments_stay_with_their_fields(complete: bool, expected: str) -> None:
+    text = convert(DEPLOYMENT, "v1beta2", complete=complete).text
+    assert text.partition("status:")[0] == expected
+    assert text.endswith("# end\n")
+
+
+def test_what_upstream_drops_is_told() -> None:
+    assert convert(DEPLOYMENT, "v1beta2").losses == (
+        "MachineDeployment md: spec.template.spec.infrastructureRef is left out (X x)",
+        "MachineDeployment md: spec.template.spec.minReadySeconds is left out (5)",
+    )
+    assert convert(DEPLOYMENT, "v1beta2", complete=True).losses == ()
+
+
+def test_other_documents_pass_and_are_as_written_where_they_have_comments() -> None:
+    result = convert(f"{OTHER}---\n{DEPLOYMENT}---\nkind: B\napiVersion: a/v1\n", "v1beta2")
+    assert (result.converted, result.passed_through) == (1, 2)
+    first, _, rest = result.text.partition("---\n")
+    assert first == OTHER
+    assert rest.endswith("---\napiVersion: a/v1\nkind: B\n")
+
+
+def test_a_comment_on_a_line_that_is_folded_goes_above_it() -> None:
+    words = " ".join(["word"] * 30)
+    text = convert(
+        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n"
+        f"metadata:\n  name: c\n  annotations:\n    long: {words} # long\n",
+        "v1beta2",
+    ).text
+    lines = text.splitlines()
+    assert lines[lines.index("    # long") + 1].startswith("    long: word word")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: 1\nb: [\n", "document at index 0: f.yaml: line 3: "),
+        ("# one\na: b\n", "document at index 0: f.yaml: line 1: the object has no apiVersion"),
+        ("apiVersion: v1\nkind: A\n---\n# only words\n", "index 1: f.yaml: line 4: Object 'Kind'"),
+        ("- a\n", "line 1: the document is no object with apiVersion and kind"),
+        (
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Foo\n",
+            "Kind=Foo at index 0: target GVK cluster.x-k8s.io/v1beta2, Kind=Foo not recognized",
+        ),
+        (
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nspec: {paused: x}\n",
+            r"Kind=Cluster at index 0: .*spec\.paused: Expected `bool`, got `str`",
+        ),
+    ],
+)
+def test_what_cannot_be_converted_is_told_with_its_place(text: str, told: str) -> None:
+    with pytest.raises(CannotConvert, match=told):
+        convert(text, "v1beta2", "f.yaml")
