@@ -1,0 +1,229 @@
+"""What is wrong with classes and topologies: refused at once, or told in TopologyReconciled.
+
+Nothing is half-applied, and no other cluster notices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError
+from tests.core.topology.herd import (
+    CLUSTER,
+    WORKERS,
+    class_objects,
+    cluster,
+    grazing,
+    herd,
+    part,
+    reconciled,
+    workers,
+)
+
+
+def patch_of(*operations: Document, kind: str = "DevMachineTemplate") -> Document:
+    """A patch of the workers' templates."""
+    selector = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": kind,
+        "matchResources": {"machineDeploymentClass": {"names": ["grazer"]}},
+    }
+    definition = {"selector": selector, "jsonPatches": list(operations)}
+    return {"name": "broken", "definitions": [definition]}
+
+
+STARTUP = "/spec/template/spec/backend/inMemory/vm/provisioning/startupDuration"
+REFUSED_TEMPLATE = (
+    patch_of({"op": "replace", "path": STARTUP, "value": "soon"}),
+    ["failed to create DevMachineTemplate.infrastructure.cluster.x-k8s.io: ", "startupDuration"],
+)
+PATCHES: dict[str, tuple[Document, list[str]]] = {
+    "nowhere": (
+        patch_of({"op": "remove", "path": "/spec/template/spec/nowhere"}),
+        ["ClusterClass default/nowhere", "broken", "/spec/template/spec/nowhere"],
+    ),
+    "no-value": (
+        patch_of(
+            {
+                "op": "replace",
+                "path": STARTUP,
+                "valueFrom": {"template": "{{ .nodeLabels.pasture.deep }}"},
+            }
+        ),
+        ["ClusterClass default/no-value", "broken", "nodeLabels.pasture.deep"],
+    ),
+    "refused": REFUSED_TEMPLATE,
+}
+"""Patches that admission lets through, and what is told when they are used; by their class."""
+
+
+async def test_a_patch_that_does_not_work_is_told_and_changes_nothing() -> None:
+    async with herd() as story:
+        await story.create(class_objects())
+        for name, (patch, _) in PATCHES.items():
+            other = part("ClusterClass")
+            other["metadata"]["name"] = name
+            other["spec"]["patches"].append(patch)
+            await story.create([other, cluster(f"of-{name}", classRef={"name": name})])
+        await story.create([cluster()])
+        for name, (_, told) in PATCHES.items():
+            message = await story.told("ReconcileFailed", f"of-{name}")
+            assert [word for word in told if word not in message] == [], message
+        await story.until_settled()
+        assert not [
+            name for name in await story.versions() if "/of-" in name and name[:8] != "Cluster/"
+        ]
+        # Put right, it goes on.
+        patches = {"spec": {"patches": part("ClusterClass")["spec"]["patches"]}}
+        await story.merge(ClusterClass, "refused", patches)
+        await story.until_settled("of-refused")
+
+
+async def test_a_class_change_that_does_not_work_leaves_its_clusters_as_they_are() -> None:
+    async with grazing() as story:
+        before = await story.versions()
+        patches = [*part("ClusterClass")["spec"]["patches"], REFUSED_TEMPLATE[0]]
+        await story.merge(ClusterClass, "meadow", {"spec": {"patches": patches}})
+        message = await story.told("ReconcileFailed")
+        assert f"failed to reconcile MachineDeployment default/{WORKERS}" in message
+        await story.settle()
+        after = await story.versions()
+        changed = {name for name in after if after[name] != before.get(name)}
+        assert changed == {f"Cluster/{CLUSTER}", "ClusterClass/meadow"}
+
+
+def _without_template(documents: list[Document]) -> list[Document]:
+    return [
+        one
+        for one in documents
+        if one["metadata"]["name"] != "meadow-grazer" or one["kind"] != "DevMachineTemplate"
+    ]
+
+
+async def test_a_template_that_is_not_there_is_told_and_waited_for() -> None:
+    async with herd() as story:
+        await story.create([*_without_template(class_objects()), cluster()])
+        await story.told("ReconcileFailed")
+        found = await story.get(ClusterClass, "meadow")
+        assert found is not None
+        said = {one.type: one for one in found.status.conditions}["RefVersionsUpToDate"]
+        assert (said.status, said.reason) == ("Unknown", "InternalError")
+        assert said.message == (
+            "DevMachineTemplate default/meadow-grazer (infrastructure.cluster.x-k8s.io/v1beta2) "
+            "does not exist"
+        )
+        await story.create([part("DevMachineTemplate", "grazer")])
+        await story.until_settled()
+
+
+async def test_a_template_that_vanished_is_told_with_class_and_name() -> None:
+    async with grazing() as story:
+        before = await story.versions()
+        path = "apis/bootstrap.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmconfigtemplates"
+        await story.client.raw("DELETE", f"/{path}/meadow-grazer")
+        await story.topology(workers=workers(("md-0", 3)))
+        message = await story.told("ReconcileFailed")
+        assert message.startswith(
+            "error reading the ClusterClass: failed to get bootstrap config template for "
+            'ClusterClass default/meadow, MachineDeployment class "grazer": failed to retrieve '
+            "KubeadmConfigTemplate default/meadow-grazer: "
+        )
+        after = await story.versions()
+        assert after[f"MachineDeployment/{WORKERS}"] == before[f"MachineDeployment/{WORKERS}"]
+
+
+async def test_values_are_checked_again_when_the_class_comes_after_the_cluster() -> None:
+    async with herd() as story:
+        wrong = [{"name": "nodeLabels", "value": {"pasture": 7}}, {"name": "herd", "value": 1}]
+        await story.create([cluster(variables=wrong)])
+        await story.told("ReconcileFailed")
+        await story.create(class_objects())
+        await story.settle()
+        found = await story.get(Cluster, CLUSTER)
+        assert found is not None
+        said = reconciled(found)
+        assert said is not None
+        assert said.message.startswith('Cluster.cluster.x-k8s.io "capybara" is invalid: ')
+        assert "spec.topology.variables[herd]" in said.message
+        await story.topology(variables=[{"name": "nodeLabels", "value": {}}])
+        await story.until_settled()
+
+
+async def test_a_class_of_workers_that_is_not_there_is_told() -> None:
+    async with herd() as story:
+        groups = workers(("md-0", 1))
+        groups["machineDeployments"][0]["class"] = "browser"
+        await story.create([cluster(workers=groups)])
+        await story.create(class_objects())
+        await story.settle()
+        message = await story.told("ReconcileFailed")
+        assert "browser" in message
+        assert "ClusterClass" in message
+        assert not await story.all(MachineDeployment)
+
+
+async def test_objects_that_no_topology_made_are_not_touched() -> None:
+    async with grazing() as story:
+        unlabelled = {"metadata": {"labels": {"topology.cluster.x-k8s.io/owned": None}}}
+        await story.merge(DevCluster, CLUSTER, unlabelled)
+        message = await story.told("ReconcileFailed")
+        assert message == (
+            "error reading current state of the Cluster topology: DevCluster default/capybara "
+            "referenced from Cluster default/capybara is not topology owned"
+        )
+
+
+def _topology(change: Callable[[Document], Any]) -> Document:
+    found = cluster()
+    change(found["spec"]["topology"])
+    return found
+
+
+REFUSED = [
+    (lambda top: top.update(version="1.x"), "spec.topology.version"),
+    (lambda top: top["workers"]["machineDeployments"][0].update({"class": "x"}), '"x" does not'),
+    (lambda top: top.update(variables=[{"name": "v", "value": 1}]), "variables[v]"),
+    (
+        lambda top: top.update(variables=[{"name": "nodeLabels", "value": {"a": 1}}]),
+        "spec.topology.variables[nodeLabels]",
+    ),
+]
+
+
+async def test_what_admission_sees_is_refused_with_its_path() -> None:
+    async with herd() as story:
+        await story.create(class_objects())
+        await story.settle(1)
+        for change, told in REFUSED:
+            with pytest.raises(ApiError) as caught:
+                await story.create([_topology(change)])
+            assert told in str(caught.value)
+        await story.create([cluster()])
+        for spec, told in (
+            ({"workers": None}, 'MachineDeploymentClass "grazer" cannot be deleted'),
+            (
+                {"infrastructure": {"templateRef": {"kind": "DockerClusterTemplate"}}},
+                "spec.infrastructure.templateRef.kind",
+            ),
+        ):
+            with pytest.raises(ApiError) as caught:
+                await story.merge(ClusterClass, "meadow", {"spec": spec})
+            assert told in str(caught.value)
+        with pytest.raises(ApiError, match="used by Cluster"):
+            await story.client.delete(ClusterClass, Key("default", "meadow"))
+        other = deepcopy(part("ClusterClass"))
+        other["metadata"]["name"] = "other"
+        other["spec"]["infrastructure"]["templateRef"]["kind"] = "DockerClusterTemplate"
+        await story.create([other])
+        with pytest.raises(ApiError) as caught:
+            await story.topology(classRef={"name": "other"})
+        assert "spec.infrastructure.templateRef.kind" in str(caught.value)
