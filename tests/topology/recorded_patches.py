@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
@@ -271,22 +271,17 @@ def _apply_patch(record: Record) -> Iterator[str]:
 
 
 def _builtin(record: Record) -> Iterator[str]:
-    given = {key: record.get(key) for key in record}
-    kind = record["fn"]
-    source = SourceValues([], {}, frozenset(record["definitions"] or ()))
-    topology = {"classRef": {"name": ""}, "version": "", **record["topology"]}
-    if kind == "Global":
-        cluster = decode(record["cluster"], Cluster)
-        values = decode(topology, Topology).variables
-        builtins = cluster_builtins(cluster)
-        out = SourceValues(values, builtins, frozenset(record["definitions"] or ())).cluster
+    defined = frozenset(record["definitions"] or ())
+    if record["fn"] == "Global":
+        topology = {"classRef": {"name": ""}, "version": "", **record["topology"]}
+        builtins = cluster_builtins(decode(record["cluster"], Cluster))
+        out = SourceValues(decode(topology, Topology).variables, builtins, defined).cluster
     else:
-        out = source.of(_part(kind, given)).own
-    recorded = {one["name"]: one["value"] for one in record["out"]}
-    return compared(recorded, out)
+        out = SourceValues([], {}, defined).of(_part(record["fn"], record)).own
+    return compared({one["name"]: one["value"] for one in record["out"]}, out)
 
 
-def _part(kind: str, given: Mapping[str, Any]) -> Part:
+def _part(kind: str, given: Record) -> Part:
     machines, bootstrap = given.get("infrastructureMachineTemplate"), given.get("bootstrapTemplate")
     if kind == "ControlPlane":
         control_plane = decode(given["topology"], ControlPlaneTopology)
@@ -317,7 +312,7 @@ def _calculate(record: Record) -> Iterator[str]:
 
 def _generate(record: Record) -> Iterator[str]:
     record = fitting(record)
-    patch = InlinePatch(_patch(record["patch"]))
+    patch = InlinePatch(decode(record["patch"], ClusterClassPatch))
     shared = _variables(record["request"])
     out: list[Document] = []
     problem: KapyError | None = None
@@ -335,10 +330,6 @@ def _generate(record: Record) -> Iterator[str]:
         {**one, "patch": fitting(json.loads(one["patch"]))} for one in record.get("response") or ()
     ]
     return compared(recorded, out)
-
-
-def _patch(given: Document) -> ClusterClassPatch:
-    return decode(given, ClusterClassPatch)
 
 
 def _item(holder: Document, template: Document) -> Item:
