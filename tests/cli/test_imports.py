@@ -39,6 +39,10 @@ def imported(code: str) -> list[str]:
         "crds --help",
         "get kubeconfig --help",
         "describe cluster --help",
+        "generate cluster --help",
+        "generate provider --help",
+        "generate yaml --help",
+        "convert --help",
     ],
 )
 def test_a_command_that_needs_no_kind_imports_none(command: str) -> None:
