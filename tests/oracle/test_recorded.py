@@ -37,6 +37,11 @@ def test_generated_yaml_is_upstreams_to_the_byte(topic: str) -> None:
     assert [one for one in results if not one.passed] == []
 
 
+def test_providers_and_settings_are_listed_as_upstream_lists_them() -> None:
+    (results,) = clusterctl.replay(RECORDED / "clusterctl", ["config"]).values()
+    assert [one for one in results if not one.passed] == []
+
+
 @pytest.mark.sockets
 def test_requests_are_answered_as_by_kube_apiserver() -> None:
     results = apiserver.replay(RECORDED / "apiserver", SUBTOPICS)
