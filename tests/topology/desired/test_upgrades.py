@@ -13,7 +13,7 @@ from kapy.kube.version import parse_tolerant
 from kapy.topology.state import ClusterState
 from tests.topology.managed import Asked, blueprint, cluster, made, settled, topology, versions
 
-MOST_STEPS = 400
+MOST_STEPS = 150
 MINORS = range(28, 36)
 
 
