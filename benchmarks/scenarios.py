@@ -13,6 +13,7 @@ from benchmarks import (
     crowds,
     health_checks,
     kinds,
+    moves,
     settled,
     storage,
     topology,
@@ -60,5 +61,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "rollout-50": partial(clusters.roll_out, 50),
     "rollout-500": partial(clusters.roll_out, 500),
     "control-plane-1-3-1": partial(clusters.scale_control_plane, 1, 3),
+    "move-100": partial(moves.move, 100),
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }

@@ -1,0 +1,27 @@
+"""Clusters move from one plane of this process to another."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fleet import Shape, fleet, names
+from kapy.clusterctl.move.beginning import begin
+from kapy.clusterctl.move.journal import Begun, Mode, Place
+from kapy.clusterctl.move.mover import Mover
+from kapy.clusterctl.move.tell import silent
+
+Row = dict[str, Any]
+
+
+async def move(number: int) -> list[Row]:
+    """`number` clusters of 1+2: until all are in the other plane only."""
+    begun = Begun("1", Mode.CLUSTERS, "default", Place(), Place())
+    async with fleet() as here, fleet() as there:
+        await here.create(Shape(workers=2, keys="ECDSA-P256"), names(number))
+        with tempfile.TemporaryDirectory() as folder, here.costs.of() as cost:
+            path = Path(folder) / "journal.jsonl"
+            journal = await begin(here.client, there.client, begun, path, silent)
+            await Mover(here.client, there.client, journal, silent).go_on()
+        return [{"step": f"move {number} clusters of 1+2", **cost.as_row(), "clusters": number}]
