@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.sprig import is_volatile
 
 DATA = {"name": "c", "sizes": [1.0, 2.5], "big": 1e6, "on": True}
 
@@ -83,3 +84,19 @@ def test_a_template_that_changes_its_data_changes_a_copy() -> None:
     template = parsed('{{ set .sizes "large" 9 }}{{ len .sizes }}', sprig=True)
     assert template.rendered(data) == "map[large:9 small:1]2"
     assert data == {"sizes": {"small": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("template", "volatile"),
+    [
+        ("{{ .name | upper }} generally", False),
+        ("{{ ago .date }}", True),
+        ('{{ genCA "c" 1 }}', True),
+        ("{{ list 1 2 | shuffle }}", True),
+        ('{{ htpasswd "u" "p" }}', True),
+    ],
+)
+def test_it_is_known_which_templates_may_say_something_else_the_next_time(
+    template: str, volatile: bool
+) -> None:
+    assert is_volatile(template) is volatile

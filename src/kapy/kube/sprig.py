@@ -26,7 +26,7 @@ _WHOLE: Final = (
 _CHANGING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
 _VOLATILE: Final = pattern(
-    r"\b(?:ago|bcrypt|durationRound|encryptAES|gen\w+|htpasswd|randInt|shuffle)\b"
+    r"\b(?:ago|bcrypt|durationRound|encryptAES|gen[A-Z]\w+|htpasswd|randInt|shuffle)\b"
 )
 _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 

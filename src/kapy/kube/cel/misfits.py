@@ -19,12 +19,6 @@ _EXPECTED: Final = {
     "int": "int",
     "bool": "bool",
 }
-_JSON: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "float": (int, float),
-    "int": (int,),
-    "bool": (bool,),
-}
 _GO: Final[dict[type, str]] = {
     str: "string",
     bool: "bool",
@@ -35,6 +29,24 @@ _GO: Final[dict[type, str]] = {
 }
 
 
+_FITTING: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "float": (float, int),
+    "int": (int,),
+    "bool": (bool,),
+}
+
+
+def fitting_types(kind: Type) -> frozenset[type]:
+    """Of values that are no misfits for sure: a quick test before the thorough one."""
+    expected = _EXPECTED.get(kind.name)
+    if expected is not None:
+        return frozenset(_FITTING[expected])
+    if kind.name in ("map", "object"):
+        return frozenset((dict,))
+    return frozenset((list,) if kind.name == "list" else ())
+
+
 def misfit(kind: Type, value: Any) -> str:
     """Why a value cannot be one of a type, "" if it can. Null is let be, and parts of objects and
     lists are not looked at."""
@@ -42,7 +54,9 @@ def misfit(kind: Type, value: Any) -> str:
         return ""
     expected = _EXPECTED.get(kind.name)
     if expected is not None:
-        if isinstance(value, _JSON[expected]) and (expected == "bool") is isinstance(value, bool):
+        if isinstance(value, _FITTING[expected]) and (expected == "bool") is isinstance(
+            value, bool
+        ):
             return ""
         got = next(name for one, name in _GO.items() if isinstance(value, one))
         return f"invalid data, expected {expected}, got {got}"

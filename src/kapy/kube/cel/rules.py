@@ -10,7 +10,7 @@ from kapy.kube import Document
 from kapy.kube.cel.compiler import DEFAULT_LIMIT, Program, compiled
 from kapy.kube.cel.equality import reading
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
-from kapy.kube.cel.misfits import misfit
+from kapy.kube.cel.misfits import fitting_types, misfit
 from kapy.kube.cel.schema_types import declared
 from kapy.kube.cel.types import Type, optional_of
 from kapy.kube.cel.values import NONE, some
@@ -94,6 +94,7 @@ class NodeRules:
         self._compiled: list[Rule | str] | None = None
         self._read: Any = None
         self._kind: Type | None = None
+        self._fitting: frozenset[type] = frozenset()
 
     def __call__(self, checked: Checked, findings: Findings) -> None:
         rules = self._compiled
@@ -122,12 +123,13 @@ class NodeRules:
         kind = self._kind
         if kind is None or value is ABSENT:
             return value, ""
-        problem = misfit(kind, value)
+        problem = "" if type(value) in self._fitting else misfit(kind, value)
         return value if problem or self._read is None else self._read(value), problem
 
     def _compile(self) -> list[Rule | str]:
         kind = self._kind = declared(self._schema, resource=self._root)
-        self._read = reading(kind) if kind is not None else None
+        if kind is not None:
+            self._read, self._fitting = reading(kind), fitting_types(kind)
         return [self._one(rule, kind) for rule in self._schema["x-kubernetes-validations"]]
 
     def _one(self, document: Document, kind: Type | None) -> Rule | str:
