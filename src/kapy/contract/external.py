@@ -15,7 +15,7 @@ so is whoever read it in a version that the CRD no longer names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache as once
 from typing import Final, Protocol, TypeVar
@@ -27,6 +27,7 @@ from kapy.contract.definitions import check_definition
 from kapy.contract.errors import ContractError, NotPermitted, NotServed
 from kapy.contract.fields import Version, View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.contract.ownership import claim
 from kapy.contract.resolve import Resolved, contract_of, resolved
 from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import Controller, Mapper, Patience
@@ -110,6 +111,33 @@ class External:
         except KapyError as error:
             return Unreadable(error)
         return Found(view(document, where.contract))
+
+    async def owned(
+        self,
+        ref: Reference,
+        namespace: str,
+        view: type[V],
+        patch: Callable[[Document], Document],
+    ) -> Observed[V]:
+        """The object that `ref` names, patched with `patch(document)` unless that is empty.
+
+        patch: makes it somebody's own (`kapy.contract.ownership`); called anew when the object
+        has changed meanwhile.
+        """
+        found = await self.get(ref, namespace, view)
+        if not isinstance(found, Found):
+            return found
+        document = found.view.document
+        try:
+            if not patch(document):
+                return found
+            resource = await self.resource_of(document)
+            document = await claim(self._client, resource, document, patch)
+        except NotFound:
+            return await self.get(ref, namespace, view)
+        except KapyError as error:
+            return Unreadable(error)
+        return Found(view(document, found.view.contract))
 
     async def named(self, api_version: str, kind: str, key: Key) -> Document:
         """An object in the version that a reference says, watched as everything read here.

@@ -10,11 +10,10 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import NotServed
 from kapy.contract.fields import View
 from kapy.contract.infra_cluster import InfraCluster
-from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.contract.ownership import claim, ownership_patch
+from kapy.contract.observed import Absent, Observed, Unreadable
+from kapy.contract.ownership import ownership_patch
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
-from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import owner_reference
 
 V = TypeVar("V", bound=View)
@@ -30,29 +29,16 @@ async def owned(
     With a managed topology the Cluster is its controller; otherwise it leaves room for somebody
     else's. A Cluster that goes owns nothing more.
     """
-    cluster, tools = scope.cluster, scope.tools
-    found = await tools.external.get(ref, scope.namespace, view)
+    cluster, external = scope.cluster, scope.tools.external
     if cluster.deleting:
-        return _left(found)
-    if not isinstance(found, Found):
-        return found
+        return _left(await external.get(ref, scope.namespace, view))
     managed = cluster.spec.topology is not None
     owner = owner_reference(cluster, controller=managed, block_deletion=managed or None)
 
     def patch(document: Document) -> Document:
         return ownership_patch(document, owner, cluster=cluster.metadata.name)
 
-    document = found.view.document
-    if not patch(document):
-        return found
-    try:
-        resource = await tools.external.resource_of(document)
-        document = await claim(tools.client, resource, document, patch)
-    except NotFound:
-        return await tools.external.get(ref, scope.namespace, view)
-    except KapyError as error:
-        return Unreadable(error)
-    return Found(view(document, found.view.contract))
+    return await external.owned(ref, scope.namespace, view, patch)
 
 
 def _left(found: Observed[V]) -> Observed[V]:

@@ -7,11 +7,10 @@ from typing import TypeVar
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable
-from kapy.contract.ownership import claim, ownership_patch
+from kapy.contract.observed import Observed
+from kapy.contract.ownership import ownership_patch
 from kapy.core.machine.scope import MachineScope
 from kapy.kube import Document
-from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import split_api_version
 
@@ -26,32 +25,20 @@ async def owned(
     MachineSets and control planes put themselves down as owners of what they clone, because the
     Machine did not exist then: it takes their place.
     """
-    machine, tools = scope.machine, scope.tools
-    found = await tools.external.get(ref, scope.namespace, view)
-    if not isinstance(found, Found):
-        return found
+    machine = scope.machine
     owner = owner_reference(machine, controller=True, block_deletion=True)
 
     def patch(document: Document) -> Document:
-        return ownership_patch(
+        change = ownership_patch(
             document,
             owner,
             cluster=machine.spec.cluster_name,
             without=lambda one: _only_until_the_machine_exists(scope, one),
         )
+        scope.claimed = scope.claimed or bool(change)
+        return change
 
-    document = found.view.document
-    if not patch(document):
-        return found
-    try:
-        resource = await tools.external.resource_of(document)
-        document = await claim(tools.client, resource, document, patch)
-        scope.claimed = True
-    except NotFound:
-        return await tools.external.get(ref, scope.namespace, view)
-    except KapyError as error:
-        return Unreadable(error)
-    return Found(view(document, found.view.contract))
+    return await scope.tools.external.owned(ref, scope.namespace, view, patch)
 
 
 def _only_until_the_machine_exists(scope: MachineScope, owner: Document) -> bool:

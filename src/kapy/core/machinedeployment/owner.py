@@ -35,7 +35,7 @@ async def reconcile_templates(scope: MachineDeploymentScope) -> Result:
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
         if ref is None:
             continue
-        found = await owned_template(tools.external, tools.client, ref, scope.cluster)
+        found = await owned_template(tools.external, ref, scope.cluster)
         if isinstance(found, Unreadable):
             if isinstance(found.error, ContractError):
                 scope.broken = str(found.error)

@@ -51,7 +51,7 @@ async def _is_missing(scope: MachineSetScope, ref: ContractVersionedObjectRefere
     if not ref.kind.endswith(SUFFIX):
         return False
     tools = scope.tools
-    found = await owned_template(tools.external, tools.client, ref, scope.cluster)
+    found = await owned_template(tools.external, ref, scope.cluster)
     if isinstance(found, Unreadable):
         raise found.error
     return isinstance(found, Absent)
