@@ -28,6 +28,7 @@ CHECKS: Final[Mapping[str, Check]] = {
 }
 """How the runs of a file are compared."""
 STORIES: Final[Mapping[str, str]] = {
+    "live": "tests.oracle.live",
     "management": "tests.oracle.management",
 }
 """Files whose runs follow each other: the module of each has `replay`."""
