@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kapy.cli.api_warnings import SETS, Warned
-from kapy.cli.flags import command, persistent
+from kapy.cli.flags import command
 from kapy.cli.reaching import Reached, reached_async
 from kapy.cli.working import finished
 
@@ -211,25 +211,16 @@ def _folder() -> Path:
 
 
 def _tell() -> Tell:
+    from kapy.cli.configured import config, verbosity
     from kapy.clusterctl.progress import line
 
-    verbosity = _verbosity()
+    highest = verbosity(config())
 
     def tell(level: int, message: str, /, **values: Any) -> None:
-        if level <= verbosity:
+        if level <= highest:
             _show(line(message, values))
 
     return tell
-
-
-def _verbosity() -> int:
-    given = persistent().verbosity
-    if given is not None:
-        return given
-    from kapy.cli.configured import config
-
-    level = config().variables.get("CLUSTERCTL_LOG_LEVEL") or ""
-    return int(level) if level.isdecimal() else 0
 
 
 def _show(text: str) -> None:

@@ -132,7 +132,10 @@ def test_a_url_that_is_no_repository_s_is_told(tmp_path: Path, url: str, said: s
 
 
 def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
-    repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
+    url, told = f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", list[tuple[int, str]]()
+    config = load(None, {"HOME": str(tmp_path)})
+    config.tell = lambda level, text: told.append((level, text))
+    repository = repository_of(Provider("herd", ProviderType.INFRASTRUCTURE, url), config)
     own = tmp_path / ".config" / "cluster-api" / "overrides" / "infrastructure-herd"
     (own / "v1.0.0").mkdir(parents=True)
     (own / "v9.0.0").mkdir()
@@ -141,6 +144,13 @@ def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
     assert run(repository.file("v1.0.0", "metadata.yaml")) == METADATA
     assert run(repository.files("v1.0.0")) == ["cluster-template-mine.yaml", "metadata.yaml"]
     assert run(repository.versions()) == ["v1.0.0"], "overrides are files, not versions"
+    (own / "v1.0.0" / "c.yaml").write_text("mine")
+    run(repository.file("v1.0.0", "c.yaml"))
+    of_ours = 'provider="infrastructure-herd" version="v1.0.0"'
+    assert told == [
+        (1, f'Using override="cluster-template-mine.yaml" {of_ours}'),
+        (0, f'Using override="c.yaml" {of_ours}'),
+    ]
 
 
 def test_cert_manager_is_in_a_folder_of_its_name(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ providers does not keep anybody from substituting variables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -39,12 +39,17 @@ def load(path: str | None, environ: Mapping[str, str]) -> Config:
 
 
 class Config:
-    """The configuration. variables: what templates and components are filled with."""
+    """The configuration.
+
+    variables: what templates and components are filled with. tell: takes what happens, with how
+    closely one must look to be interested (upstream's levels of verbosity).
+    """
 
     def __init__(self, file: File | None = None, environ: Mapping[str, str] | None = None) -> None:
         self.file = file or File()
         self.environ = environ or {}
         self.variables = Variables(self.environ, self.file.texts)
+        self.tell: Callable[[int, str], None] = lambda _, __: None
 
     @cached_property
     def providers(self) -> list[Provider]:

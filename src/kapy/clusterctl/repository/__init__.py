@@ -74,7 +74,9 @@ def repository_at(
     """
     from kapy.clusterctl.repository.overrides import Overridden
 
-    return Overridden(_at(url, label, config, provider), label, config.overrides_folder)
+    return Overridden(
+        _at(url, label, config, provider), label, config.overrides_folder, config.tell
+    )
 
 
 def is_near(url: str) -> bool:

@@ -6,6 +6,7 @@ Upstream: `cmd/clusterctl/client/repository/overrides.go`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from kapy.clusterctl.errors import RepositoryError
@@ -13,11 +14,18 @@ from kapy.clusterctl.repository import Repository
 
 
 class Overridden:
-    """A repository of which some files come from a folder, which need not be there."""
+    """A repository of which some files come from a folder, which need not be there.
 
-    def __init__(self, repository: Repository, label: str, folder: Path) -> None:
+    tell: is told of each file that does.
+    """
+
+    def __init__(
+        self, repository: Repository, label: str, folder: Path, tell: Callable[[int, str], None]
+    ) -> None:
         self._repository = repository
+        self._label = label
         self._folder = folder / label
+        self._tell = tell
 
     @property
     def components_file(self) -> str:
@@ -32,11 +40,15 @@ class Overridden:
     async def file(self, version: str, name: str) -> bytes:
         path = self._folder / version / name
         try:
-            return path.read_bytes()
+            content = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return await self._repository.file(version, name)
         except (OSError, ValueError) as error:
             raise RepositoryError(f"failed to read local override for {path}: {error}") from error
+        # Nobody should install components of their own without knowing.
+        level = 0 if name == self.components_file else 1
+        self._tell(level, f'Using override="{name}" provider="{self._label}" version="{version}"')
+        return content
 
     async def files(self, version: str) -> list[str]:
         folder = self._folder / version
