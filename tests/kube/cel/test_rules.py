@@ -154,6 +154,28 @@ def test_a_rule_without_a_value_is_broken(rule: str, error: str) -> None:
     assert found(schema, [0]) == [f"spec.f: Invalid value: {error}"]
 
 
+@pytest.mark.parametrize(
+    ("schema", "new", "old", "error"),
+    [
+        (ruled("integer", "self < 5"), 1.0, ..., "expected int, got float64"),
+        (ruled("string", "self == oldSelf"), "a", {"b": 1}, "expected string, got map[string]"),
+        (ruled("boolean", "self == oldSelf"), True, 1, "expected bool, got int64"),
+        (ruled("number", "self == oldSelf"), 1.5, "a", "expected float, got string"),
+        (ruled("object", "self == oldSelf"), {}, [], "expected a map for the provided schema"),
+    ],
+)
+def test_a_rule_cannot_speak_of_a_value_of_another_type(
+    schema: Document, new: Any, old: Any, error: str
+) -> None:
+    (said,) = found(schema, new, old)
+    assert f"invalid data, {error}" in said
+    assert said.endswith(f"evaluating rule: {schema['x-kubernetes-validations'][0]['rule']}")
+
+
+def test_a_rule_that_speaks_of_nothing_holds_for_everything() -> None:
+    assert found(ruled("integer", "true"), 1.0) == []
+
+
 def test_a_rule_that_costs_too_much_ends_all_rules() -> None:
     costly = "self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"
     schema = ruled("array", {"rule": costly, "message": "m"}, "false", items={"type": "integer"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kapy.kube.schema import FieldSchema
 from kapy.kube.schema.formats import format_of
 
 
@@ -23,7 +24,11 @@ from kapy.kube.schema.formats import format_of
         ("mac", ["00:11:22:33:44:55", "00-11-22-33-44-55"], ["00-11", "x"]),
         ("uri", ["https://a.b/c?d", "/x", "urn:x:y"], ["not a uri", "a"]),
         ("uuid", ["11111111-2222-4333-8444-555555555555"], ["1111", "X"]),
-        ("hostname", ["a.b.dev", "a1"], ["-a", "a_b", ""]),
+        (
+            "hostname",
+            ["a.b.dev", "a1", "é日本", "a$.dev", "a" * 63],
+            ["-a", "a_b", "", "10.0.0.1", "a.dev.", "a" * 64, "日" * 22],
+        ),
         ("byte", ["aGVsbG8=", ""], ["***", "aGVsbG8"]),
         ("duration", ["1h30m", "5 minutes", "-3s"], ["soon"]),
         ("email", ["a@b.c"], ["a", "a @b"]),
@@ -36,6 +41,20 @@ def test_a_format_accepts_and_refuses(name: str, good: list[str], bad: list[str]
     assert check is not None
     assert [value for value in good if not check(value)] == []
     assert [value for value in bad if check(value)] == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "got"),
+    [
+        ({"type": "string", "format": "nonsense"}, 'must be of type string: "integer"'),
+        ({"type": "string", "format": "ipv4"}, 'must be of type ipv4: "int64"'),
+        ({"type": "boolean", "format": "ipv4"}, 'must be of type boolean: "integer"'),
+        ({"type": "object", "format": "int32"}, 'must be of type object: "integer"'),
+    ],
+)
+def test_a_format_counts_where_its_type_has_it(schema: dict[str, str], got: str) -> None:
+    (error,) = FieldSchema.compile(schema).shape_errors(7, "v")
+    assert error.detail.endswith(got)
 
 
 def test_an_unknown_format_says_nothing() -> None:
