@@ -277,6 +277,15 @@ async def test_with_the_gate_closed_nobody_is_asked_and_nothing_is_owed() -> Non
         await closed.upgrade_plan("x", OLD, OLD, NEW)
 
 
+@pytest.mark.parametrize("earlier", [Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.AFTER_WORKERS_UPGRADE])
+async def test_the_end_of_an_upgrade_is_told_after_the_end_of_its_steps(earlier: Hook) -> None:
+    owed = f"{Hook.AFTER_CLUSTER_UPGRADE},{earlier}"
+    extension, written = Extension(), list[str]()
+    annotated = cluster({"metadata": {"annotations": {PENDING: owed}}})
+    await calls(annotated, extension, written).after_cluster_upgrade(NEW, settled=True)
+    assert (extension.asked, written) == ([], [])
+
+
 async def test_that_a_control_plane_is_initialized_is_told_once() -> None:
     written: list[str] = []
     extension = Extension()
