@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from benchmarks.fleet import Fleet, Shape, fleet, names
-from benchmarks.measure import peak, percentile, resident
+from benchmarks.measure import Measured, peak, percentile, resident
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.kube import Document, Key
@@ -69,7 +69,7 @@ async def _workers(herd: Fleet, before: int, after: int) -> Row:
     with herd.costs.of() as cost:
         await herd.client.patch(MachineDeployment, key, {"spec": {"replicas": after}})
         await herd.until(MachineDeployment.RESOURCE, lambda one: _settled(one, key))
-    return {"step": f"workers {before} to {after}", **cost.as_row()}
+    return {"step": f"workers {before} to {after}", **_each(cost, abs(after - before))}
 
 
 async def roll_out(workers: int) -> list[Row]:
@@ -94,7 +94,11 @@ async def _replaced(herd: Fleet, workers: int, surge: int | str, version: str) -
     with herd.costs.of() as cost:
         await herd.client.patch(MachineDeployment, key, {"spec": spec})
         await herd.until(MachineDeployment.RESOURCE, done)
-    return {"step": f"{workers} replaced, maxSurge {surge}", **cost.as_row()}
+    return {"step": f"{workers} replaced, maxSurge {surge}", **_each(cost, workers)}
+
+
+def _each(cost: Measured, machines: int) -> Row:
+    return {**cost.as_row(), "cpu_ms_per_machine": round(1000 * cost.cpu / machines, 1)}
 
 
 async def scale_control_plane(start: int, most: int) -> list[Row]:

@@ -9,25 +9,51 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+CONFLICT: Final = 409
+READS: Final = ("GET", "WATCH")
 
 
 @dataclass
 class Measured:
-    """The cost of one piece of work; seconds and bytes."""
+    """The cost of one piece of work; seconds and bytes. answers: requests by (method, status)."""
 
     wall: float = 0.0
     cpu: float = 0.0
-    requests: Counter[str] = field(default_factory=Counter)
+    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     rss_before: int = 0
     rss_after: int = 0
+
+    @property
+    def requests(self) -> Counter[str]:
+        """By method."""
+        verbs: Counter[str] = Counter()
+        for (method, _), number in self.answers.items():
+            verbs[method] += number
+        return verbs
+
+    @property
+    def conflicts_percent(self) -> float:
+        """The share of writes that others came before."""
+        writes = Counter(
+            {one: number for one, number in self.answers.items() if one[0] not in READS}
+        )
+        refused = sum(number for (_, code), number in writes.items() if code == CONFLICT)
+        return round(100 * refused / max(writes.total(), 1), 2)
 
     def as_row(self) -> dict[str, Any]:
         return {
             "wall_s": round(self.wall, 4),
             "cpu_s": round(self.cpu, 4),
             "requests": dict(sorted(self.requests.items())),
-            "requests_total": self.requests.total(),
+            "requests_total": self.answers.total(),
+            "refused": {
+                f"{method} {code}": number
+                for (method, code), number in sorted(self.answers.items())
+                if code >= 400
+            },
+            "conflicts_percent": self.conflicts_percent,
             "rss_mb": round(self.rss_after / 2**20, 1),
             "rss_grown_mb": round((self.rss_after - self.rss_before) / 2**20, 2),
         }
@@ -43,22 +69,18 @@ class Costs:
     def of(self) -> Iterator[Measured]:
         """The cost of the block, complete when it is left."""
         found = Measured(rss_before=resident())
-        before = self._by_verb()
+        before = self._answers()
         began, cpu = time.perf_counter(), time.process_time()
         try:
             yield found
         finally:
             found.wall = time.perf_counter() - began
             found.cpu = time.process_time() - cpu
-            found.requests = self._by_verb() - before
+            found.answers = self._answers() - before
             found.rss_after = resident()
 
-    def _by_verb(self) -> Counter[str]:
-        verbs: Counter[str] = Counter()
-        for counts in self._counts:
-            for (method, _), number in counts.items():
-                verbs[method] += number
-        return verbs
+    def _answers(self) -> Counter[tuple[str, int]]:
+        return sum(self._counts, Counter())
 
 
 def resident() -> int:

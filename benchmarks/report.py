@@ -32,6 +32,10 @@ _MORE: Final[Mapping[str, str]] = {
     "per_core_s": "{} per s on one core",
     "kib_each": "{} KiB each",
     "held_mb": "{} MB held at most",
+    "us": "{} µs at best",
+    "median_us": "{} µs in the median",
+    "cpu_ms_per_machine": "{} ms CPU/Machine",
+    "conflicts_percent": "{} % of writes refused for a conflict",
 }
 
 
