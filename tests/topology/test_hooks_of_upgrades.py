@@ -352,14 +352,3 @@ async def test_an_extension_plans_upgrades_and_is_asked_again_when_something_cha
     extension.plans = UpgradePlans([NEW])
     assert await plan() == [NEW]
     assert extension.asked[2:] == [f"plan by planner: {MIDDLE} {OLD} {NEW}"]
-
-
-async def test_what_extensions_answered_goes_with_the_cluster() -> None:
-    memory = HookMemory()
-    memory.keep("a", Hook.BEFORE_CLUSTER_CREATE, Answer(9, "x"))
-    memory.keep("b", Hook.BEFORE_CLUSTER_CREATE, Answer(9, "y"))
-    memory.keep_plan(("a", OLD, OLD, NEW), UpgradePlans([NEW]))
-    memory.forget("a")
-    assert memory.answer("a", Hook.BEFORE_CLUSTER_CREATE) is None
-    assert memory.plan(("a", OLD, OLD, NEW)) is None
-    assert memory.answer("b", Hook.BEFORE_CLUSTER_CREATE) == Answer(9, "y")

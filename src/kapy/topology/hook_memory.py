@@ -1,5 +1,5 @@
-"""What extensions answered before: blocking answers count until they want to be asked again, and a
-plan counts for as long as nobody asks for another one.
+"""What extensions answered before: blocking answers count until they want to be asked again, plans
+for a while.
 
 One memory serves all clusters. It is lost with the process, after which extensions are asked anew.
 """
@@ -7,55 +7,70 @@ One memory serves all clusters. It is lost with the process, after which extensi
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from math import ceil
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from kapy.topology.hooks import Answer, Hook, UpgradePlans
 
 PLAN_SECONDS: Final = 600.0
 """How long a plan is remembered; extensions are functions of what they are asked."""
 
+_EARLY: Final = 0.001  # as much as a timer may be
+K = TypeVar("K")
+V = TypeVar("V")
+
 PlanKey = tuple[str, str, str, str]
 """A Cluster's UID, and the versions of control plane and workers, now and wanted."""
 
 
-@dataclass(slots=True)
 class HookMemory:
-    """Answers and plans by the UID of the Cluster, each with the event loop's time until which it
-    counts."""
+    """Answers and plans, by the UID of the Cluster."""
 
-    _answers: dict[tuple[str, Hook], tuple[float, str]] = field(default_factory=dict)
-    _plans: dict[PlanKey, tuple[float, UpgradePlans]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._answers = _Lasting[tuple[str, Hook], str]()
+        self._plans = _Lasting[PlanKey, UpgradePlans]()
 
     def keep(self, uid: str, hook: Hook, answer: Answer) -> None:
         """Remember a blocking answer."""
-        self._answers[uid, hook] = (_now() + answer.retry_after, answer.message)
+        self._answers.keep((uid, hook), answer.message, answer.retry_after)
 
     def answer(self, uid: str, hook: Hook) -> Answer | None:
         """The answer that still counts, with the seconds that are left."""
-        until, message = self._answers.get((uid, hook), (0.0, ""))
-        left = ceil(round(until - _now(), 3))  # a timer may be a little early
-        if left > 0:
-            return Answer(left, message)
-        self._answers.pop((uid, hook), None)
-        return None
+        kept = self._answers.get((uid, hook))
+        return kept and Answer(ceil(round(kept.left, 3)), kept.value)
 
     def keep_plan(self, key: PlanKey, plans: UpgradePlans) -> None:
-        """Remember an upgrade plan; what stopped to count goes."""
-        now = _now()
-        self._plans = {one: kept for one, kept in self._plans.items() if kept[0] > now}
-        self._plans[key] = (now + PLAN_SECONDS, plans)
+        """Remember an upgrade plan."""
+        self._plans.keep(key, plans, PLAN_SECONDS)
 
     def plan(self, key: PlanKey) -> UpgradePlans | None:
         """The plan that still counts."""
-        until, plans = self._plans.get(key, (0.0, None))
-        return plans if until > _now() else None
+        kept = self._plans.get(key)
+        return kept and kept.value
 
-    def forget(self, uid: str) -> None:
-        """The Cluster is gone."""
-        self._answers = {key: one for key, one in self._answers.items() if key[0] != uid}
-        self._plans = {key: one for key, one in self._plans.items() if key[0] != uid}
+
+class _Kept(NamedTuple, Generic[V]):
+    value: V
+    left: float
+
+
+class _Lasting(Generic[K, V]):
+    """Values that count for some seconds, by the event loop's time; they go when others come."""
+
+    def __init__(self) -> None:
+        self._kept: dict[K, tuple[float, V]] = {}
+
+    def keep(self, key: K, value: V, seconds: float) -> None:
+        now = _now()
+        self._kept = {one: kept for one, kept in self._kept.items() if kept[0] > now}
+        self._kept[key] = (now + seconds, value)
+
+    def get(self, key: K) -> _Kept[V] | None:
+        if key not in self._kept:
+            return None
+        until, value = self._kept[key]
+        left = until - _now()
+        return _Kept(value, left) if left > _EARLY else None
 
 
 def _now() -> float:

@@ -32,7 +32,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     """Bring a Cluster one step nearer to its topology."""
     document = tools.fleet.clusters.raw(key)
     if document is None or not document["spec"].get("topology"):
-        _forget(tools, key)
+        tools.settled.pop(key, None)
         return DONE
     draft = Draft(tools.client, Cluster, document)
     cluster = draft.object
@@ -57,13 +57,6 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     if failure is not None and not isinstance(failure, NotReconciled):
         raise failure
     return _until_asked_again(scope)
-
-
-def _forget(tools: Tools, key: Key) -> None:
-    settled = tools.settled.pop(key, None)
-    if settled is not None:
-        cluster, *_ = settled
-        tools.memory.forget(cluster[0])
 
 
 async def _owe(tools: Tools, key: Key, hooks: str) -> None:
