@@ -12,10 +12,8 @@ from kapy.api.cluster_class_variables import (
     ClusterClassStatusVariableDefinition,
     ClusterClassVariable,
 )
+from kapy.api.validation.cluster_class_patches import INLINE
 from kapy.kube.model import encode
-
-INLINE: Final = "inline"
-"""Where a definition comes from that the class holds itself."""
 
 _SAME_AS_ABSENT: Final = frozenset(
     {

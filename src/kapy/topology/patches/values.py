@@ -53,8 +53,7 @@ class Values:
     @cached_property
     def data(self) -> Document:
         """All of them, as templates see them."""
-        found: Document = template_data(self.all)
-        return found
+        return template_data(self.all)
 
     def rendered(self, template: str) -> Any:
         """The value that a template makes of them. Raises NoValue.
