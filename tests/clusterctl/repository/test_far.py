@@ -258,6 +258,7 @@ def test_token_and_go_proxies_come_from_the_environment(
 ) -> None:
     config = load(None, {"HOME": "/nowhere", **environ})
     source = github_at("/herd/capybara/releases/latest/c.yaml", config)
+    assert "token" not in repr(source)
     assert (source.token, source.hosts.proxies) == (token, asked)
     assert (source.place, source.default, source.components_file) == (
         "https://github.com/herd/capybara", "latest", "c.yaml",

@@ -120,6 +120,7 @@ def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) ->
         ),
         ("oci://registry.local", "an OCI repository url should be"),
         ("oci://registry.local/herd@sha256:0", "an OCI repository url should be"),
+        ("oci://me:secret@registry.local/herd:v1.0.0", "credentials do not belong into the url"),
         ("oci://registry.local/herd:main", 'invalid version: "main"'),
     ],
 )
@@ -129,6 +130,7 @@ def test_a_url_that_is_no_repository_s_is_told(tmp_path: Path, url: str, said: s
     prefix = "failed to get repository client for the InfrastructureProvider with name herd: "
     assert str(told.value).startswith(prefix)
     assert said in str(told.value)
+    assert "secret" not in str(told.value)
 
 
 def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:

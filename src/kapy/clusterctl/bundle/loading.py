@@ -19,6 +19,7 @@ from kapy.clusterctl.progress import Say
 from kapy.clusterctl.repository.oci import tag_of
 from kapy.clusterctl.repository.web import Web
 from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.whole_file import whole_file
 from kapy.kube import yaml
 
 _MARK: Final = "# Written by `kapy bundle load`, which may write it again.\n"
@@ -109,15 +110,10 @@ def _is_ours(path: Path) -> bool:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Put a file in its place as a whole."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
+        with whole_file(path) as file:
+            file.write(content)
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
         raise BundleError(
             f"{path} cannot be written: {error.strerror or error}; free some space there, or name "
             "another place; what is complete already stays"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +23,7 @@ from kapy.clusterctl.oci.artifact import (
     digest_of,
     titled,
 )
+from kapy.clusterctl.whole_file import whole_file
 
 REFERENCE: Final = "org.opencontainers.image.ref.name"
 _MARK: Final = "oci-layout"
@@ -47,11 +48,17 @@ def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -
     members[_INDEX] = msgspec.json.encode(
         {"schemaVersion": 2, "mediaType": INDEX, "manifests": index}
     )
-    with _whole(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
+    try:
+        with whole_file(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
+            for name, content in members.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+    except OSError as error:
+        raise BundleError(
+            f"{path} cannot be written: {error.strerror or error}; free some space there, or name "
+            "another place"
+        ) from error
 
 
 class Layout:
@@ -108,32 +115,12 @@ def _blob(digest: str) -> str:
 
 def _members(path: Path) -> dict[str, bytes]:
     try:
+        if path.stat().st_size > _LARGEST:
+            raise BundleError(f"{path} is larger than {_LARGEST // 2**30} GiB, so it is no bundle")
         with tarfile.open(path, "r:") as tar:
-            found = {}
-            for member in tar:
-                file = tar.extractfile(member) if member.isfile() else None
-                if file is not None and tar.offset < _LARGEST:
-                    found[member.name.removeprefix("./")] = file.read()
-            return found
+            files = ((member.name, tar.extractfile(member)) for member in tar if member.isfile())
+            return {name.removeprefix("./"): file.read() for name, file in files if file}
     except (tarfile.TarError, EOFError) as error:
         raise BundleError(f"{path} is no bundle, or damaged: {error}; copy it again") from error
     except OSError as error:
         raise BundleError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """A file that comes into its place when it is complete."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            yield file
-        unfinished.replace(path)
-    except OSError as error:
-        raise BundleError(
-            f"{path} cannot be written: {error.strerror or error}; free some space there, or name "
-            "another place"
-        ) from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()

@@ -11,7 +11,6 @@ value is the folder to use; the folder may be deleted at any time.
 
 from __future__ import annotations
 
-import os
 import re
 from asyncio import Lock
 from collections import defaultdict
@@ -23,6 +22,7 @@ from typing import Any, Final, TypeVar
 
 from kapy.clusterctl.errors import FileMissing
 from kapy.clusterctl.oci.artifact import digest_of
+from kapy.clusterctl.whole_file import whole_file
 
 T = TypeVar("T")
 Key = tuple[str, ...]
@@ -102,12 +102,6 @@ class Cache:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Put a file in its place as a whole; where that cannot be done, there is none."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
-    except OSError:
-        with suppress(OSError):
-            unfinished.unlink()
+    """Keep content; where that cannot be done, it is not kept."""
+    with suppress(OSError), whole_file(path) as file:
+        file.write(content)

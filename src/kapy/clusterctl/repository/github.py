@@ -8,7 +8,7 @@ Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -58,7 +58,7 @@ class GitHub:
     components_file: str
     web: Web
     cache: Cache
-    token: str = ""
+    token: str = field(default="", repr=False)
     hosts: Hosts = Hosts()
 
     @property

@@ -7,7 +7,7 @@ Upstream: `cmd/clusterctl/client/repository/repository_gitlab.go`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, quote
 
@@ -31,7 +31,7 @@ class GitLab:
     default: str
     components_file: str
     web: Web
-    token: str = ""
+    token: str = field(default="", repr=False)
 
     @property
     def place(self) -> str:

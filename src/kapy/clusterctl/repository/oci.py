@@ -113,6 +113,11 @@ def tag_of(version: str) -> str:
 def oci_at(url: str, config: Config, provider: Provider | None) -> Oci:
     """The artifact that a URL names. Raises RepositoryError."""
     parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise RepositoryError(
+            "credentials do not belong into the url of a registry: set OCI_USERNAME and "
+            "OCI_PASSWORD"
+        )
     name, version, file = _taken_apart(parts.path.strip("/"))
     if not parts.netloc or not name or "@" in name:
         raise RepositoryError(_FORM)
