@@ -10,16 +10,17 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.apps.manifests import class_sample, sample
 from kapy.client.client import Client
 from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
 from kapy.clusterctl.move.mover import Mover
 from kapy.clusterctl.move.tell import silent
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.http import Request
 from kapy.testing.story import Story
 from tests.clusterctl.move.death import Killed, Life
-from tests.stories.plane import running_plane, sample
+from tests.stories.plane import running_plane
 
 CLUSTER, WORKERS = "capybara", "capybara-md-0"
 BEGUN = Begun("1", Mode.CLUSTERS, "default", Place(), Place())
@@ -31,13 +32,7 @@ def is_available(cluster: Cluster) -> bool:
 
 
 async def available(story: Story) -> None:
-    await story.until(
-        Cluster,
-        CLUSTER,
-        lambda one: any(
-            c.type == "Available" and c.status == "True" for c in one.status.conditions
-        ),
-    )
+    await story.until(Cluster, CLUSTER, is_available)
     await story.until(MachineDeployment, WORKERS, lambda one: one.status.available_replicas == 2)
 
 
@@ -51,16 +46,29 @@ async def machines(story: Story) -> dict[str, str]:
     return {one.metadata.name: one.spec.provider_id or "" for one in await story.all(Machine)}
 
 
-async def test_a_cluster_lives_on_where_it_was_moved_to(tmp_path: Path) -> None:
+async def scale_workers(story: Story) -> None:
+    cluster = await story.client.get(Cluster, Key("default", CLUSTER))
+    if cluster.spec.topology is None:
+        await story.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
+        return
+    group = {"class": "grazer", "name": "md-0", "replicas": 3}
+    topology = {"workers": {"machineDeployments": [group]}}
+    await story.merge(Cluster, CLUSTER, {"spec": {"topology": topology}})
+
+
+@pytest.mark.parametrize("objects", [sample, class_sample], ids=["plain", "of-a-class"])
+async def test_a_cluster_lives_on_where_it_was_moved_to(
+    tmp_path: Path, objects: Callable[[], list[Document]]
+) -> None:
     async with running_plane() as here, running_plane(seed=1) as there:
-        await here.create(sample())
+        await here.create(objects())
         await available(here)
         before = await machines(here)
         await (await begun(here.client, there.client, tmp_path / "j.jsonl")).go_on()
         await available(there)
         assert await machines(there) == before
         assert await here.all(Cluster) == []
-        await there.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
+        await scale_workers(there)
         await there.until(
             MachineDeployment, WORKERS, lambda one: one.status.available_replicas == 3
         )

@@ -28,6 +28,8 @@ _EXCLUSIVE: Final = (
     ("resume", "rollback"),
     ("resume", "dry-run"),
     ("dry-run", "rollback"),
+    ("dry-run", "to-directory"),  # upstream's writes the files all the same
+    ("dry-run", "from-directory"),
 )
 _AGAIN: Final = "`kapy move --resume` goes on, `kapy move --rollback` undoes it"
 
@@ -92,7 +94,7 @@ def move(**given: Any) -> None:
 async def _moved(asked: Given) -> None:
     if asked.resume or asked.rollback:
         await _went_on(asked)
-    elif asked.dry_run and not asked.to_directory and not asked.from_directory:
+    elif asked.dry_run:
         await _rehearsed(asked)
     else:
         await _began(asked)
