@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import yaml
 
 from kapy.clusterctl.envsubst import parsed, substituted
 from kapy.kube import Document
+from tests.oracle.recorded import PROVIDERS
 
-RELEASE: Final = (
-    Path(__file__).resolve().parents[3]
-    / "shared/upstream/providers/infrastructure-docker/v1.14.0"
-)
+RELEASE: Final = PROVIDERS / "infrastructure-docker" / "v1.14.0"
 VALUES: Final = {
     "NAMESPACE": "default",
     "KUBERNETES_VERSION": "v1.34.0",
