@@ -65,3 +65,11 @@ BUNDLE = _group(
         "push": ("kapy.cli.bundle:push", "Put such a file into a registry."),
     },
 )
+CERTIFICATES = _group(
+    "certificates",
+    {
+        "list": ("kapy.cli.certificates:list_", "List what kapy issued."),
+        "renew": ("kapy.cli.certificates:renew", "Make anew what is due."),
+    },
+    "Look after the certificates that kapy issued for webhooks of providers.",
+)

@@ -22,6 +22,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "init": ("kapy.cli.init:init", "Initialize a management cluster."),
         "upgrade": ("kapy.cli.groups:UPGRADE", "Upgrade core and provider components."),
         "delete": ("kapy.cli.delete:delete", "Delete one or more providers."),
+        "certificates": ("kapy.cli.groups:CERTIFICATES", "Look after certificates of webhooks."),
         "config": ("kapy.cli.groups:CONFIG", "Display what kapy is configured to use."),
         "bundle": ("kapy.cli.groups:BUNDLE", "Take providers to where there is no network."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),

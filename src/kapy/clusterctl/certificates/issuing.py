@@ -92,7 +92,7 @@ def _authority(
     anew: bool,
 ) -> _Authority:
     """Who signs `one`: as held, or made anew and added to what is found."""
-    if held is not None and not anew and _is_good(value(held, _CERTIFICATE), now):
+    if held is not None and not anew and is_good(value(held, _CERTIFICATE), now):
         certificate = value(held, _CERTIFICATE)
         pair = KeyPair(certificate, value(held, _KEY))
         return _Authority(pair, certificate + value(held, _PREVIOUS))
@@ -138,12 +138,12 @@ def _leaf(
 def _serves(held: Document, one: Wanted, authority: _Authority, now: datetime) -> bool:
     """Whether a Secret holds what is asked, from this authority, for long enough."""
     certificate = value(held, _CERTIFICATE)
-    if not _is_good(certificate, now) or value(held, _CA) != authority.bundle:
+    if not is_good(certificate, now) or value(held, _CA) != authority.bundle:
         return False
     return kept(held) == one
 
 
-def _is_good(certificate: bytes, now: datetime) -> bool:
+def is_good(certificate: bytes, now: datetime) -> bool:
     """Whether a certificate can be read, and has more than a third of its life left."""
     try:
         read = facts(certificate)

@@ -1,0 +1,73 @@
+"""`kapy certificates list` and `kapy certificates renew`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kapy.cli.columns import columns
+from kapy.cli.flags import command
+from kapy.cli.reaching import reached_async
+from kapy.cli.working import finished, management
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.certificates.listing import Kept
+    from kapy.kube import Key
+
+_HEADS = ("PROVIDER", "NAMESPACE", "SECRET", "IS", "ENDS")
+_NONE = "No certificates of kapy's own are in this cluster; cert-manager renews its own by itself."
+
+
+@command("list")
+@management
+def list_(kubeconfig: str, kubeconfig_context: str) -> None:
+    """List the certificates that kapy issued for the webhooks of providers."""
+    found = finished(_list(kubeconfig, kubeconfig_context), again="nothing was changed")
+    if not found:
+        click.echo(_NONE)
+        return
+    rows = [
+        (
+            one.provider,
+            one.secret.namespace,
+            one.secret.name,
+            "authority" if one.is_authority else "server",
+            f"{one.ends:%Y-%m-%d}{' (due)' if one.due else ''}",
+        )
+        for one in found
+    ]
+    click.echo(columns([_HEADS, *rows]), nl=False)
+
+
+async def _list(kubeconfig: str, context: str) -> list[Kept]:
+    from kapy._aio.clock import system_clock
+    from kapy.clusterctl.certificates.listing import certificates_in
+
+    async with reached_async(kubeconfig, context, "") as there:
+        return await certificates_in(there.client, now=system_clock())
+
+
+@command()
+@click.option("--all", "anew", is_flag=True, help="Also what is good still.")
+@management
+def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
+    """Make certificates anew that have used two thirds of their life.
+
+    Webhooks and CRDs trust the old authority beside the new one until the next renewal, so nothing
+    stops working while managers take up their new certificates.
+    """
+    work = _renew(kubeconfig, kubeconfig_context, anew=anew)
+    renewed = finished(work, again="run the same command again")
+    for key in renewed:
+        click.echo(f"renewed {key}")
+    if not renewed:
+        click.echo("Nothing is due; --all renews what is good, too.")
+
+
+async def _renew(kubeconfig: str, context: str, *, anew: bool) -> list[Key]:
+    from kapy._aio.clock import system_clock
+    from kapy.clusterctl.certificates.own import renew
+
+    async with reached_async(kubeconfig, context, "") as there:
+        return await renew(there.client, now=system_clock(), anew=anew)

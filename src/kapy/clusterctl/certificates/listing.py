@@ -1,0 +1,42 @@
+"""What certificates of its own authorities kapy keeps in a management cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kapy.client.client import Client
+from kapy.clusterctl.certificates.issuing import OURS, is_good, kept, value
+from kapy.clusterctl.components import PROVIDER_LABEL
+from kapy.kube import Key
+from kapy.kube.names import SECRETS
+from kapy.kube.pki import facts
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A certificate. secret: where it is. due: it is made anew when somebody looks after it."""
+
+    provider: str
+    secret: Key
+    is_authority: bool
+    ends: datetime
+    due: bool
+
+
+async def certificates_in(client: Client, *, now: datetime) -> list[Kept]:
+    """All that were issued here, by Secret. Raises ApiErrors, InvalidPem."""
+    found = []
+    for secret in (await client.list(SECRETS, labels=OURS)).items:
+        certificate = value(secret, "tls.crt")
+        asked = kept(secret)
+        found.append(
+            Kept(
+                secret["metadata"]["labels"].get(PROVIDER_LABEL, ""),
+                Key.of(secret),
+                asked is None or asked.is_authority,
+                facts(certificate).not_after,
+                not is_good(certificate, now),
+            )
+        )
+    return found
