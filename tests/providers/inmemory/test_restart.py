@@ -6,7 +6,9 @@ import asyncio
 
 import pytest
 
+from kapy.kube.errors import Unreachable
 from kapy.kube.names import NODES
+from kapy.testing.provider_bench import key
 from tests.providers.inmemory.plane import (
     CLUSTERS,
     UPSTREAM,
@@ -50,3 +52,15 @@ async def test_after_a_restart_no_address_is_given_twice() -> None:
         listed = (await plane.bench.client.list(CLUSTERS, "default")).items
         hosts = {one["spec"]["controlPlaneEndpoint"]["host"] for one in listed}
         assert len(hosts) == len(listed) == 21
+
+
+async def test_a_cluster_that_was_moved_away_is_forgotten() -> None:
+    async with in_memory_plane() as plane:
+        await plane.running("blue")
+        client = await plane.workload("blue")
+        await plane.bench.client.patch(CLUSTERS, key("blue"), {"metadata": {"finalizers": None}})
+        await plane.bench.client.delete(CLUSTERS, key("blue"))
+        await asyncio.sleep(1)
+        assert len(plane.in_memory) == 0
+        with pytest.raises(Unreachable):
+            await client.list(NODES)

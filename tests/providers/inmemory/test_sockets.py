@@ -23,6 +23,7 @@ from kapy.kube.names import NODES
 from kapy.kube.pki import new_ca
 from kapy.providers.inmemory import front
 from kapy.providers.inmemory.addresses import has_many_loopback_addresses
+from kapy.sdk import Endpoint
 from kapy.testing.provider_bench import key
 from tests.providers.inmemory.plane import CLUSTERS, MACHINES, Plane, in_memory_plane
 
@@ -168,3 +169,21 @@ def _address_of_this_machine() -> str | None:
             return None
         address = str(probe.getsockname()[0])
     return None if address.startswith("127.") else address
+
+
+async def test_an_address_that_another_process_has_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(front, "RETRY", 0.05)
+    async with listening() as plane:
+        await plane.running("blue")
+        here = plane.in_memory
+        endpoint = Endpoint("127.7.7.7", 23999)
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("0.0.0.0", endpoint.port))
+            other.listen()
+            here.open(Key("default", "moved"), "uid", endpoint)
+        await asyncio.sleep(0.5)
+        with pytest.raises(OSError, match="in use"), socket.socket() as another:
+            another.bind(("0.0.0.0", endpoint.port))
