@@ -6,11 +6,10 @@ Upstream: `cmd/clusterctl/client/repository/repository_versions.go`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-from kapy.clusterctl.errors import FileMissing, RepositoryError
+from kapy.clusterctl.errors import FileMissing, MetadataError, RepositoryError
 from kapy.clusterctl.repository import METADATA, Repository
-from kapy.kube import yaml
 from kapy.kube.version import InvalidVersion, Version, parse
 
 CONTRACT: Final = "v1beta2"
@@ -66,16 +65,13 @@ def _series(metadata: bytes) -> tuple[int, int] | None:
 
     What is wrong with the metadata is told to who reads it for its own sake.
     """
+    from kapy.clusterctl.metadata import metadata_of  # most commands name a version
+
     try:
-        every: Any = yaml.load(metadata)
-        found = [
-            (int(one["major"]), int(one["minor"]))
-            for one in every["releaseSeries"]
-            if one.get("contract") == CONTRACT
-        ]
-    except (yaml.YamlError, LookupError, TypeError, ValueError, AttributeError):
+        newest = metadata_of(metadata, "").newest(CONTRACT)
+    except MetadataError:
         return None
-    return max(found, default=None)
+    return (newest.major, newest.minor) if newest else None
 
 
 def _minor(tag: str) -> tuple[int, int] | None:
