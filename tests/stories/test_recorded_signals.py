@@ -23,20 +23,12 @@ from tests.stories.plane import own_kinds, running
 from tests.stories.recorded import SHARED, Player, Recorded
 
 RECORDED: Final = SHARED / "oracle" / "metrics"
-STORIES: Final = ("d-md-rollout", "e-kcp-scale", "h-mhc")
+STORIES: Final = ("d-md-rollout", "e-kcp-scale", "h-mhc", "k-variable-change")
 
 Signal = tuple[str, str, str, str]
 """Of an event: component, type, reason, kind of the object."""
 
 OTHER_EVENTS: Final[dict[Signal, str]] = {
-    **{
-        ("topology/cluster-controller", "Normal", reason, "Cluster"): "issue 7: managed topologies"
-        for reason in ("TopologyCreate", "TopologyUpdate", "TopologyDelete")
-    },
-    **{
-        ("topology/cluster-controller", "Normal", reason, "MachineHealthCheck"): "issue 7"
-        for reason in ("TopologyCreate", "TopologyDelete")
-    },
     (
         "kubeadmcontrolplane-controller",
         "Normal",
@@ -49,12 +41,6 @@ OTHER_EVENTS: Final[dict[Signal, str]] = {
         "FailedUpdate",
         "MachineDeployment",
     ): "upstream's own conflicts; here a MachineSet is applied without a resourceVersion",
-    (
-        "cluster-controller",
-        "Normal",
-        "Pending",
-        "Cluster",
-    ): "issue 7: a Cluster that waits for its topology",
 }
 """Recorded, and not made by the stories that are played here."""
 
@@ -69,10 +55,6 @@ OTHER_FAMILIES: Final = {
 
 OTHER_CONTROLLERS: Final = {
     "crdmigrator": "issue 11: storage versions of CRDs on a real Kubernetes",
-    "clusterclass": "issue 7",
-    "topology/cluster": "issue 7",
-    "topology/machinedeployment": "issue 7",
-    "topology/machineset": "issue 7",
     "extensionconfig": "issue 10",
     "devmachinetemplate": "upstream's fills in status.capacity, which the autoscaler reads",
     "dockercluster": "no containers here: kapy.providers.unserved says so",
