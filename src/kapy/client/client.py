@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeVar, overload
 from kapy.client.reply import document_of, failure_of
 from kapy.client.stream import Event as Event
 from kapy.client.stream import EventStream
+from kapy.client.turns import Turns
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Expired, ServerError, TooManyRequests
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Transport
@@ -31,6 +32,8 @@ Observer = Callable[[Resource, Document], None]
 """Told what a write returned. A deletion that finished at once is told as the object's metadata
 with a `deletionTimestamp`, no finalizers and (where the server says no more) no resourceVersion.
 """
+
+Newest = Callable[[Resource, Key], Document | None]
 
 ATTEMPTS: Final = 5
 PAGE: Final = 500
@@ -50,7 +53,8 @@ class Client:
 
     transport: the server. field_manager: sent as `fieldManager` with every write. observe: told
     every object that a write returned (the cache uses it, so that nobody reads older than they
-    wrote).
+    wrote). newest: an object as the cache has it, None where it does not. turns: of those who
+    write the same object.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class Client:
         self.transport = transport
         self.field_manager = field_manager
         self.observe = observe
+        self.newest: Newest | None = None
+        self.turns = Turns()
         self._write_query = {"fieldManager": field_manager}
 
     @overload

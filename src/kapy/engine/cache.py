@@ -157,6 +157,13 @@ class Cache:
             for store in stores.values():
                 store.observe(document)
 
+    def newest(self, resource: Resource, key: Key) -> Document | None:
+        """The object as it is known, None when it is not there or not cached."""
+        for store in self._stores.get(resource, {}).values():
+            if (found := store.objects.get(key)) is not None:
+                return found
+        return None
+
     async def synced(self) -> None:
         """Wait until every informer that was asked for has its first list."""
         for stores in tuple(self._stores.values()):

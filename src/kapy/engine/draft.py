@@ -7,7 +7,8 @@ changed; so fields that the Struct does not know survive. Lists that have severa
 in between, the draft is rebased on a fresh read and tried again.
 
 Only a patch of such a list carries the resourceVersion that was read: everything else is correct
-whatever others write meanwhile, and must not fail because of it.
+whatever others write meanwhile, and must not fail because of it. Writers of this program take
+turns, and start from what the one before them wrote: a conflict is with somebody else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final, Generic, TypeVar
 
 from kapy.client.client import Client
 from kapy.engine.rebase import rebased, touches_shared_list
-from kapy.engine.store import is_gone
+from kapy.engine.store import is_gone, version_of
 from kapy.kube import Document
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.meta import Object, read
@@ -102,6 +103,28 @@ class Draft(Generic[O]):
 
     async def _write(self, subresource: str, patch: Document, *, rest: bool) -> None:
         """Write one part; rest says whether changes of the other one are still to be written."""
+        if not touches_shared_list(patch):
+            await self._send(subresource, patch, rest=rest)
+            return
+        async with self._client.turns.of(self._kind.RESOURCE, self.object.key):
+            if self._catch_up():
+                patch = self._differences()[bool(subresource)]
+            if patch:
+                await self._send(subresource, patch, rest=rest)
+
+    def _catch_up(self) -> bool:
+        """Start from the newest state that this program knows; False if that is ours."""
+        if self._client.newest is None:
+            return False
+        newest = self._client.newest(self._kind.RESOURCE, self.object.key)
+        if newest is None or version_of(newest) <= version_of(self.before):
+            return False
+        if newest["metadata"].get("uid") != self.before["metadata"].get("uid"):
+            return False
+        self._stand_on(newest, keep=None)
+        return True
+
+    async def _send(self, subresource: str, patch: Document, *, rest: bool) -> None:
         for attempt in range(ATTEMPTS):
             try:
                 answer = await self._client.patch(

@@ -61,7 +61,7 @@ class Runtime:
         transport = Counted(transport)
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
-        client.observe = cache.observe
+        client.observe, client.newest = cache.observe, cache.newest
         # Events are written past the cache: nobody reads them back.
         journal = Journal(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)

@@ -1,0 +1,23 @@
+"""One writer of an object at a time, where writers of this program would overtake one another."""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from kapy.kube import Key
+from kapy.kube.names import Resource
+
+
+class Turns:
+    """Locks by object, there as long as somebody holds or wants them."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[tuple[Resource, Key], asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, resource: Resource, key: Key) -> asyncio.Lock:
+        """The lock of one object."""
+        lock = self._locks.get((resource, key))
+        if lock is None:
+            lock = self._locks[resource, key] = asyncio.Lock()
+        return lock
