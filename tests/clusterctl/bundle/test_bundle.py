@@ -6,6 +6,7 @@ import errno
 import os
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,13 @@ from kapy.clusterctl.config import Config, load
 from kapy.clusterctl.errors import BundleError, FileMissing
 from kapy.clusterctl.install.asked import Asked
 from kapy.clusterctl.oci.artifact import packed
+from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.layout import write
+from kapy.clusterctl.oci.registry import Registry as Client
 from kapy.clusterctl.progress import silent
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.repository import repository_at, repository_of
+from kapy.clusterctl.repository.web import Web
 from kapy.kube import yaml
 from tests.clusterctl.repository.servers import Registry, serving
 from tests.clusterctl.repository.test_near import METADATA
@@ -271,3 +275,25 @@ async def test_a_full_disk_leaves_what_was_there(
         unpack(bundle, tmp_path / "here", silent)
     assert path.read_text() == "before"
     assert unfinished(tmp_path) == []
+
+
+@pytest.mark.sockets
+async def test_registries_are_asked_for_the_digests_of_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry, asked = Registry(), Asked({ProviderType.INFRASTRUCTURE: ("herd",)})
+    async with serving(registry.server()) as server:
+        client = Client(server.url, "herd/cluster-api", Web(()), Credentials())
+        await client.push(packed({"a": b"x"}), "v1.0.0")
+        # Registries of images are reached over TLS, which this one has not.
+        there = partial(_at, server.url)
+        monkeypatch.setattr("kapy.clusterctl.bundle.gathering.Registry", there)
+        bundle = await gathered(asked, releases(tmp_path), silent)
+    digest = packed({"a": b"x"}).descriptor().digest
+    assert f"registry.invalid/herd/cluster-api:v1.0.0@{digest}" in bundle.images
+    assert len(bundle.without_digest) == len(PLACES) - 1, "who does not answer leaves it open"
+
+
+def _at(url: str, base: str, name: str, web: Web, credentials: Credentials) -> Client:
+    assert base == "https://registry.invalid"
+    return Client(url, name, web, credentials)

@@ -44,7 +44,7 @@ def opened(path: Path) -> Bundle:
             images += files.get(IMAGE_LIST, b"")
     if not releases:
         raise BundleError(f"{path} is no bundle: it has no provider in it")
-    return Bundle(tuple(releases), tuple(images.decode().splitlines()))
+    return Bundle(tuple(releases), tuple(images.decode("utf-8", "replace").splitlines()))
 
 
 def artifact_of(release: Release) -> Artifact:
@@ -77,7 +77,8 @@ def _release(told: Mapping[str, str], files: Mapping[str, bytes], path: Path) ->
         provider = provider_of(label, told[_NAME], told[_TYPE])
     except (KeyError, ValueError) as error:
         raise BundleError(f"{path} is no bundle: {error}") from error
-    if dns_label_errors(label) or semantic(version) is None or components not in files:
+    known = provider is None or provider.label == label
+    if dns_label_errors(label) or not known or not semantic(version) or components not in files:
         raise BundleError(f"{path} is no bundle: {label} {version} is no release with its files")
     theirs = f"{operator_type(provider)}-{GENERIC}" if provider else ""
     own = {name: content for name, content in files.items() if name != theirs}

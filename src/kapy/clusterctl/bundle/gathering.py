@@ -83,10 +83,10 @@ def _images(release: Release, config: Config) -> Iterable[str]:
     name = release.components_file
     text = release.files[name].decode("utf-8", "surrogateescape")
     for image in images_of(objects_of(text, f"{release}: {name}")):
-        with suppress(MissingVariables):
+        try:
             yield processed(image, config.variables)
-            continue
-        yield image
+        except MissingVariables:
+            yield image
 
 
 async def _with_digest(image: str) -> str:

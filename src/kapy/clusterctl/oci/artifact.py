@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -13,6 +14,7 @@ MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"
 PROVIDER: Final = "application/vnd.kapy.provider.v1"
 TITLE: Final = "org.opencontainers.image.title"
+DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _EMPTY: Final = b"{}"
 _EMPTY_TYPE: Final = "application/vnd.oci.empty.v1+json"
 _FILE: Final = "application/yaml"

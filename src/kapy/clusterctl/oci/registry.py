@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import msgspec
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.oci.artifact import INDEX, MANIFEST, Artifact, digest_of
+from kapy.clusterctl.oci.artifact import DIGEST, INDEX, MANIFEST, Artifact, digest_of
 from kapy.clusterctl.oci.credentials import Credentials, authorization
 from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal
 
@@ -49,8 +49,9 @@ class Registry:
         """The digest of a tag. Raises FileMissing, RepositoryError."""
         path = f"/manifests/{reference}"
         answer = await self._ask("HEAD", self.place + path, {"Accept": ACCEPTED})
-        if answer.status == 200 and answer.headers.get("docker-content-digest"):
-            return answer.headers["docker-content-digest"]
+        told = answer.headers.get("docker-content-digest", "")
+        if answer.status == 200 and DIGEST.fullmatch(told):
+            return told
         return digest_of((await self._read(path, {"Accept": ACCEPTED})).body)
 
     async def blob(self, digest: str) -> bytes:

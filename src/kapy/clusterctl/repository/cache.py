@@ -11,22 +11,20 @@ value is the folder to use; the folder may be deleted at any time.
 
 from __future__ import annotations
 
-import re
 from asyncio import Lock
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from kapy.clusterctl.errors import FileMissing
-from kapy.clusterctl.oci.artifact import digest_of
+from kapy.clusterctl.oci.artifact import DIGEST, digest_of
 from kapy.clusterctl.whole_file import whole_file
 
 T = TypeVar("T")
 Key = tuple[str, ...]
-_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Cache:
@@ -86,7 +84,7 @@ class Cache:
             return None
 
     def _content(self, digest: str) -> bytes | None:
-        if self._folder is None or not _DIGEST.fullmatch(digest):
+        if self._folder is None or not DIGEST.fullmatch(digest):
             return None
         try:
             content = (self._folder / "blobs" / digest.replace(":", "/")).read_bytes()

@@ -54,9 +54,8 @@ class Cached:
         return self._source.components_file
 
     async def default_version(self) -> str:
-        return (
-            await latest_version(self) if self._source.default == LATEST else (self._source.default)
-        )
+        default = self._source.default
+        return await latest_version(self) if default == LATEST else default
 
     async def versions(self) -> list[str]:
         return await self._cache.once((self._source.place, "versions"), self._source.versions)

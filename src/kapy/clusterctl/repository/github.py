@@ -8,6 +8,7 @@ Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -200,9 +201,10 @@ def _refused(answer: Answer, *, with_token: bool) -> str:
 
 
 def _limited(answer: Answer, *, with_token: bool) -> str:
-    reset = answer.headers.get("x-ratelimit-reset", "")
-    ends = datetime.fromtimestamp(int(reset), UTC) if reset.isdigit() else None
-    until = f" (it ends at {ends:%H:%M} UTC)" if ends else ""
+    until = ""
+    with suppress(KeyError, ValueError, OverflowError, OSError):
+        ends = datetime.fromtimestamp(int(answer.headers["x-ratelimit-reset"]), UTC)
+        until = f" (it ends at {ends:%H:%M} UTC)"
     if with_token:
         return (
             f"rate limit for github api has been reached by the token in GITHUB_TOKEN{until}. "

@@ -106,11 +106,8 @@ def refusal(answer: Answer) -> str:
         message = told.get("message") or told.get("error") if isinstance(told, dict) else ""
     except msgspec.DecodeError:
         message = ""
-    return (
-        f"{answer.status}: {message}"
-        if isinstance(message, str) and message
-        else (str(answer.status))
-    )
+    said = f": {message}" if isinstance(message, str) and message else ""
+    return f"{answer.status}{said}"
 
 
 async def _answer(method: str, url: str, headers: Mapping[str, str], data: bytes | None) -> Answer:
@@ -135,7 +132,9 @@ async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
     async for part in response.content.iter_any():
         size += len(part)
         if size > LARGEST:
-            raise Unreached(f"{url} is larger than {LARGEST // 2**20} MiB, so it is no such file")
+            raise RepositoryError(
+                f"{url} is larger than {LARGEST // 2**20} MiB, so it is no file of a release"
+            )
         parts.append(part)
     return b"".join(parts)
 
