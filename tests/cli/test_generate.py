@@ -143,6 +143,38 @@ def test_what_cannot_be_generated_is_one_sentence_and_exit_code_1(
     assert len(error.strip().splitlines()) == 1
 
 
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: here, user: me, namespace: ns}}]
+clusters: [{name: here, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: me, user: {}}]
+"""
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-i", "acme"),
+        ("-i", "acme:v1.0.0", "--kubeconfig", "kubeconfig"),
+        ("--from-config-map", "templates"),
+    ],
+)
+def test_a_management_cluster_that_cannot_be_reached_is_told(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr("kapy.clusterctl.patience.PAUSES", (0.0,))
+    monkeypatch.setenv("KUBECONFIG", "kubeconfig")
+    (folder / "kubeconfig").write_text(KUBECONFIG)
+    assert generate("cluster", "c", "--kubernetes-version", "v1.34.0", *arguments) == 1
+    assert "cannot reach 127.0.0.1:1: Connection refused" in capsys.readouterr().err
+
+
 def test_a_full_disk_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert generate("provider", "-i", "acme", "--write-to", "/dev/full") == 1
     assert "open /dev/full: no space left on device" in capsys.readouterr().err

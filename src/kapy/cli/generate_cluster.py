@@ -97,7 +97,7 @@ def cluster(
                 list_only=list_variables,
                 check_contract=bool(kubeconfig),
             ),
-            near=_is_near(source, settings),
+            near=not kubeconfig and _is_near(source, settings),
         )
     if list_variables:
         click.echo(_listed(template.variables, wishes))
@@ -125,7 +125,7 @@ def _source(repository: tuple[str, str], place: str, config_map: tuple[str, str,
 
 
 def _is_near(source: Source, settings: Config) -> bool:
-    """Whether a template is on this machine; requests to a management cluster just block."""
+    """Whether a template is on this machine, and nobody has to be asked which one it is."""
     from kapy.clusterctl.provider import ProviderType
     from kapy.clusterctl.repository import is_near
     from kapy.clusterctl.templates.generate import FromPlace, FromRepository
@@ -135,13 +135,10 @@ def _is_near(source: Source, settings: Config) -> bool:
         return not is_far(source.place)
     if not isinstance(source, FromRepository):
         return True
-    name = source.infrastructure.partition(":")[0].lower()
-    named = [
-        one
-        for one in settings.providers
-        if one.type is ProviderType.INFRASTRUCTURE and name in ("", one.name)
-    ]
-    return all(is_near(one.url) for one in named)
+    name, _, version = source.infrastructure.lower().partition(":")
+    kind = ProviderType.INFRASTRUCTURE
+    named = [one for one in settings.providers if one.type is kind and one.name == name]
+    return bool(version) and all(is_near(one.url) for one in named)
 
 
 @contextmanager
