@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from benchmarks import (
     api_server,
+    clusterctl,
     clusters,
     command_line,
     crowds,
@@ -32,6 +33,8 @@ def _create(number: int, **shape: Any) -> Scenario:
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     "command-line": command_line.start_up,
     "cold-start": command_line.cold_start,
+    "init": partial(clusterctl.init, 0),
+    "init-500-foreign": partial(clusterctl.init, 500),
     "api-server-in-process": api_server.in_process,
     "api-server-https": api_server.over_https,
     "api-server-crowds": crowds.under_load,
