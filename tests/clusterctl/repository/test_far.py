@@ -249,7 +249,7 @@ async def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("environ", "token", "asked"),
     [
-        ({"GOPROXY": "off", "GITHUB_TOKEN": "t"}, "t", ()),
+        ({"GOPROXY": "off", "GITHUB_TOKEN": "t\n"}, "t", ()),
         ({}, "", ("https://proxy.golang.org",)),
     ],
 )

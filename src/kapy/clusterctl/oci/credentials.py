@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from kapy.clusterctl.repository.web import Unreached, Web, as_documented, refusal
+from kapy.clusterctl.repository.web import Unreached, Web, as_documented, refusal, secret
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config.variables import Variables
@@ -42,7 +42,7 @@ class Credentials:
 def credentials_of(variables: Variables) -> Credentials:
     """The credentials that the configuration has."""
     names = ("OCI_USERNAME", "OCI_PASSWORD", "OCI_ACCESS_TOKEN", "OCI_REFRESH_TOKEN")
-    return Credentials(*(variables.get(name) or "" for name in names))
+    return Credentials(*(secret(variables, name) for name in names))
 
 
 async def authorization(

@@ -19,7 +19,7 @@ from kapy.clusterctl.oci.artifact import digest_of
 from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
 from kapy.clusterctl.repository.latest import newest_first
-from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal
+from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal, secret
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
@@ -181,7 +181,7 @@ def github_at(path: str, config: Config) -> GitHub:
         "/".join(parts[4:]),
         Web(),
         config.cache,
-        config.variables.get(GITHUB_TOKEN) or "",
+        secret(config.variables, GITHUB_TOKEN),
         Hosts(proxies=tuple(goproxy.proxies(config.environ.get("GOPROXY", "")))),
     )
 

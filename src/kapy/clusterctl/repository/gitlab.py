@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, quote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.latest import semantic
-from kapy.clusterctl.repository.web import Answer, Web, as_documented, refusal
+from kapy.clusterctl.repository.web import Answer, Web, as_documented, refusal, secret
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
@@ -118,5 +118,5 @@ def gitlab_at(parts: SplitResult, config: Config) -> GitLab:
             "listed, so the url must name one, as v1.2.3"
         )
     project = f"{parts.scheme}://{parts.netloc}/{'/'.join(path[:4])}"
-    token = config.variables.get(GITLAB_TOKEN) or ""
+    token = secret(config.variables, GITLAB_TOKEN)
     return GitLab(project, path[6], path[7], path[8], Web(), token)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -20,6 +20,9 @@ import msgspec
 from kapy import __version__
 from kapy.client.https import NO_ANSWER, why_no_answer
 from kapy.clusterctl.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config.variables import Variables
 
 PAUSES: Final = (1.0, 2.0, 4.0)
 """Seconds before each further try."""
@@ -108,6 +111,11 @@ def refusal(answer: Answer) -> str:
         message = ""
     said = f": {message}" if isinstance(message, str) and message else ""
     return f"{answer.status}{said}"
+
+
+def secret(variables: Variables, name: str) -> str:
+    """A token or a password, without the newline that files have at their end."""
+    return (variables.get(name) or "").strip()
 
 
 async def _answer(method: str, url: str, headers: Mapping[str, str], data: bytes | None) -> Answer:
