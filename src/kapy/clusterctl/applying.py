@@ -68,7 +68,9 @@ class Applying:
             if place == rank_of("CustomResourceDefinition"):
                 await self._define(list(some))
                 continue
-            await side_by_side([partial(self._written, one) for one in some])
+            every = list(some)
+            await self._know({one["apiVersion"] for one in every})
+            await side_by_side(partial(self._written, one) for one in every)
 
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs, until their kinds are served."""
@@ -78,7 +80,12 @@ class Applying:
         waiting = [one["metadata"]["name"] for one in stored if not established(one)]
         if waiting:
             await until_established(self._client, waiting)
-        self._kinds = Kinds(self._client)
+
+    async def _know(self, api_versions: Iterable[str]) -> None:
+        """Ask for the kinds of each version once, before many objects need them together."""
+        await side_by_side(
+            partial(self._attempt, partial(self._kinds.served, one)) for one in api_versions
+        )
 
     async def _defined(self, crd: Document) -> Document:
         try:
@@ -137,12 +144,12 @@ class Applying:
 
     async def _until_discovered(self, document: Document) -> None:
         """Discovery cannot be watched, and is a moment behind what is established."""
-        for pause in PAUSES:
+        for pause in (0.0, *PAUSES):
             with suppress(UnknownKind):
                 await self._attempt(lambda: self._kinds.of(document))
                 return
-            await sleep(pause)
             self._kinds = Kinds(self._client)
+            await sleep(pause)
 
 
 def rank(document: Document) -> int:

@@ -33,7 +33,7 @@ async def install(
     The core provider only when all are: without it the next `init` knows that it is the first, and
     adds the usual providers again. Raises NotApplied, CertificateError, NotInTime.
     """
-    inventory = Inventory(client)
+    inventory, applying = Inventory(client), Applying(client)
     unrecorded = []
     for one in queued:
         say(
@@ -45,7 +45,7 @@ async def install(
         objects = one.objects
         if issuer == "kapy":
             objects = tuple(await with_own_authority(client, objects, now=now))
-        await Applying(client).apply(objects)
+        await applying.apply(objects)
         if one.provider.type is ProviderType.CORE:
             unrecorded.append(one)
         else:
