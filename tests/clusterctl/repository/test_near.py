@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from kapy.client.blocking import run
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.provider import Provider, ProviderType
-from kapy.clusterctl.repository import Repository, repository_at, repository_of
+from kapy.clusterctl.repository import Repository, is_near, repository_at, repository_of
 from kapy.clusterctl.repository.memory import Memory
 
 METADATA = b"""
@@ -153,6 +155,36 @@ def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
         (1, f'Using override="cluster-template-mine.yaml" {of_ours}'),
         (0, f'Using override="c.yaml" {of_ours}'),
     ]
+
+
+HEAVY = ("aiohttp", "asyncio", "msgspec", "cryptography")
+READ = """
+import sys
+from kapy._aio.straight import run
+from kapy.clusterctl.config import load
+from kapy.clusterctl.provider import Provider, ProviderType
+from kapy.clusterctl.repository import repository_of
+provider = Provider("herd", ProviderType.INFRASTRUCTURE, sys.argv[1])
+repository = repository_of(provider, load(None, {"HOME": "/nowhere"}))
+assert run(repository.file("v1.0.0", "metadata.yaml"))
+assert run(repository.default_version()) == "v1.0.0"
+print(*sorted(sys.modules))
+"""
+
+
+def test_a_folder_is_read_without_what_a_network_needs(tmp_path: Path) -> None:
+    url = f"{folder(tmp_path, 'v1.0.0')}/v1.0.0/c.yaml"
+    command = [sys.executable, "-c", READ, url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not set(HEAVY).intersection(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("url", "near"),
+    [("/r/a/v1.0.0/c", True), ("file:///r/a/v1.0.0/c", True), ("oci://r/a:v1.0.0", False)],
+)
+def test_only_folders_are_near(url: str, near: bool) -> None:
+    assert is_near(url) is near
 
 
 def test_cert_manager_is_in_a_folder_of_its_name(tmp_path: Path) -> None:
