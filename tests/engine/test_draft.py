@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, ClassVar
 
 import pytest
 from msgspec import field
 
+from kapy._aio.clock import loop_clock
 from kapy.client.client import Client
 from kapy.engine.draft import Draft
+from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.http import Request
@@ -234,6 +237,32 @@ async def test_a_server_where_everything_changes_all_the_time_is_a_conflict() ->
     here.server.before_answer = lambda request: None
     await here.draft.save()
     assert here.stored["metadata"]["finalizers"] == ["ours"]
+
+
+async def test_writers_of_one_program_take_turns_and_are_not_refused() -> None:
+    server, patched = FakeServer(), list[int]()
+
+    async def noted(request: Request) -> Any:
+        reply = await server(request)
+        if request.method == "PATCH":
+            patched.append(reply.status)
+        return reply
+
+    runtime = Runtime.on(noted, clock=loop_clock())
+    runtime.cache.informer(WIDGETS)
+    document = server.put(widget("a"))
+    drafts = [Draft(runtime.client, Widget, document) for _ in range(5)]
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(runtime.run())
+        await runtime.cache.synced()
+        async with asyncio.TaskGroup() as writers:
+            for number, draft in enumerate(drafts):
+                draft.object.status.conditions.append(Condition(f"T{number}", "True"))
+                writers.create_task(draft.save())
+        running.cancel()
+    found = server.objects["default", "a"]["status"]["conditions"]
+    assert sorted(one["type"] for one in found) == [f"T{number}" for number in range(5)]
+    assert patched == [200] * 5
 
 
 async def test_removing_the_last_finalizer_ends_the_object_and_writes_no_status() -> None:

@@ -103,11 +103,8 @@ class Draft(Generic[O]):
 
     async def _write(self, subresource: str, patch: Document, *, rest: bool) -> None:
         """Write one part; rest says whether changes of the other one are still to be written."""
-        if not touches_shared_list(patch):
-            await self._send(subresource, patch, rest=rest)
-            return
         async with self._client.turns.of(self._kind.RESOURCE, self.object.key):
-            if self._catch_up():
+            if touches_shared_list(patch) and self._catch_up():
                 patch = self._differences()[bool(subresource)]
             if patch:
                 await self._send(subresource, patch, rest=rest)

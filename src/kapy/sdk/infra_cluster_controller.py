@@ -14,27 +14,27 @@ Upstream's document: `providers/contracts/infra-cluster.md`. In the order in whi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.embedded import APIEndpoint
-from kapy.api.names import ConditionType, Reason
-from kapy.conditions import false, set_condition
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.api.names import Reason
+from kapy.conditions.paused import is_paused
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.draft import Draft
-from kapy.engine.result import DONE, Result, requeue_if
+from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.answers import ClusterProvisioned, Endpoint, Waiting
 from kapy.sdk.failures import tell_failures
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
-from kapy.sdk.lens import InfraClusterLens, lens_on
+from kapy.sdk.infra_objects import InfraObjects
+from kapy.sdk.lens import InfraClusterLens
 from kapy.sdk.ownership import cluster_key, is_externally_managed
-from kapy.sdk.readiness import report
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def add_infra_cluster(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraClusters(Generic[T]):
+class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
     """Reconciles the cluster infrastructure of one kind."""
 
     def __init__(
@@ -82,15 +82,8 @@ class InfraClusters(Generic[T]):
         provider: InfraClusterProvider[T],
         finalizer: str,
     ) -> None:
-        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-        self._kind = kind
-        self._lens = lens_on(resource, InfraClusterLens)
+        super().__init__(runtime, kind, InfraClusterLens, finalizer)
         self._provider = provider
-        self._finalizer = finalizer
-        self._runtime = runtime
-        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
-        self._infra = runtime.cache.informer(resource)
-        self._clusters = runtime.cache.informer(Cluster)
 
     async def reconcile(self, key: Key) -> Result:
         """Move the infrastructure of one cluster on."""
@@ -137,39 +130,15 @@ class InfraClusters(Generic[T]):
         status = draft.object.status
         status.initialization.provisioned = True
         status.failure_domains = list(answer.failure_domains)
-        report(obj, answer.conditions, None, self._runtime.clock())
+        self._report(draft, answer.conditions, None)
 
     async def _deleting(
         self, draft: Draft[InfraClusterLens], owner: Key | None, cluster: Cluster | None
     ) -> Result:
-        finalizers = draft.object.metadata.finalizers
-        if self._finalizer not in finalizers:
-            return DONE
-        if owner is None:
-            answer: Released | Waiting = Released()  # it was never anybody's: nothing was made
-        elif is_paused(draft.object, cluster):
-            await self._save(draft, cluster)
-            return DONE
-        else:
-            with tell_failures(self._events, draft.before, "FailedRelease"):
-                answer = await self._provider.release(self._order(draft.before, owner, cluster))
-        if isinstance(answer, Released):
-            finalizers.remove(self._finalizer)
-            await draft.save()
-            return DONE
-        result = self._waiting(draft, answer, Reason.DELETING)
-        await self._save(draft, cluster)
-        return result
-
-    def _waiting(self, draft: Draft[InfraClusterLens], answer: Waiting, reason: str) -> Result:
-        ready = false(ConditionType.READY, reason, answer.because)
-        report(draft.object, answer.conditions, ready, self._runtime.clock())
-        return requeue_if(after=answer.poll_after, because=answer.because)
-
-    async def _save(self, draft: Draft[InfraClusterLens], cluster: Cluster | None) -> None:
-        paused = paused_condition(draft.object, cluster)
-        set_condition(draft.object, paused, self._runtime.clock())
-        await draft.save()
+        release = None
+        if owner is not None:
+            release = partial(self._provider.release, self._order(draft.before, owner, cluster))
+        return await self._let_go(draft, cluster, release)
 
     def _order(self, document: Document, owner: Key, cluster: Cluster | None) -> ClusterOrder[T]:
         kind = self._kind

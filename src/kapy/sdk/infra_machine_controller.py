@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
@@ -24,8 +25,8 @@ from kapy.api.condition import Condition
 from kapy.api.embedded import MachineAddress
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Label, Reason
-from kapy.conditions import false, is_true, set_condition, true
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions import false, is_true, true
+from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
@@ -34,12 +35,13 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Provisioned, Released, Waiting
+from kapy.sdk.answers import Provisioned, Waiting
 from kapy.sdk.bootstrap_data import BootstrapData
 from kapy.sdk.failures import ProviderMistake, tell_failures
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
-from kapy.sdk.lens import InfraMachineLens, lens_on
+from kapy.sdk.infra_objects import InfraObjects
+from kapy.sdk.lens import InfraMachineLens
 from kapy.sdk.ownership import labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
 from kapy.sdk.readiness import report, report_v1beta1
@@ -68,7 +70,7 @@ def add_infra_machine(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachines(Generic[T]):
+class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
     """Reconciles the infrastructure machines of one kind."""
 
     def __init__(
@@ -79,16 +81,9 @@ class InfraMachines(Generic[T]):
         finalizer: str,
         bootstrap: BootstrapData,
     ) -> None:
-        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-        self._kind = kind
-        self._lens = lens_on(resource, InfraMachineLens)
+        super().__init__(runtime, kind, InfraMachineLens, finalizer)
         self._provider = provider
-        self._finalizer = finalizer
-        self._runtime = runtime
-        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
-        self._infra = runtime.cache.informer(resource)
         self._machines = runtime.cache.informer(Machine)
-        self._clusters = runtime.cache.informer(Cluster)
         self._bootstrap = bootstrap
         self._pools = Pools(runtime)
 
@@ -183,33 +178,16 @@ class InfraMachines(Generic[T]):
         machine: Machine | None,
         cluster: Cluster | None,
     ) -> Result:
-        finalizers = draft.object.metadata.finalizers
-        if self._finalizer not in finalizers:
-            return DONE
-        if machine_key(draft.object.metadata) is None:
-            answer: Released | Waiting = Released()  # it was never anybody's: nothing was made
-        elif is_paused(draft.object, cluster):
-            await self._save(draft, cluster)
-            return DONE
-        else:
-            order = self._order(draft.before, machine, cluster)
-            with tell_failures(self._events, draft.before, "FailedRelease"):
-                answer = await self._provider.release(order)
-        if isinstance(answer, Released):
-            finalizers.remove(self._finalizer)
-            await draft.save()
-            return DONE
-        result = self._waiting(draft, answer, Reason.DELETING)
-        await self._save(draft, cluster)
-        return result
-
-    def _waiting(self, draft: Draft[InfraMachineLens], answer: Waiting, reason: str) -> Result:
-        ready = false(ConditionType.READY, reason, answer.because)
-        self._report(draft, answer.conditions, ready)
-        return requeue_if(after=answer.poll_after, because=answer.because)
+        release = None
+        if machine_key(draft.object.metadata) is not None:
+            release = partial(self._provider.release, self._order(draft.before, machine, cluster))
+        return await self._let_go(draft, cluster, release)
 
     def _report(
-        self, draft: Draft[InfraMachineLens], conditions: Sequence[Condition], ready: Condition
+        self,
+        draft: Draft[InfraMachineLens],
+        conditions: Sequence[Condition],
+        ready: Condition | None,
     ) -> None:
         now, starting = self._runtime.clock(), not draft.object.spec.provider_id
         report(draft.object, conditions, ready, now)
@@ -217,11 +195,6 @@ class InfraMachines(Generic[T]):
         types = [one.type for one in conditions]
         counted = starting and not draft.object.deleting
         report_v1beta1(draft.object, legacy, types, now, counted=counted)
-
-    async def _save(self, draft: Draft[InfraMachineLens], cluster: Cluster | None) -> None:
-        paused = paused_condition(draft.object, cluster)
-        set_condition(draft.object, paused, self._runtime.clock())
-        await draft.save()
 
     def _order(
         self, document: Document, machine: Machine | None, cluster: Cluster | None

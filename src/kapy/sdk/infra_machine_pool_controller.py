@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
-from kapy.api.condition import Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_scaled_by_others
 from kapy.api.names import ConditionType, Reason
-from kapy.conditions import false, set_condition, true
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions import false, true
+from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
@@ -34,15 +34,15 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import PoolProvisioned, Released, Waiting
+from kapy.sdk.answers import PoolProvisioned, Waiting
 from kapy.sdk.bootstrap_data import BootstrapData
 from kapy.sdk.failures import ProviderMistake, tell_failures
 from kapy.sdk.infra_machine_controller import not_yet
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
-from kapy.sdk.lens import InfraMachinePoolLens, lens_on
+from kapy.sdk.infra_objects import InfraObjects
+from kapy.sdk.lens import InfraMachinePoolLens
 from kapy.sdk.ownership import labelled_cluster, pool_key
-from kapy.sdk.readiness import report
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def add_infra_machine_pool(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachinePools(Generic[T]):
+class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
     """Reconciles the machine pools of one kind."""
 
     def __init__(
@@ -80,16 +80,9 @@ class InfraMachinePools(Generic[T]):
         finalizer: str,
         bootstrap: BootstrapData,
     ) -> None:
-        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-        self._kind = kind
-        self._lens = lens_on(resource, InfraMachinePoolLens)
+        super().__init__(runtime, kind, InfraMachinePoolLens, finalizer)
         self._provider = provider
-        self._finalizer = finalizer
-        self._runtime = runtime
-        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
-        self._infra = runtime.cache.informer(resource)
         self._pools = runtime.cache.informer(MachinePool)
-        self._clusters = runtime.cache.informer(Cluster)
         self._bootstrap = bootstrap
 
     async def reconcile(self, key: Key) -> Result:
@@ -158,40 +151,10 @@ class InfraMachinePools(Generic[T]):
         pool: MachinePool | None,
         cluster: Cluster | None,
     ) -> Result:
-        finalizers = draft.object.metadata.finalizers
-        if self._finalizer not in finalizers:
-            return DONE
-        if pool_key(draft.object.metadata) is None:
-            answer: Released | Waiting = Released()  # it was never anybody's: nothing was made
-        elif is_paused(draft.object, cluster):
-            await self._save(draft, cluster)
-            return DONE
-        else:
-            order = self._order(draft.before, pool, cluster)
-            with tell_failures(self._events, draft.before, "FailedRelease"):
-                answer = await self._provider.release(order)
-        if isinstance(answer, Released):
-            finalizers.remove(self._finalizer)
-            await draft.save()
-            return DONE
-        result = self._waiting(draft, answer, Reason.DELETING)
-        await self._save(draft, cluster)
-        return result
-
-    def _waiting(self, draft: Draft[InfraMachinePoolLens], answer: Waiting, reason: str) -> Result:
-        ready = false(ConditionType.READY, reason, answer.because)
-        self._report(draft, answer.conditions, ready)
-        return requeue_if(after=answer.poll_after, because=answer.because)
-
-    def _report(
-        self, draft: Draft[InfraMachinePoolLens], conditions: Sequence[Condition], ready: Condition
-    ) -> None:
-        report(draft.object, conditions, ready, self._runtime.clock())
-
-    async def _save(self, draft: Draft[InfraMachinePoolLens], cluster: Cluster | None) -> None:
-        paused = paused_condition(draft.object, cluster)
-        set_condition(draft.object, paused, self._runtime.clock())
-        await draft.save()
+        release = None
+        if pool_key(draft.object.metadata) is not None:
+            release = partial(self._provider.release, self._order(draft.before, pool, cluster))
+        return await self._let_go(draft, cluster, release)
 
     def _order(
         self, document: Document, pool: MachinePool | None, cluster: Cluster | None

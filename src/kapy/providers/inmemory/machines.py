@@ -152,7 +152,10 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if machine is None or BOOTSTRAPPED in machine.metadata.annotations:
             return
         patch: Document = {"metadata": {"annotations": {BOOTSTRAPPED: ""}}}
-        await self._runtime.client.patch(Machine.RESOURCE, machine.key, patch)
+        client = self._runtime.client
+        # Others write its conditions at the same time.
+        async with client.turns.of(Machine.RESOURCE, machine.key):
+            await client.patch(Machine.RESOURCE, machine.key, patch)
 
 
 def _host(order: Order) -> Host:

@@ -1,0 +1,81 @@
+"""What the controllers of all infrastructure objects do alike: wait, let go, write."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions import false, set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue_if
+from kapy.engine.runtime import Runtime
+from kapy.kube.names import Resource
+from kapy.sdk.answers import Released, Waiting
+from kapy.sdk.failures import tell_failures
+from kapy.sdk.lens import InfraClusterLens, InfraMachineLens, InfraMachinePoolLens, lens_on
+from kapy.sdk.readiness import report
+
+L = TypeVar("L", InfraClusterLens, InfraMachineLens, InfraMachinePoolLens)
+Release: TypeAlias = Callable[[], Awaitable[Released | Waiting]]
+
+
+class InfraObjects(Generic[L]):
+    """The objects of one kind. kind: the provider's Struct, or its Resource to be given
+    documents. lens: what the contract knows of them."""
+
+    def __init__(
+        self, runtime: Runtime, kind: type[Any] | Resource, lens: type[L], finalizer: str
+    ) -> None:
+        resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+        self._kind = kind
+        self._lens = lens_on(resource, lens)
+        self._finalizer = finalizer
+        self._runtime = runtime
+        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
+        self._infra = runtime.cache.informer(resource)
+        self._clusters = runtime.cache.informer(Cluster)
+
+    async def _let_go(
+        self, draft: Draft[L], cluster: Cluster | None, release: Release | None
+    ) -> Result:
+        """Of an object that is deleted: have what it stands for taken down, then let it go.
+
+        release: asks the provider; None where the object was never anybody's: nothing was made.
+        """
+        finalizers = draft.object.metadata.finalizers
+        if self._finalizer not in finalizers:
+            return DONE
+        answer: Released | Waiting = Released()
+        if release is not None:
+            if is_paused(draft.object, cluster):
+                await self._save(draft, cluster)
+                return DONE
+            with tell_failures(self._events, draft.before, "FailedRelease"):
+                answer = await release()
+        if isinstance(answer, Released):
+            finalizers.remove(self._finalizer)
+            await draft.save()
+            return DONE
+        result = self._waiting(draft, answer, Reason.DELETING)
+        await self._save(draft, cluster)
+        return result
+
+    def _waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
+        ready = false(ConditionType.READY, reason, answer.because)
+        self._report(draft, answer.conditions, ready)
+        return requeue_if(after=answer.poll_after, because=answer.because)
+
+    def _report(
+        self, draft: Draft[L], conditions: Sequence[Condition], ready: Condition | None
+    ) -> None:
+        """Write what the provider reports; ready: the Ready condition where that is nothing."""
+        report(draft.object, conditions, ready, self._runtime.clock())
+
+    async def _save(self, draft: Draft[L], cluster: Cluster | None) -> None:
+        paused = paused_condition(draft.object, cluster)
+        set_condition(draft.object, paused, self._runtime.clock())
+        await draft.save()
