@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kapy.clusterctl.envsubst import BadSubstitution
 from kapy.clusterctl.variables import MissingVariables, processed, variables_of
@@ -39,3 +41,21 @@ def test_a_length_below_zero_is_refused() -> None:
 def test_a_large_file_is_not_read_sign_by_sign() -> None:
     text = "- some: words\n" * 100_000
     assert processed(text + "${A}", {"A": "end"}) == text + "end"
+
+
+PIECES = st.sampled_from(
+    [*"${}:=-+?/#%,^\\ab*[]1é\n\0", "${", "${A", ":=", "$$", "A", "[^a-", "\\"]
+)
+VALUES = {"A": "a/b*[é]\\", "a": "", "b": "1", "1": "-1"}
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PIECES, max_size=14).map("".join), st.lists(PIECES, max_size=4).map("".join))
+def test_any_text_is_filled_in_or_refused(text: str, value: str) -> None:
+    try:
+        out = processed(text, VALUES | {"A": value})
+    except (BadSubstitution, MissingVariables):
+        return
+    if "$" not in text:
+        assert out == text.partition("\0")[0]
+    out.encode("utf-8", "surrogateescape")
