@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ import click
 from kapy.cli.columns import columns
 from kapy.cli.flags import command
 from kapy.cli.reaching import reached_async
-from kapy.cli.working import finished, management
+from kapy.cli.working import Steps, finished, management
 
 if TYPE_CHECKING:
     from kapy.clusterctl.certificates.listing import Kept
@@ -23,7 +24,7 @@ _NONE = "No certificates of kapy's own are in this cluster; cert-manager renews 
 @management
 def list_(kubeconfig: str, kubeconfig_context: str) -> None:
     """List the certificates that kapy issued for the webhooks of providers."""
-    found = finished(_list(kubeconfig, kubeconfig_context), again="nothing was changed")
+    found = finished(partial(_list, kubeconfig, kubeconfig_context), again="nothing was changed")
     if not found:
         click.echo(_NONE)
         return
@@ -40,7 +41,7 @@ def list_(kubeconfig: str, kubeconfig_context: str) -> None:
     click.echo(columns([_HEADS, *rows]), nl=False)
 
 
-async def _list(kubeconfig: str, context: str) -> list[Kept]:
+async def _list(kubeconfig: str, context: str, _: Steps) -> list[Kept]:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.certificates.listing import certificates_in
 
@@ -57,7 +58,7 @@ def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
     Webhooks and CRDs trust the old authority beside the new one until the next renewal, so nothing
     stops working while managers take up their new certificates.
     """
-    work = _renew(kubeconfig, kubeconfig_context, anew=anew)
+    work = partial(_renew, kubeconfig, kubeconfig_context, anew=anew)
     renewed = finished(work, again="run the same command again")
     for key in renewed:
         click.echo(f"renewed {key}")
@@ -65,7 +66,7 @@ def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
         click.echo("Nothing is due; --all renews what is good, too.")
 
 
-async def _renew(kubeconfig: str, context: str, *, anew: bool) -> list[Key]:
+async def _renew(kubeconfig: str, context: str, _: Steps, *, anew: bool) -> list[Key]:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.certificates.own import renew
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from kapy.cli.flags import command
 from kapy.cli.provider_flags import NAMES, provider_flags
 from kapy.cli.reaching import reached_async
-from kapy.cli.working import finished, management, say
+from kapy.cli.working import Steps, finished, management
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def delete(
     from kapy.clusterctl.delete import Deletion
 
     again = "run the same command again: it goes on where it was"
-    work = _delete(Deletion(names, **asked), kubeconfig, kubeconfig_context)
+    work = partial(_delete, Deletion(names, **asked), kubeconfig, kubeconfig_context)
     finished(work, again=again)
 
 
-async def _delete(asked: Deletion, kubeconfig: str, context: str) -> None:
+async def _delete(asked: Deletion, kubeconfig: str, context: str, say: Steps) -> None:
     from kapy.clusterctl.delete import delete
 
     async with reached_async(kubeconfig, context, "") as there:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from kapy.cli.flags import Command, command
 from kapy.cli.lazy import Lazy
 from kapy.cli.provider_flags import provider_flags
 from kapy.cli.reaching import reached_async
-from kapy.cli.working import certificates, finished, management, say, waiting
+from kapy.cli.working import Steps, certificates, finished, management, waiting
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ def init(context: click.Context, /, names: Names, **given: Any) -> None:
     how = How(wait=wait, validate=given["validate"], certificates=given["certificates"])
     asked = Asked(names, given["target_namespace"])
     place = given["kubeconfig"], given["kubeconfig_context"]
-    if finished(_init(asked, how, place), again=_AGAIN):
+    if finished(partial(_init, asked, how, place), again=_AGAIN):
         click.echo(_FIRST, err=True)
 
 
-async def _init(asked: Asked, how: How, place: tuple[str, str]) -> bool:
+async def _init(asked: Asked, how: How, place: tuple[str, str], say: Steps) -> bool:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl import install
 
@@ -103,13 +104,12 @@ def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
 
     above = context.parent.params if context.parent is not None else {}
     place = tuple(given[one] or above.get(one, "") for one in ("kubeconfig", "kubeconfig_context"))
-    for image in finished(
-        _images(Asked(names), given["certificates"], place), again="nothing was changed"
-    ):
+    work = partial(_images, Asked(names), given["certificates"], place)
+    for image in finished(work, again="nothing was changed"):
         click.echo(image)
 
 
-async def _images(asked: Asked, issuer: Any, place: tuple[str, ...]) -> list[str]:
+async def _images(asked: Asked, issuer: Any, place: tuple[str, ...], _: Steps) -> list[str]:
     from kapy.clusterctl.install.images import list_images
 
     async with reached_async(place[0], place[1], "") as there:

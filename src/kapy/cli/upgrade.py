@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from kapy.cli.configured import config
 from kapy.cli.flags import command
 from kapy.cli.provider_flags import NAMES, provider_flags
 from kapy.cli.reaching import reached_async
-from kapy.cli.working import certificates, finished, management, say, waiting
+from kapy.cli.working import Steps, certificates, finished, management, waiting
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def plan(kubeconfig: str, kubeconfig_context: str) -> None:
 
     For each contract of Cluster API that could be reached: the newest version of each provider.
     """
-    work = _plan(kubeconfig, kubeconfig_context)
+    work = partial(_plan, kubeconfig, kubeconfig_context)
     cert_manager, found, lost = finished(work, again="nothing was changed")
     for line in _told_of_cert_manager(cert_manager):
         click.echo(f"{line}\n")
@@ -41,7 +42,9 @@ def plan(kubeconfig: str, kubeconfig_context: str) -> None:
         click.echo(f"An extension would stop working: {line}", err=True)
 
 
-async def _plan(kubeconfig: str, context: str) -> tuple[CertManagerPlan, list[Plan], list[str]]:
+async def _plan(
+    kubeconfig: str, context: str, say: Steps
+) -> tuple[CertManagerPlan, list[Plan], list[str]]:
     from kapy.clusterctl.certificates import cert_manager
     from kapy.clusterctl.upgrade import hooks_lost_by, upgrade_plans
 
@@ -118,11 +121,11 @@ def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
     wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
     how = How(wait=wait, certificates=given["certificates"])
     target = Target(contract, names, lose_hooks=given["allow_lost_hooks"])
-    work = _apply(target, how, given["kubeconfig"], given["kubeconfig_context"])
+    work = partial(_apply, target, how, given["kubeconfig"], given["kubeconfig_context"])
     finished(work, again="run the same command again: it goes on where it was")
 
 
-async def _apply(target: Target, how: How, kubeconfig: str, context: str) -> None:
+async def _apply(target: Target, how: How, kubeconfig: str, context: str, say: Steps) -> None:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.upgrade import upgrade
 

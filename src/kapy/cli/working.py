@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kapy.cli.console import Console
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
@@ -20,24 +22,53 @@ class Stopped(KapyError):
     """Somebody pressed Ctrl-C."""
 
 
-def finished(work: Coroutine[Any, Any, T], *, again: str) -> T:
-    """The result of work that needs an event loop.
+def finished(work: Callable[[Steps], Coroutine[Any, Any, T]], *, again: str) -> T:
+    """The result of work that needs an event loop, and tells its steps.
 
     again: what to do where Ctrl-C ended it in the middle. Raises Stopped.
     """
     import asyncio
 
+    steps = Steps()
     try:
-        return asyncio.run(work)
+        found = asyncio.run(work(steps))
+        steps.end()
+        return found
     except KeyboardInterrupt:
         raise Stopped(f"stopped in the middle; {again}") from None
+    finally:
+        steps.stop()
 
 
-def say(text: str, /, **values: str | Document) -> None:
-    """Tell a step, on standard error."""
-    from kapy.clusterctl.progress import line
+class Steps:
+    """Tells steps on standard error; on a terminal, what is under way spins."""
 
-    click.echo(line(text, values), err=True)
+    def __init__(self) -> None:
+        self._console = Console(json=True) if sys.stderr.isatty() else None
+        self._step = ""
+
+    def __call__(self, text: str, /, **values: str | Document) -> None:
+        from kapy.clusterctl.progress import line
+
+        told = line(text, values)
+        if self._console is None:
+            click.echo(told, err=True)
+            return
+        self.end()
+        self._step = told
+        self._console.step(told)
+
+    def end(self) -> None:
+        """What is under way is done."""
+        if self._console is not None and self._step:
+            self._console.done(self._step)
+        self.stop()
+
+    def stop(self) -> None:
+        """Nothing is under way any more, done or not."""
+        self._step = ""
+        if self._console is not None:
+            self._console.end()
 
 
 def management(command: F) -> F:

@@ -7,10 +7,10 @@ seen, and can be done again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_VERSION
@@ -20,9 +20,11 @@ from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.repository.latest import CONTRACT as CONTRACT
 from kapy.clusterctl.waiting import until_established
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.errors import AlreadyExists, Conflict, NotFound, ServerError, TooManyRequests
 from kapy.kube.names import CRDS, Resource, split_api_version
 from kapy.kube.version import Version, parse_tolerant
+
+T = TypeVar("T")
 
 PROVIDERS: Final = Resource(*split_api_version(INVENTORY_VERSION), "providers", "Provider")
 OLDER_CONTRACT: Final = "v1beta1"
@@ -68,12 +70,13 @@ class Inventory:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._reached = False
 
     async def ensure(self) -> None:
         """Define the kind Provider where it is not. Raises InventoryError, ApiErrors."""
         await self._check_kubernetes()
         try:
-            found = await persistently(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
+            found = await self._ask(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
         except NotFound:
             await self._define()
             return
@@ -83,9 +86,20 @@ class Inventory:
                 "is of another clusterctl, use that one"
             )
 
+    async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
+        """An answer, with patience; but a server that was never reached is told at once."""
+        if self._reached:
+            return await persistently(work)
+        try:
+            return await work()
+        except (ServerError, TooManyRequests, Conflict):
+            return await persistently(work)
+        finally:
+            self._reached = True
+
     async def _check_kubernetes(self) -> None:
-        """The first request of a command: a server that cannot be reached is told at once."""
-        told = str((await self._client.raw("GET", "/version")).get("gitVersion", ""))
+        answer = await self._ask(lambda: self._client.raw("GET", "/version"))
+        told = str(answer.get("gitVersion", ""))
         if parse_tolerant(told) < OLDEST_KUBERNETES:
             raise InventoryError(
                 f"unsupported management cluster server version: {told} - minimum required "
@@ -94,13 +108,13 @@ class Inventory:
 
     async def _define(self) -> None:
         with suppress(AlreadyExists):  # made meanwhile, or by a try whose answer was lost
-            await persistently(lambda: self._client.create(CRDS, DEFINITION))
+            await self._ask(lambda: self._client.create(CRDS, DEFINITION))
         await until_established(self._client, [DEFINITION["metadata"]["name"]])
 
     async def installed(self) -> list[Installed]:
         """All providers, in the order of their namespaces and names; none without the CRD."""
         try:
-            listed = await persistently(lambda: self._client.list(PROVIDERS))
+            listed = await self._ask(lambda: self._client.list(PROVIDERS))
         except NotFound:
             return []
         return [installed_of(one) for one in listed.items]
@@ -109,9 +123,9 @@ class Inventory:
         """Write a Provider object: the provider is installed, in this version."""
         key = Key.of(provider)
         try:
-            await persistently(lambda: self._client.create(PROVIDERS, provider))
+            await self._ask(lambda: self._client.create(PROVIDERS, provider))
         except AlreadyExists:
-            await persistently(lambda: self._client.patch(PROVIDERS, key, provider))
+            await self._ask(lambda: self._client.patch(PROVIDERS, key, provider))
 
     async def check_contract(
         self, *, also: Collection[str] = (), not_installed: bool = False
@@ -121,7 +135,7 @@ class Inventory:
         not_installed: it need not be there.
         """
         try:
-            found = await persistently(lambda: self._client.get(CRDS, _CLUSTERS))
+            found = await self._ask(lambda: self._client.get(CRDS, _CLUSTERS))
         except NotFound as error:
             if not_installed:
                 return

@@ -48,6 +48,8 @@ async def init(
     say("Fetching providers")
     installed = await inventory.installed()
     queued = await queue(asked.with_usual(installed), installed, config, say)
+    for warning in (warning for one in queued for warning in one.warnings):
+        say(f"Warning: {warning}")
     try:
         await check(queued, installed, config)
     except ClusterctlError as error:

@@ -1,0 +1,34 @@
+"""Commands that change a management cluster: their steps, and Ctrl-C in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import pytest
+
+from kapy.cli.working import Steps, Stopped, finished
+
+
+def test_steps_are_lines_as_upstream_logs_them(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work(say: Steps) -> int:
+        say("Installing", provider="cluster-api", version="v1.14.0")
+        say("Deleting", Provider={"name": "a", "namespace": "b"})
+        return 3
+
+    assert finished(work, again="") == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        'Installing provider="cluster-api" version="v1.14.0"\n'
+        'Deleting Provider={"name":"a","namespace":"b"}\n'
+    )
+
+
+def test_ctrl_c_in_the_middle_says_how_to_go_on() -> None:
+    async def work(_: Steps) -> None:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(60)
+
+    with pytest.raises(Stopped, match="stopped in the middle; run the same command again"):
+        finished(work, again="run the same command again")
