@@ -1,0 +1,95 @@
+"""The reference of all commands, printed from the commands themselves (`make reference`)."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from kapy.cli.root import ROOT
+from kapy.cli.tree import SECTIONS
+
+_HEAD = """\
+# Commands
+
+Printed from the commands themselves (`make reference`); `kapy COMMAND --help` says the same. What
+they have in common, and what to do with them, is in [the command line](cli.md). Every command also
+takes `--config FILE` and `-v LEVEL`; a switch takes a value, too (`--flag=false`).
+"""
+
+_EVERYWHERE = frozenset(("config", "v", "help"))
+
+
+def page() -> str:
+    """All commands by section, each with its usage, arguments and flags, as Markdown."""
+    parts = [_HEAD]
+    context = click.Context(ROOT, info_name="kapy")
+    for title, commands in SECTIONS.items():
+        parts.append(f"## {title}\n")
+        for name in commands:
+            command = ROOT.get_command(context, name)
+            assert command is not None
+            parts += _of(command, name, context)
+    return "\n".join(parts)
+
+
+def _of(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    context = click.Context(command, info_name=name, parent=parent)
+    if isinstance(command, click.Group):
+        if command.invoke_without_command:
+            yield _described(command, context)
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _of(found, inner, context)
+        return
+    yield _described(command, context)
+
+
+def _described(command: click.Command, context: click.Context) -> str:
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = [f"### {context.command_path}", "", f"`{context.command_path} {usage}`", ""]
+    lines += [_paragraphs(command.help or ""), ""]
+    flags = [_flag(one, context) for one in command.params if _is_shown(one)]
+    if flags:
+        lines += ["| flag | what |", "|---|---|", *flags, ""]
+    return "\n".join(lines)
+
+
+def _is_shown(one: click.Parameter) -> bool:
+    return isinstance(one, click.Option) and one.name not in _EVERYWHERE and not one.hidden
+
+
+def _flag(one: click.Parameter, context: click.Context) -> str:
+    assert isinstance(one, click.Option)
+    record = one.get_help_record(context)
+    assert record is not None
+    names, words = record
+    return f"| `{_cell(names)}` | {_cell(words)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _paragraphs(text: str) -> str:
+    """A docstring's paragraphs; lines of examples (after \\b) stay as they are."""
+    found = []
+    for part in re.split(r"\n\s*\n", text.strip()):
+        if part.startswith("\b"):
+            found.append("```text\n" + part.removeprefix("\b").strip("\n") + "\n```")
+        else:
+            found.append(" ".join(part.split()))
+    return "\n\n".join(found)
+
+
+def main() -> None:
+    """Write the page to the file that is named."""
+    Path(sys.argv[1]).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
