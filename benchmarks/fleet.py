@@ -85,9 +85,13 @@ class Fleet:
         posted = {}
         for name in names:
             for document in shape.objects(name):
-                await self.client.create(await self._kinds.of(document), document)
+                await self.post_one(document)
             posted[name] = time.perf_counter()
         return posted
+
+    async def post_one(self, document: Document) -> None:
+        """Create one object."""
+        await self.client.create(await self._kinds.of(document), document)
 
     async def create(self, shape: Shape, names: Sequence[str]) -> list[float]:
         """Create clusters at once and wait for all; answers the seconds that each one took."""

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from benchmarks import (
     api_server,
+    classes,
     clusterctl,
     clusters,
     command_line,
@@ -64,6 +65,13 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "rollout-50": partial(clusters.roll_out, 50),
     "rollout-500": partial(clusters.roll_out, 500),
     "control-plane-1-3-1": partial(clusters.scale_control_plane, 1, 3),
+    "class-1x1+3-ecdsa": partial(
+        classes.create_and_look, 1, classes.OfClass(workers=3, keys=ECDSA)
+    ),
+    "class-10x1+3-ecdsa": partial(
+        classes.create_and_look, 10, classes.OfClass(workers=3, keys=ECDSA)
+    ),
+    "class-roll-100": partial(classes.roll, 100, classes.OfClass(workers=1, keys=ECDSA)),
     "move-100": partial(moves.move, 100),
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }

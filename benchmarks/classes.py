@@ -1,0 +1,123 @@
+"""Clusters of a ClusterClass: what they cost, at rest too, and when the class changes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from benchmarks.fleet import Fleet, Shape, fleet, names
+from benchmarks.measure import percentile
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.apps.manifests import class_sample
+from kapy.kube import Document, Key
+
+Row = dict[str, Any]
+CLASS: Final = Key("default", "meadow")
+LOOKS: Final = 200
+SETTLING: Final = 10.0  # seconds; nothing tells that nothing is left to do
+NEXT: Final = "meadow-grazer-next"
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass(Shape):
+    """A cluster of the sample's class."""
+
+    def objects(self, name: str) -> list[Document]:
+        """The Cluster alone."""
+        (one,) = (one for one in class_sample() if one["kind"] == "Cluster")
+        one["metadata"]["name"] = name
+        topology = one["spec"]["topology"]
+        topology["controlPlane"]["replicas"] = self.control_planes
+        topology["workers"]["machineDeployments"][0]["replicas"] = self.workers
+        return [one]
+
+    def class_objects(self) -> list[Document]:
+        """The class, and its templates."""
+        objects = [one for one in class_sample() if one["kind"] != "Cluster"]
+        for one in objects:
+            if one["kind"] == "KubeadmControlPlaneTemplate":
+                config = one["spec"]["template"]["spec"]["kubeadmConfigSpec"]
+                config["clusterConfiguration"]["encryptionAlgorithm"] = self.keys
+        return objects
+
+
+async def create_and_look(number: int, shape: OfClass) -> list[Row]:
+    """`number` clusters posted at once, until all are Available; and a look at a settled one."""
+    async with fleet() as herd:
+        await _class(herd, shape)
+        with herd.costs.of() as cost:
+            took = await herd.create(shape, names(number))
+        created = {
+            "step": "create",
+            **cost.as_row(),
+            "clusters": number,
+            "p50_s": round(percentile(took, 0.5), 4),
+            "cpu_s_per_cluster": round(cost.cpu / number, 4),
+            "requests_per_cluster": round(cost.requests.total() / number, 1),
+        }
+        await asyncio.sleep(SETTLING)
+        return [created, await _looks(herd)]
+
+
+async def roll(number: int, shape: OfClass) -> list[Row]:
+    """The workers of `number` clusters replaced, because their class has another template."""
+    async with fleet() as herd:
+        await _class(herd, shape)
+        await herd.create(shape, names(number))
+        await asyncio.sleep(SETTLING)
+        (template,) = (
+            one
+            for one in shape.class_objects()
+            if one["kind"] == "DevMachineTemplate" and one["metadata"]["name"] == "meadow-grazer"
+        )
+        template["metadata"]["name"] = NEXT
+        backend = template["spec"]["template"]["spec"]["backend"]["inMemory"]
+        backend["vm"]["provisioning"]["startupDuration"] = "0.001s"
+        await herd.post_one(template)
+        left = set(names(number))
+
+        def rolled(cluster: Document) -> bool:
+            if _is_rolled(cluster):
+                left.discard(cluster["metadata"]["name"])
+            return not left
+
+        path = "/spec/workers/machineDeployments/0/infrastructure/templateRef/name"
+        with herd.costs.of() as cost:
+            await herd.client.patch(
+                ClusterClass.RESOURCE, CLASS, [{"op": "replace", "path": path, "value": NEXT}]
+            )
+            await asyncio.sleep(1)  # until then the Clusters still say what they said before
+            await herd.until(Cluster.RESOURCE, rolled)
+        per = {"cpu_s_per_cluster": round(cost.cpu / number, 4)}
+        return [{"step": "class change", **cost.as_row(), "clusters": number, **per}]
+
+
+def _is_rolled(cluster: Document) -> bool:
+    status = cluster.get("status") or {}
+    said = {one["type"]: one["status"] for one in status.get("conditions") or ()}
+    workers = status.get("workers") or {}
+    counts = {workers.get(name) for name in ("replicas", "upToDateReplicas", "availableReplicas")}
+    return said.get("RollingOut") == "False" and len(counts) == 1
+
+
+async def _class(herd: Fleet, shape: OfClass) -> None:
+    for one in shape.class_objects():
+        await herd.post_one(one)
+
+
+async def _looks(herd: Fleet) -> Row:
+    (controller,) = (
+        one for one in herd.plane.runtime.controllers if one.name == "topology/cluster"
+    )
+    key = Key("default", names(1)[0])
+    took = []
+    with herd.costs.of() as cost:
+        for _ in range(LOOKS):
+            began = time.process_time()
+            await controller.look(key)
+            took.append(time.process_time() - began)
+    ms = {"ms": round(1e3 * percentile(took, 0.5), 3)}
+    return {"step": "look at a settled topology", **cost.as_row(), **ms}
