@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,12 +14,11 @@ import click
 from kapy.cli.api_warnings import SETS, Warned
 from kapy.cli.flags import command
 from kapy.cli.reaching import Reached, reached_async
-from kapy.cli.working import finished
+from kapy.cli.working import Steps, Stopped, finished
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
     from kapy.clusterctl.move.journal import Journal, Place
-    from kapy.clusterctl.move.tell import Tell
 
 _EXCLUSIVE: Final = (
     ("to-directory", "to-kubeconfig"),
@@ -88,112 +87,129 @@ def move(**given: Any) -> None:
     """
     asked = Given(**given)
     _check(asked)
-    finished(_moved(asked), again=_AGAIN)
-
-
-async def _moved(asked: Given) -> None:
-    if asked.resume or asked.rollback:
-        await _went_on(asked)
-    elif asked.dry_run:
-        await _rehearsed(asked)
-    else:
-        await _began(asked)
-
-
-async def _rehearsed(asked: Given) -> None:
-    from kapy.clusterctl.move.beginning import rehearse
-    from kapy.clusterctl.move.operation import checked
-
-    async with _source(asked) as there:
-        await checked(there.client)
-        await rehearse(there.client, there.namespace, _tell())
-
-
-async def _began(asked: Given) -> None:
-    from kapy._aio.clock import system_clock
-    from kapy.clusterctl.move.journal import Mode, Place
-    from kapy.clusterctl.move.operation import begun, checked, journal_of, new_path
-
-    async with AsyncExitStack() as stack:
-        source = target = None
-        namespace = asked.namespace
-        from_place = Place(directory=_absolute(asked.from_directory))
-        to_place = Place(directory=_absolute(asked.to_directory))
-        if not asked.from_directory:
-            there = await stack.enter_async_context(_source(asked))
-            source, namespace = there.client, there.namespace
-            from_place = _place(asked.kubeconfig, asked.kubeconfig_context, await checked(source))
-        if not asked.to_directory:
-            target = (await stack.enter_async_context(_target(asked))).client
-            identity = await checked(target)
-            to_place = _place(asked.to_kubeconfig, asked.to_kubeconfig_context, identity)
-        mode = Mode.CLUSTERS
-        if asked.to_directory or asked.from_directory:
-            mode = Mode.TO_DIRECTORY if asked.to_directory else Mode.FROM_DIRECTORY
-        path = Path(asked.journal or new_path(_folder(), namespace, system_clock()))
-        new = begun(mode, namespace, from_place, to_place)
-        journal = await journal_of(new, source, target, path, _tell())
-        await _run(journal, source, target, back=False)
-
-
-async def _went_on(asked: Given) -> None:
-    from kapy.clusterctl.move.journal import Journal, Mode
-    from kapy.clusterctl.move.operation import check_side, path_to_go_on
-
-    journal = Journal.opened(Path(asked.journal or path_to_go_on(_folder())))
-    state = journal.state
-    async with AsyncExitStack() as stack:
-        source = target = None
-        if state.begun.mode is not Mode.FROM_DIRECTORY:
-            place = state.begun.source
-            source = (await stack.enter_async_context(_source(asked, place))).client
-            await check_side("source", place, source)
-        if state.begun.mode is not Mode.TO_DIRECTORY:
-            place = state.begun.target
-            target = (await stack.enter_async_context(_target(asked, place))).client
-            await check_side("target", place, target)
-        await _run(journal, source, target, back=asked.rollback)
-
-
-async def _run(
-    journal: Journal, source: Client | None, target: Client | None, *, back: bool
-) -> None:
-    from kapy.clusterctl.errors import MoveError
-    from kapy.clusterctl.move.operation import operation
-    from kapy.kube.errors import KapyError
-
+    moving = _Moving(asked)
     try:
-        move = operation(journal, source, target, _tell())
-        await (move.roll_back() if back else move.go_on())
-    except KapyError as error:
-        if journal.ended:
+        finished(moving.run, again=_AGAIN)
+    except Stopped:
+        if moving.begun:
             raise
-        way = "" if "--resume" in str(error) else f"; {_AGAIN}"
-        raise MoveError(f"{error}{way} (journal {journal.path})") from None
-    finally:
-        journal.close()
+        raise Stopped("stopped before anything was changed") from None
 
 
-def _source(asked: Given, known: Place | None = None) -> Any:
-    return _reached(asked, asked.kubeconfig, asked.kubeconfig_context, known)
+class _Moving:
+    """One call of the command. begun: there is a journal, with which one could go on."""
 
+    def __init__(self, asked: Given) -> None:
+        from kapy.cli.configured import config, verbosity
 
-def _target(asked: Given, known: Place | None = None) -> Any:
-    return _reached(asked, asked.to_kubeconfig, asked.to_kubeconfig_context, known)
+        self.begun = False
+        self._asked = asked
+        self._verbosity = verbosity(config())
+        self._steps: Steps | None = None
 
+    async def run(self, steps: Steps) -> None:
+        """Do what was asked for."""
+        self._steps = steps
+        if self._asked.resume or self._asked.rollback:
+            await self._go_on()
+        elif self._asked.dry_run:
+            await self._rehearse()
+        else:
+            await self._begin()
 
-@asynccontextmanager
-async def _reached(
-    asked: Given, kubeconfig: str, context: str, known: Place | None
-) -> AsyncIterator[Reached]:
-    """known: as the journal names it, where the flags do not."""
-    from kapy.client.client import Client
+    async def _rehearse(self) -> None:
+        from kapy.clusterctl.move.beginning import rehearse
+        from kapy.clusterctl.move.operation import checked
 
-    if known is not None and not kubeconfig:
-        kubeconfig, context = known.kubeconfig, context or known.context
-    async with reached_async(kubeconfig, context, asked.namespace) as there:
-        warned = Warned(there.client.transport, asked.hide_api_warnings, _show)
-        yield Reached(Client(warned, field_manager="kapy"), there.namespace)
+        async with self._source() as there:
+            await checked(there.client)
+            await rehearse(there.client, there.namespace, self._tell)
+
+    async def _begin(self) -> None:
+        from kapy._aio.clock import system_clock
+        from kapy.clusterctl.move.journal import Mode, Place
+        from kapy.clusterctl.move.operation import begun, checked, journal_of, new_path
+
+        asked = self._asked
+        async with AsyncExitStack() as stack:
+            source = target = None
+            namespace = asked.namespace
+            origin = Place(directory=_absolute(asked.from_directory))
+            goal = Place(directory=_absolute(asked.to_directory))
+            if not asked.from_directory:
+                there = await stack.enter_async_context(self._source())
+                source, namespace = there.client, there.namespace
+                origin = _place(asked.kubeconfig, asked.kubeconfig_context, await checked(source))
+            if not asked.to_directory:
+                target = (await stack.enter_async_context(self._target())).client
+                name = asked.to_kubeconfig
+                goal = _place(name, asked.to_kubeconfig_context, await checked(target))
+            mode = Mode.TO_DIRECTORY if asked.to_directory else Mode.CLUSTERS
+            if asked.from_directory:
+                mode = Mode.FROM_DIRECTORY
+            path = Path(asked.journal or new_path(_folder(), namespace, system_clock()))
+            new = begun(mode, namespace, origin, goal)
+            journal = await journal_of(new, source, target, path, self._tell)
+            await self._finish(journal, source, target)
+
+    async def _go_on(self) -> None:
+        from kapy.clusterctl.move.journal import Journal, Mode
+        from kapy.clusterctl.move.operation import check_side, path_to_go_on
+
+        journal = Journal.opened(Path(self._asked.journal or path_to_go_on(_folder())))
+        begun = journal.state.begun
+        async with AsyncExitStack() as stack:
+            source = target = None
+            if begun.mode is not Mode.FROM_DIRECTORY:
+                source = (await stack.enter_async_context(self._source(begun.source))).client
+                await check_side("source", begun.source, source)
+            if begun.mode is not Mode.TO_DIRECTORY:
+                target = (await stack.enter_async_context(self._target(begun.target))).client
+                await check_side("target", begun.target, target)
+            await self._finish(journal, source, target)
+
+    async def _finish(self, journal: Journal, source: Client | None, target: Client | None) -> None:
+        from kapy.clusterctl.errors import MoveError
+        from kapy.clusterctl.move.operation import operation
+        from kapy.kube.errors import KapyError
+
+        self.begun = True
+        try:
+            move = operation(journal, source, target, self._tell)
+            await (move.roll_back() if self._asked.rollback else move.go_on())
+        except KapyError as error:
+            if journal.ended:
+                raise
+            way = "" if "--resume" in str(error) else f"; {_AGAIN}"
+            raise MoveError(f"{error}{way} (journal {journal.path})") from None
+        finally:
+            journal.close()
+
+    def _source(self, known: Place | None = None) -> AbstractAsyncContextManager[Reached]:
+        return self._reached(self._asked.kubeconfig, self._asked.kubeconfig_context, known)
+
+    def _target(self, known: Place | None = None) -> AbstractAsyncContextManager[Reached]:
+        return self._reached(self._asked.to_kubeconfig, self._asked.to_kubeconfig_context, known)
+
+    @asynccontextmanager
+    async def _reached(
+        self, kubeconfig: str, context: str, known: Place | None
+    ) -> AsyncIterator[Reached]:
+        """known: as the journal names it, where the flags do not."""
+        from kapy.client.client import Client
+
+        if known is not None and not kubeconfig:
+            kubeconfig, context = known.kubeconfig, context or known.context
+        async with reached_async(kubeconfig, context, self._asked.namespace) as there:
+            warned = Warned(there.client.transport, self._asked.hide_api_warnings, self._show)
+            yield Reached(Client(warned, field_manager="kapy"), there.namespace)
+
+    def _tell(self, level: int, message: str, /, **values: Any) -> None:
+        if level <= self._verbosity and self._steps is not None:
+            self._steps(message, **values)
+
+    def _show(self, text: str) -> None:
+        self._tell(0, text)
 
 
 def _place(kubeconfig: str, context: str, identity: str) -> Place:
@@ -210,23 +226,6 @@ def _folder() -> Path:
     from kapy.apps.settings import folder_of
 
     return folder_of("moves", os.environ, Path.home()).path
-
-
-def _tell() -> Tell:
-    from kapy.cli.configured import config, verbosity
-    from kapy.clusterctl.progress import line
-
-    highest = verbosity(config())
-
-    def tell(level: int, message: str, /, **values: Any) -> None:
-        if level <= highest:
-            _show(line(message, values))
-
-    return tell
-
-
-def _show(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def _check(asked: Given) -> None:
