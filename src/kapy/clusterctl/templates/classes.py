@@ -7,62 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kapy.clusterctl.envsubst import Values
 from kapy.clusterctl.errors import RepositoryError, TemplateError
 from kapy.clusterctl.provider_files import cluster_class, text_of
 from kapy.clusterctl.repository import Repository
 from kapy.clusterctl.templates import Template, merged, template_of
+from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, mistakes
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
-from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
+from kapy.kube.names import CRDS, Resource, split_api_version
 from kapy.kube.plural import plural
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
 
 _GROUP: Final = "cluster.x-k8s.io"
-_VERSIONS: Final = ("v1beta2", "v1beta1")
 _CLASSES: Final = Resource(_GROUP, "v1beta2", "clusterclasses", "ClusterClass")
 
 
 def class_keys(documents: Iterable[Document]) -> Iterator[Key]:
-    """The ClusterClasses of the Clusters among some objects. Raises TemplateError."""
+    """The ClusterClasses of the Clusters among some objects.
+
+    Raises TemplateError for a Cluster with fields of a wrong type.
+    """
     for document in documents:
         group, _, version = str(document.get("apiVersion", "")).partition("/")
-        if (group, document.get("kind")) == (_GROUP, "Cluster") and version in _VERSIONS:
-            topology = _topology(document, version)
-            if topology:
+        if (group, document.get("kind")) == (_GROUP, "Cluster") and version in SPECIFICATIONS:
+            _check(document, version)
+            if topology := (document.get("spec") or {}).get("topology"):
                 yield _class_of(topology, document, version)
-
-
-def _topology(document: Document, version: str) -> Document:
-    """The topology of a Cluster that has one and is well-formed."""
-    spec = document.get("spec") or {}
-    topology: Any = spec.get("topology") if isinstance(spec, dict) else None
-    if isinstance(topology, dict) and topology:
-        _check(document, version)
-        return topology
-    return {}
 
 
 def _check(document: Document, version: str) -> None:
     """Raises TemplateError where fields of a Cluster are of another type than they must be."""
-    # Kinds take a while to import, and most templates have no topology.
-    import msgspec
-
-    from kapy.api.conversion.wire import wired
-    from kapy.api.kinds import BY_GROUP_KIND
-
-    try:
-        wired(document, BY_GROUP_KIND[GroupKind(_GROUP, "Cluster")].type_of(version))
-    except msgspec.ValidationError as error:
+    if wrong := list(mistakes(document, version)):
         name = (document.get("metadata") or {}).get("name", "")
         raise TemplateError(
-            f"failed to convert object to Cluster: {name}: {error}; is the value of a variable not "
-            "what the template expects?"
-        ) from None
+            f"failed to convert object to Cluster: {name}: {'; '.join(wrong)}; is the value of a "
+            "variable not what the template expects?"
+        )
 
 
 def _class_of(topology: Document, document: Document, version: str) -> Key:
