@@ -8,6 +8,10 @@
   - MetadataError            metadata.yaml is missing or wrong
   - ComponentsError          a components file breaks its contract
   - TemplateError            a cluster template or a ClusterClass file is wrong
+  - BadSubstitution          a `${…}` in a file cannot be understood (`envsubst`)
+  - MissingVariables         variables of a file are not set (`variables`)
+  - BadManifest              a file is no YAML, or no objects (`manifests`)
+  - CannotConvert            a manifest cannot be converted (`convert`)
   - InventoryError           the management cluster's providers do not allow it
   - MoveError                a move cannot begin, or did not end; says how to go on
 """

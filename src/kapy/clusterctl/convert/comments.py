@@ -29,7 +29,11 @@ class _Comment:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field or an item of a list. lines: its first and its last one, from 0."""
+    """A field or an item of a list.
+
+    line, last: its first and its last line, from 0. simple: its value is text or a number that
+    begins on the field's own line.
+    """
 
     path: Path
     line: int
@@ -51,7 +55,7 @@ class Comments:
         places = {one.path: one for one in _fields(text)}
         above: dict[int, list[str]] = {}
         beside: dict[int, str] = {}
-        lines = text.splitlines()
+        lines = text.removesuffix("\n").split("\n")
         for comment, path in self._belonging(before):
             place, same = _now_at(path, places)
             line = place.line if place else (len(lines) if path == _END else 0)
