@@ -22,6 +22,8 @@ from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
 
 REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "controlPlaneRef"))
+UNHURRIED: Final = 0.15
+"""Seconds to gather what is only summed up here, after others have summed it up already."""
 PER_WORKER: Final = 0.001  # seconds, of which summing up takes a hundredth
 LONGEST: Final = 1.0
 
@@ -73,7 +75,7 @@ def patience_with(clusters: Informer[Document]) -> Callable[[Key], float]:
     def seconds(cluster: Key) -> float:
         document = clusters.raw(cluster) or {}
         workers = ((document.get("status") or {}).get("workers") or {}).get("replicas") or 0
-        return min(SUMMED_UP + workers * PER_WORKER, LONGEST)
+        return min(UNHURRIED + workers * PER_WORKER, LONGEST)
 
     return seconds
 
