@@ -228,7 +228,8 @@ def _values(
     except RecursionError as error:
         raise YamlError(f"{_where(source)}exceeded max depth") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise YamlError(f"{_where(source)}{error}") from error
+        told = " ".join(str(error).split())
+        raise YamlError(f"{_where(source)}{told}") from error
 
 
 def _check_depth(text: str | bytes, source: str) -> None:

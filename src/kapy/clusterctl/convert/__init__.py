@@ -93,7 +93,8 @@ def _document(part: _Part, place: int, source: str) -> Document:
     )
     try:
         # Lines before it keep the number of the line true.
-        value: Any = yaml.load("\n" * part.line + part.text, source)
+        whole = "\n" * part.line + part.text
+        value: Any = yaml.load(whole.encode("utf-8", "surrogateescape"), source)
     except yaml.YamlError as error:
         raise CannotConvert(f"{where}: {error}") from error
     at = f"{source + ': ' if source else ''}line {part.line + 1}"
