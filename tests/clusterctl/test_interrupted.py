@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +25,16 @@ from kapy.clusterctl.progress import silent
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.upgrade import Target, upgrade
 from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES
+from kapy.testing.faults import BAD_DAY, Faults
 from tests.clusterctl.move.death import Killed, Life
 from tests.clusterctl.releases import ACME, CORE, Releases, management_cluster
 
 Work = Callable[[Client, Releases], Awaitable[object]]
 
+FAULTS: Final = replace(BAD_DAY, stale_list=0.0)
+"""Lists are asked for without a resourceVersion: a server answers what is there."""
 EVERY_MOMENT: Final = bool(os.environ.get("KAPY_SOAK"))
 
 
@@ -100,3 +105,28 @@ def _told(document: Document) -> str:
         return "is being deleted"
     template = (document.get("spec") or {}).get("template")
     return str(template["spec"]["containers"][0]["image"]) if template else ""
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_bad_network_changes_nothing_in_what_comes_of_it(seed: int, tmp_path: Path) -> None:
+    """Lost requests and answers, conflicts, overload: tried again, at most thrice."""
+    releases = Releases(tmp_path)
+    releases.add(*ACME, "v1.0.1")
+    story: tuple[Work, ...] = (init, upgrade_all, renew_all, delete_all)
+    async with management_cluster() as well, management_cluster() as ill:
+        bad = Client(Faults(ill.transport, FAULTS, seed=seed), field_manager="kapy")
+        for work in story:
+            await work(well, releases)
+            await _at_last(work, bad, releases)
+            assert await contents(ill) == await contents(well)
+
+
+async def _at_last(work: Work, client: Client, releases: Releases) -> None:
+    for left in (2, 1, 0):
+        try:
+            await work(client, releases)
+        except KapyError:
+            if not left:
+                raise
+        else:
+            return

@@ -66,11 +66,14 @@ class Installed:
 
 
 class Inventory:
-    """The Provider objects of one management cluster, and their definition."""
+    """The Provider objects of one management cluster, and their definition.
 
-    def __init__(self, client: Client) -> None:
+    reached: the server has answered already, so it is worth some patience.
+    """
+
+    def __init__(self, client: Client, *, reached: bool = False) -> None:
         self._client = client
-        self._reached = False
+        self._reached = reached
 
     async def ensure(self) -> None:
         """Define the kind Provider where it is not. Raises InventoryError, ApiErrors."""

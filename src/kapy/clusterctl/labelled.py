@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
@@ -20,6 +21,8 @@ from kapy.clusterctl.side_by_side import side_by_side
 from kapy.kube import Document, Key
 from kapy.kube.errors import MethodNotAllowed, NotFound, ServerError
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
+
+_UNAVAILABLE: Final = 503
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,13 @@ async def _served(client: Client, api_version: str) -> list[Resource]:
     group, version = split_api_version(api_version)
     root = f"/apis/{api_version}" if group else f"/api/{version}"
     listed: Document = {}
-    # An aggregated API that does not answer holds no components.
-    with suppress(NotFound, ServerError):
-        listed = await client.raw("GET", root)
+    with suppress(NotFound):
+        try:
+            listed = await persistently(lambda: client.raw("GET", root))
+        except ServerError as error:
+            # An aggregated API whose server is away holds no components.
+            if error.status().get("code") != _UNAVAILABLE:
+                raise
     return [
         Resource(group, version, one["name"], one["kind"], one["namespaced"])
         for one in listed.get("resources") or ()

@@ -55,7 +55,7 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
     First the new authority is trusted, beside the old one; then the Secrets are written. What
     was interrupted can be done again. Answers the Secrets' keys. Raises ApiErrors.
     """
-    secrets = (await client.list(SECRETS, labels=OURS)).items
+    secrets = (await persistently(partial(client.list, SECRETS, labels=OURS))).items
     held = {Key.of(one): one for one in secrets}
     asked = [wanted for one in secrets if (wanted := kept(one)) is not None]
     labels = {
@@ -72,7 +72,7 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
 
 async def _tell(client: Client, found: Issued) -> None:
     for resource in TRUSTING:
-        listed = await client.list(resource, labels=CLUSTERCTL_LABEL)
+        listed = await persistently(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
         trusting = [{"kind": resource.kind, **one} for one in listed.items]
         await side_by_side(
             partial(_trust, client, resource, one, bundle)

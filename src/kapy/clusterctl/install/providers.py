@@ -33,7 +33,7 @@ async def install(
     The core provider only when all are: without it the next `init` knows that it is the first, and
     adds the usual providers again. Raises NotApplied, CertificateError, NotInTime.
     """
-    inventory, applying = Inventory(client), Applying(client)
+    inventory, applying = Inventory(client, reached=True), Applying(client)
     unrecorded = []
     for one in queued:
         say(
