@@ -18,7 +18,7 @@ from kapy.apps.all_in_one import Plane
 from kapy.apps.plan.afterwards import PLANNED
 from kapy.apps.plan.differences import shown
 from kapy.apps.plan.planned import Plan
-from kapy.apps.plan.sandbox import Name
+from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind, split_api_version
 from tests.apps.plan.meadow import LONG, apply, plan_of, plane, sample

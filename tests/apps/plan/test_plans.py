@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 
 from kapy.apps.plan.differences import Verb
+from kapy.apps.plan.planned import planned
 from kapy.apps.plan.report import as_text, summary
+from kapy.apps.plan.trying import Wish
+from kapy.apps.plan.worlds import Managed
+from kapy.apps.settings import EMBEDDED_GATES
+from kapy.client.client import Client
 from kapy.kube import Document
+from kapy.kube.http import Reply, Request, Transport
 from tests.apps.plan.meadow import cluster, plan_of, plane, sample, the
 
 
@@ -124,3 +131,65 @@ async def test_a_machine_deployment_without_a_class_is_foretold_too() -> None:
         plan = await plan_of(running, [plain])
         (rollout,) = (one for stage in plan.stages for one in stage.rollouts)
         assert (rollout.of.key.name, rollout.creates) == ("plain", 2)
+
+
+def with_pool() -> list[Document]:
+    """The sample, with a pool of two machines beside its MachineDeployment."""
+    documents = sample()
+    machines = the(documents, "DevMachineTemplate", "meadow-grazer")["spec"]["template"]["spec"]
+    template = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "DevMachinePoolTemplate",
+        "metadata": {"name": "flock", "namespace": "default"},
+        "spec": {"template": {"spec": {"backend": machines["backend"]}}},
+    }
+    for one in documents:
+        if one["kind"] == "ClusterClass":
+            grazer = one["spec"]["workers"]["machineDeployments"][0]
+            ref = {key: template[key] for key in ("apiVersion", "kind")} | {"name": "flock"}
+            flock = {"bootstrap": grazer["bootstrap"], "infrastructure": {"templateRef": ref}}
+            one["spec"]["workers"]["machinePools"] = [{"class": "flock", **flock}]
+            for patch in one["spec"]["patches"]:
+                for definition in patch["definitions"]:
+                    definition["selector"]["matchResources"].pop("machinePoolClass", None)
+        if one["kind"] == "Cluster":
+            pool = {"class": "flock", "name": "mp-0", "replicas": 2}
+            one["spec"]["topology"]["workers"]["machinePools"] = [pool]
+    return [template, *documents]
+
+
+async def test_a_machine_pool_is_left_to_its_provider_and_its_cluster_goes_on() -> None:
+    async with plane(with_pool()) as running:
+        wanted = the(with_pool(), "Cluster")
+        wanted["spec"]["topology"]["version"] = "v1.35.0"
+        plan = await plan_of(running, [wanted])
+        assert plan.problems == {}
+        rollouts = [one for stage in plan.stages for one in stage.rollouts]
+        assert [(one.of.kind.kind, one.by_provider) for one in rollouts] == [
+            ("KubeadmControlPlane", False),
+            ("MachineDeployment", False),
+            ("MachinePool", True),
+        ]
+
+
+async def test_what_only_the_management_cluster_knows_to_refuse_is_a_problem() -> None:
+    def refuse(request: Request) -> Reply | None:
+        if request.query.get("dryRun") and "kubeadmcontrolplanes" in request.path:
+            status = {"kind": "Status", "message": "policy: not on Fridays", "code": 403}
+            return Reply(403, status)
+        return None
+
+    async with plane() as running:
+        world = Managed(Client(refusing(running.transport, refuse)))
+        wishes = [Wish(cluster(version="v1.35.0"))]
+        plan = await planned(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
+        (problem,) = plan.problems.items()
+        assert problem[0].kind.kind == "KubeadmControlPlane"
+        assert problem[1] == "would be refused: policy: not on Fridays"
+
+
+def refusing(transport: Transport, refuse: Callable[[Request], Reply | None]) -> Transport:
+    async def ask(request: Request) -> Reply:
+        return refuse(request) or await transport(request)
+
+    return ask

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kapy.apps.plan.differences import Change, FieldChange, Verb, field_changes, shown
-from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.kube import Key
 from kapy.topology.patches import Cause
 

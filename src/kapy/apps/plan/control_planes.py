@@ -13,7 +13,7 @@ from kapy.api.names import Label
 from kapy.apps.plan.afterwards import foreign_status, made, served
 from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, Replaced, Rollout
-from kapy.apps.plan.sandbox import Name
+from kapy.apps.plan.snapshot import Name
 from kapy.conditions.paused import is_paused
 from kapy.kube import Key
 from kapy.kube.meta import ObjectMeta, written

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.kube import Document
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from kapy.apps.plan.sandbox import Name, Snapshot
+from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read
 from kapy.kube.names import GroupKind

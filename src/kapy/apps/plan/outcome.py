@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kapy.apps.plan.sandbox import Name
+from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document
 
 

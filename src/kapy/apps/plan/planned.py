@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -11,11 +11,12 @@ from kapy.api.features import FeatureGates
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.apps.plan.causes import Causes
-from kapy.apps.plan.differences import Change, changes
+from kapy.apps.plan.differences import Change, Verb, changes
 from kapy.apps.plan.outcome import Outcome, Rollout
 from kapy.apps.plan.problems import problems
 from kapy.apps.plan.rollouts import outcomes
-from kapy.apps.plan.sandbox import Name, Sandbox, Snapshot, sandbox
+from kapy.apps.plan.sandbox import Sandbox, sandbox
+from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.apps.plan.trying import Wish, grant
 from kapy.kube import Document, Key
 
@@ -28,6 +29,11 @@ class World(Protocol):
 
     async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
         """Put in everything that the wishes may touch. Raises KapyError."""
+        ...
+
+    async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:
+        """Which of the objects its API server would refuse, and why: it may have admission that
+        nobody else knows. Raises KapyError."""
         ...
 
 
@@ -80,7 +86,7 @@ async def planned(
         await grant(box, wishes)
         for _ in range(LONGEST):
             after = box.snapshot()
-            found = list(outcomes(after, clock()))
+            found = list(outcomes(after, box.nodes, clock()))
             differences = [one for one in changes(before, after) if _counts(one, wishes)]
             stage = Stage(
                 tuple(causes.explained(before, differences)),
@@ -93,7 +99,17 @@ async def planned(
             before = await _carried_out(box, found)
         plan.objects = box.snapshot()
         plan.problems = dict(problems(plan.objects))
+    plan.problems |= await world.refusals(_first(plan, wishes))
     return plan
+
+
+def _first(plan: Plan, wishes: Sequence[Wish]) -> Iterator[Document]:
+    """What is written before anything else: the wishes, and what follows from them at once."""
+    yield from (one.document for one in wishes if not one.deletes)
+    for stage in plan.stages[:1]:
+        for change in stage.changes:
+            if change.verb is not Verb.DELETE:
+                yield change.after
 
 
 def _counts(change: Change, wishes: Sequence[Wish]) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from kapy.apps.plan.differences import Change, FieldChange, Verb
 from kapy.apps.plan.outcome import Rollout
 from kapy.apps.plan.planned import Plan, Stage
-from kapy.apps.plan.sandbox import Name
+from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document
 
 _SIGN: Final = {Verb.CREATE: "+", Verb.CHANGE: "~", Verb.DELETE: "-"}

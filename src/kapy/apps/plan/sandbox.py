@@ -8,30 +8,29 @@ identity: uid, status and whose fields are whose.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Final, NamedTuple, NoReturn
+from dataclasses import dataclass, field
+from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import run_together
 from kapy.api.crds import crds
 from kapy.api.features import FeatureGates
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.apps.conversion import converted
+from kapy.apps.plan.nodes import PaperNodes
+from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.client.client import Client
-from kapy.client.kubeconfig import Kubeconfig
 from kapy.core.clusterclass.controller import add_to as add_cluster_classes
 from kapy.core.topology.controller import add_to as add_topologies
 from kapy.core.topology.scope import Explain
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CRDS, GroupKind, split_api_version
-from kapy.remote.connections import Connections
 
 FIELD_MANAGER: Final = "kubectl"
 QUIET: Final = 30.0
@@ -42,27 +41,17 @@ class Unknown(KapyError):
     """An object is of a kind that the sandbox does not know."""
 
 
-class Name(NamedTuple):
-    """Which object of which kind."""
-
-    kind: GroupKind
-    key: Key
-
-    def __str__(self) -> str:
-        return f"{self.kind.kind} {self.key}"
-
-
-Snapshot = Mapping[Name, Document]
-"""All objects of custom kinds, each in the version that it is stored in."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A management cluster on paper. client: asks it as its administrator would."""
+    """A management cluster on paper.
+
+    client: asks it as its administrator would. nodes: what its workload clusters would say.
+    """
 
     server: Server
     runtime: Runtime
     client: Client
+    nodes: PaperNodes = field(default_factory=PaperNodes)
 
     async def define(self, crds: Iterable[Document]) -> None:
         """Serve kinds of others, too; those that are there stay as they are."""
@@ -154,22 +143,16 @@ async def sandbox(
             # Ours are known to be good: what admission would find out costs a tenth of a second.
             await found.put(map(_bare, crds()))
             await fill(found)
-            connections = Connections(runtime, dial=_nobody)
+            found.nodes.read(found.snapshot())
             add_cluster_classes(runtime)
-            add_topologies(runtime, connections, explain=explain)
-            working = group.create_task(
-                run_together(runtime=runtime.run, connections=connections.run)
-            )
+            add_topologies(runtime, found.nodes, explain=explain)
+            working = group.create_task(runtime.run())
             await runtime.working.wait()
             yield found
             working.cancel()
             serving.cancel()
     finally:
         server.close()
-
-
-def _nobody(access: Kubeconfig) -> NoReturn:
-    raise Unreachable(f"{access.server} is not asked by a plan")
 
 
 def _identified(document: Document) -> Document:

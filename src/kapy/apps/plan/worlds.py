@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,12 +10,14 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.names import Label
 from kapy.apps.plan.problems import template_refs
-from kapy.apps.plan.sandbox import Sandbox
+from kapy.apps.plan.sandbox import FIELD_MANAGER, Sandbox
+from kapy.apps.plan.snapshot import Name
 from kapy.apps.plan.trying import Wish, add_namespaces
 from kapy.client.client import Client
+from kapy.client.kinds import Kinds, UnknownKind
 from kapy.kube import Document, Key
-from kapy.kube.errors import Forbidden, NotFound
-from kapy.kube.names import CRDS, Resource
+from kapy.kube.errors import ApiError, Forbidden, NotFound
+from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
 
 CONTRACT: Final = "cluster.x-k8s.io/v1beta"
 """How the labels of CRDs begin whose objects belong to Cluster API."""
@@ -36,6 +38,10 @@ class Offline:
         await add_namespaces(into, others)
         await into.put(others)
 
+    async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:  # noqa: ARG002
+        """Nobody is there to refuse."""
+        return {}
+
 
 @dataclass(frozen=True, slots=True)
 class Managed:
@@ -52,6 +58,23 @@ class Managed:
             found[document["kind"], Key.of(document)] = document
         await add_namespaces(into, found.values())
         await into.put(found.values())
+
+    async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:
+        """What a dry run of each of them says, webhooks included. Raises Unreachable."""
+        kinds, found = Kinds(self.client), dict[Name, str]()
+        for document in documents:
+            group, _ = split_api_version(document["apiVersion"])
+            name = Name(GroupKind(group, document["kind"]), Key.of(document))
+            try:
+                resource = await kinds.of(document)
+                await self.client.apply(
+                    resource, _intent(document), field_manager=FIELD_MANAGER, dry_run=True
+                )
+            except (UnknownKind, NotFound):
+                continue  # its kind or its namespace comes with the change
+            except ApiError as error:
+                found[name] = f"would be refused: {error}"
+        return found
 
     async def _touched(
         self, crds: Sequence[Document], wishes: Sequence[Wish]
@@ -82,6 +105,17 @@ class Managed:
             return (await self.client.list(resource, namespace)).items
         except (Forbidden, NotFound):
             return ()
+
+
+def _intent(document: Document) -> Document:
+    """An object as somebody applies it: without what servers and owners write."""
+    given = document["metadata"]
+    metadata = {name: given[name] for name in _APPLIED if name in given}
+    rest = {name: value for name, value in document.items() if name != "status"}
+    return {**rest, "metadata": metadata}
+
+
+_APPLIED: Final = ("name", "namespace", "labels", "annotations")
 
 
 def _meant(

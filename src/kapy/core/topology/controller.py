@@ -18,13 +18,13 @@ from kapy.core.topology.reconcile import reconcile
 from kapy.core.topology.scope import Explain, Tools
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
+from kapy.core.topology.upgrading import Workloads
 from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
-from kapy.remote.connections import Connections
 from kapy.topology.hooks import LifecycleHooks
 from kapy.topology.patches.external import ExternalPatches
 
@@ -33,7 +33,7 @@ NAME: Final = "topology/cluster"
 
 def add_to(
     runtime: Runtime,
-    remote: Connections,
+    remote: Workloads,
     *,
     hooks: LifecycleHooks | None = None,
     patches: ExternalPatches | None = None,

@@ -14,11 +14,11 @@ from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.settled import Settled
+from kapy.core.topology.upgrading import Workloads
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
-from kapy.remote.connections import Connections
 from kapy.topology.blueprint import Blueprint
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hook_memory import HookMemory
@@ -42,7 +42,7 @@ class Tools:
 
     client: Client
     external: External
-    remote: Connections
+    remote: Workloads
     fleet: Fleet
     classes: Informer[Document]
     health_checks: Informer[Document]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from kapy.api.machine_pool import MachinePool
 from kapy.core.topology.errors import CannotReconcile
 from kapy.kube import Document, Key
-from kapy.kube.names import NODES
+from kapy.kube.names import NODES, Resource
 from kapy.kube.selectors import selector_of
-from kapy.remote.connections import Connections, NotConnected
+from kapy.remote.connections import NotConnected
 
 
 def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) -> bool:
@@ -37,7 +38,27 @@ def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) 
     return False
 
 
-def is_pool_upgrading(pool: MachinePool, remote: Connections, cluster: Key) -> bool:
+class Nodes(Protocol):
+    """The Nodes of a workload cluster."""
+
+    def raw(self, key: Key) -> Document | None:
+        """One Node, None when it is not there."""
+        ...
+
+
+class Workloads(Protocol):
+    """Workload clusters, as far as a topology looks into them (`Connections` are)."""
+
+    def informer(self, cluster: Key, resource: Resource) -> Nodes:
+        """Raises NotConnected."""
+        ...
+
+    def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
+        """Call the handler with a cluster when its connection changes."""
+        ...
+
+
+def is_pool_upgrading(pool: MachinePool, remote: Workloads, cluster: Key) -> bool:
     """Whether a Node of it has another version. Raises CannotReconcile while nobody can tell; the
     connection wakes us."""
     version, refs = pool.spec.template.spec.version, pool.status.node_refs

@@ -1,0 +1,30 @@
+"""Machine pools: their machines are their provider's business."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine_pool import MachinePool
+from kapy.apps.plan.nodes import PaperNodes
+from kapy.apps.plan.objects import Objects, name_of
+from kapy.apps.plan.outcome import Outcome, Rollout
+from kapy.conditions.paused import is_paused
+from kapy.kube import Key
+from kapy.kube.meta import written
+from kapy.kube.model import copied
+
+
+def machine_pools(objects: Objects, nodes: PaperNodes) -> Iterator[Outcome]:
+    """Of each whose Nodes have another version than it, and which is neither paused nor going."""
+    for pool in objects.all(MachinePool):
+        key = Key(pool.metadata.namespace, pool.spec.cluster_name)
+        cluster = objects.get(Cluster, key)
+        if cluster is None or pool.deleting or is_paused(pool, cluster):
+            continue
+        if nodes.are_behind(pool):
+            nodes.upgrade(pool)
+            # Somebody has to look again: its status says when its provider was done.
+            after = copied(pool)
+            after.status.observed_generation = pool.metadata.generation
+            yield Outcome(Rollout(name_of(pool), by_provider=True), [written(after)])
