@@ -42,13 +42,14 @@ def parsed(text: str) -> list[Node]:
         raise parser.error("variables are nested too deeply") from None
 
 
-_ESCAPE: Final = r"(?P<escape>\$\$|\\[/\\])"
-_IN_TEXT: Final = re.compile(r"\$\{|\0|(?P<escape>\$\$)")
+_ESCAPED: Final = r"[$\\]((?<=\$)\$|(?<=\\)[/\\])"
+_IN_TEXT: Final = re.compile(r"\$(?:\{|(\$))|\0")
 _TO_BRACE: Final = re.compile(r"\$\{|[}\0]")
 _TO_COLON: Final = re.compile(r"\$\{|[:}\0]")
-_TO_SLASH: Final = re.compile(rf"\$\{{|{_ESCAPE}|[/\0]")
-_REPLACEMENT: Final = re.compile(rf"\$\{{|{_ESCAPE}|[}}\0]")
-"""Where a piece of text ends; an escape does not end it, its second character belongs to it."""
+_TO_SLASH: Final = re.compile(rf"\$\{{|{_ESCAPED}|[/\0]")
+_REPLACEMENT: Final = re.compile(rf"\$\{{|{_ESCAPED}|[}}\0]")
+"""Where a piece of text ends. An escape does not end it; its second sign, the group, belongs to it.
+Files are large: that each way begins with a sign of its own lets text between be skipped fast."""
 
 
 class _Parser:
@@ -97,9 +98,9 @@ class _Parser:
             stop = found.start() if found else len(self._source)
             pieces.append(self._source[self._at : stop])
             self._at = stop
-            if not (found and "escape" in end.groupindex and found["escape"]):
+            if not (found and end.groups and found[1]):
                 return "".join(pieces)
-            pieces.append(found["escape"][1])
+            pieces.append(found[1])
             self._at += 2
 
     def _function(self) -> Function:
