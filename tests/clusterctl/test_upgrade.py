@@ -13,6 +13,7 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Settings
 from kapy.client.client import Client
 from kapy.clusterctl import install
+from kapy.clusterctl.certificates import CERTIFICATES
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.install.asked import Asked
 from kapy.clusterctl.inventory import CONTRACT, PROVIDERS, Inventory
@@ -126,6 +127,18 @@ async def test_an_upgrade_replaces_all_but_definitions_and_good_certificates(
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
     (container,) = after["spec"]["template"]["spec"]["containers"]
     assert container["image"].endswith("acme:v1.0.1")
+
+
+async def test_cert_manager_takes_over_with_an_upgrade(releases: Releases) -> None:
+    releases.add(*ACME, "v1.0.1")
+    async with management_cluster(controllers=True) as client:
+        await init(client, releases)
+        for name in ("Certificate", "Issuer"):
+            await client.create(CRDS, crd("cert-manager.io", name, versions=("v1",)))
+        await apply(client, releases, Target(contract=CONTRACT))
+        assert (await client.list(SECRETS, MANAGER.namespace)).items == []
+        (asked,) = (await client.list(CERTIFICATES, MANAGER.namespace)).items
+    assert asked["spec"]["secretName"] == "infrastructure-acme-webhook-cert"
 
 
 async def test_the_old_version_ends_before_the_new_one_begins(releases: Releases) -> None:

@@ -60,6 +60,11 @@ async def init(
     if by == "cert-manager":
         await cert_manager.ensure_installed(client, config, say)
     await install(client, queued, by, now=clock(), say=say)
+    if queued and any(one.built_in for one in installed):
+        say(
+            "This management plane runs no Pods: run the managers of "
+            f"{', '.join(one.provider.label for one in queued)} yourself, with its kubeconfig"
+        )
     if how.wait is not None:
         await until_available(client, queued, within=how.wait, say=say)
     return not default_name(installed, ProviderType.CORE)

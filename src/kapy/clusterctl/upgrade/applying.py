@@ -60,13 +60,14 @@ async def replace_providers(
     for one in queued:
         provider = old[one.provider.label]
         say("Deleting", Provider=of_provider(provider), providerVersion=provider.version)
-        await remove(client, provider, there, Deletion(), keep=_is_kept)
+        await remove(client, provider, there, Deletion(), keep=partial(_is_kept, issuer))
         await install(client, [one], issuer, now=clock(), say=say)
 
 
-def _is_kept(one: Labelled) -> bool:
+def _is_kept(issuer: Issuer, one: Labelled) -> bool:
     """What says that it is installed, and certificates that are good still."""
-    return one.kind == PROVIDERS.kind or OURS in one.document["metadata"]["labels"]
+    ours = OURS in one.document["metadata"]["labels"]
+    return one.kind == PROVIDERS.kind or (ours and issuer == "kapy")
 
 
 async def _components(provider: Installed, version: str, config: Config) -> Components:
