@@ -75,8 +75,16 @@ def _lacking(wanted: Any, found: Any, path: str) -> Iterator[str]:
     if isinstance(wanted, dict) and (isinstance(found, dict) or found is None):
         for name, value in wanted.items():
             yield from _lacking(value, (found or {}).get(name), f"{path}.{name}")
-    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
-        for number, value in enumerate(wanted):
-            yield from _lacking(value, found[number], f"{path}[{number}]")
+    elif isinstance(wanted, list) and isinstance(found, list):
+        yield from _missing(wanted, found, path)
     elif found is not None or wanted not in (None, []):
         yield path
+
+
+def _missing(wanted: list[Any], found: list[Any], path: str) -> Iterator[str]:
+    """Others may stand between the items of a list, but those that are wanted keep their order."""
+    rest = iter(found)
+    for number, value in enumerate(wanted):
+        if not any(next(_lacking(value, one, ""), None) is None for one in rest):
+            yield f"{path}[{number}]"
+            return

@@ -1,0 +1,90 @@
+"""What arrived of an object, and what did not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.clusterctl.move.content import differences, essence, movable, recreated
+from kapy.kube import Document
+
+OWNER = {"apiVersion": "v1", "kind": "Secret", "name": "o", "uid": "there"}
+
+
+def spec(value: Any) -> Document:
+    return {"metadata": {"name": "a"}, "spec": value}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "told"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1}, {"a": 1, "b": "a default"}, []),
+        ({"a": 1, "b": {}}, {"a": 1}, []),
+        ({"a": None, "b": []}, {}, []),
+        ({"a": 1}, {"a": 2}, ["spec.a"]),
+        ({"a": {"b": 0}}, {}, ["spec.a.b"]),
+        ({"a": False}, {"a": None}, ["spec.a"]),
+        ({"a": [1, 2]}, {"a": [1, 2, 3]}, []),
+        ({"a": [{"n": 1}, {"n": 2}]}, {"a": [{"n": 1, "d": 1}, {"n": 9}, {"n": 2}]}, []),
+        ({"a": [1, 2]}, {"a": [2, 1]}, ["spec.a[1]"]),
+        ({"a": [{"n": 1, "gone": 1}]}, {"a": [{"n": 1}]}, ["spec.a[0]"]),
+        ({"a": [1]}, {}, ["spec.a"]),
+        ({"a": {"b": 1}}, {"a": "text"}, ["spec.a"]),
+    ],
+)
+def test_what_was_added_is_no_difference_and_what_was_dropped_is(
+    wanted: Any, found: Any, told: list[str]
+) -> None:
+    assert list(differences(spec(wanted), spec(found))) == told
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "told"),
+    [
+        ({"labels": {"a": "1"}}, {"labels": {"a": "1", "b": "2"}}, []),
+        ({"labels": {"a": "1"}}, {}, ["metadata.labels.a"]),
+        ({"finalizers": ["a"]}, {"finalizers": ["b", "a"]}, []),
+        ({"finalizers": ["a"]}, {}, ["metadata.finalizers"]),
+        ({"ownerReferences": [OWNER]}, {"ownerReferences": [OWNER]}, []),
+        (
+            {"ownerReferences": [OWNER]},
+            {"ownerReferences": [{**OWNER, "uid": "here"}]},
+            ["metadata.ownerReferences"],
+        ),
+    ],
+)
+def test_metadata_that_others_add_to(wanted: Document, found: Document, told: list[str]) -> None:
+    assert list(differences({"metadata": wanted}, {"metadata": found})) == told
+
+
+def test_what_a_server_says_of_an_object_is_not_moved() -> None:
+    server = {
+        "uid": "here",
+        "resourceVersion": "7",
+        "generation": 3,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "managedFields": [{}],
+        "generateName": "a-",
+        "ownerReferences": [{**OWNER, "uid": "here"}],
+    }
+    kept = {"name": "a", "labels": {"a": "1"}, "finalizers": ["f"], "annotations": {}}
+    document = {"metadata": {**server, **kept}, "spec": {}}
+    assert recreated(document, [OWNER]) == {
+        "metadata": {**kept, "ownerReferences": [OWNER]},
+        "spec": {},
+    }
+
+
+def test_a_status_that_is_no_subresource_is_content() -> None:
+    document = {"metadata": {}, "status": {"a": 1}}
+    assert movable(document, status=False) == document
+    assert movable(document, status=True) == {"metadata": {}}
+
+
+def test_only_what_somebody_wrote_makes_an_object_another_one() -> None:
+    before = {"metadata": {"uid": "u", "resourceVersion": "1", "generation": 1}, "spec": {"a": 1}}
+    touched = {"metadata": {"uid": "u", "resourceVersion": "2"}, "spec": {}}
+    assert essence(before)["metadata"] == {"uid": "u"}
+    assert essence(touched) != essence(before)
