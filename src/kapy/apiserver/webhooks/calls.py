@@ -89,7 +89,7 @@ class Calls:
         except TimeoutError:
             raise CallFailed(f"{said}: context deadline exceeded") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise CallFailed(f"{said}: {_why(error)}") from None
+            raise CallFailed(f"{said}: {why_no_answer(error)}") from None
         finally:
             if session is not self._session:
                 await session.close()
@@ -106,7 +106,7 @@ def _new_session() -> aiohttp.ClientSession:
     )
 
 
-def _why(error: Exception) -> str:
+def why_no_answer(error: Exception) -> str:
     """What kept the answer from coming, as Go says it."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
