@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from kapy.clusterctl.components import INVENTORY_VERSION
 from kapy.clusterctl.errors import MetadataError, RepositoryError
-from kapy.clusterctl.repository import METADATA, Repository
-from kapy.clusterctl.repository.latest import semantic
+from kapy.clusterctl.repository.releases import METADATA, Repository
+from kapy.clusterctl.repository.tags import semantic
 from kapy.kube import yaml
 from kapy.kube.version import Version
 

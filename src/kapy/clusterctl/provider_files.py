@@ -6,7 +6,7 @@ Contract: "Naming conventions" of the clusterctl provider contract.
 from __future__ import annotations
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.repository import Repository
+from kapy.clusterctl.repository.releases import Repository
 
 
 def cluster_template(flavor: str = "") -> str:

@@ -13,8 +13,9 @@ from kapy.client.blocking import run
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.provider import Provider, ProviderType
-from kapy.clusterctl.repository import Repository, is_near, repository_at, repository_of
+from kapy.clusterctl.repository import is_near, repository_at, repository_of
 from kapy.clusterctl.repository.memory import Memory
+from kapy.clusterctl.repository.releases import Repository
 
 METADATA = b"""
 apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3

@@ -10,8 +10,8 @@ from kapy.clusterctl.bundle import IMAGE_LIST, Bundle, Release, provider_of
 from kapy.clusterctl.errors import BundleError
 from kapy.clusterctl.oci.artifact import Artifact, packed
 from kapy.clusterctl.oci.layout import REFERENCE, Layout, write
-from kapy.clusterctl.repository.latest import semantic
 from kapy.clusterctl.repository.oci import GENERIC, operator_type, tag_of
+from kapy.clusterctl.repository.tags import semantic
 from kapy.kube.qualified_names import dns_label_errors
 
 _OURS: Final = "kapy.cluster.x-k8s.io"

@@ -19,7 +19,8 @@ from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.provider_reference import Reference
-from kapy.clusterctl.repository import METADATA, repository_at, repository_of
+from kapy.clusterctl.repository import repository_at, repository_of
+from kapy.clusterctl.repository.releases import METADATA
 from kapy.clusterctl.repository.web import Web
 from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.variables import MissingVariables, processed

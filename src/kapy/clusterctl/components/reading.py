@@ -16,7 +16,7 @@ from kapy.clusterctl.errors import ComponentsError
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.provider import Provider
 from kapy.clusterctl.provider_files import text_of
-from kapy.clusterctl.repository import Repository
+from kapy.clusterctl.repository.releases import Repository
 from kapy.clusterctl.variables import MissingVariables, processed, variables_of
 from kapy.kube import Document
 

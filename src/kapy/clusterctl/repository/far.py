@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from kapy.clusterctl.errors import RepositoryError
-from kapy.clusterctl.repository import LATEST, Repository
 from kapy.clusterctl.repository.cache import Cache
 from kapy.clusterctl.repository.latest import latest_version
+from kapy.clusterctl.repository.releases import LATEST, Repository
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config

@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.repository import LATEST
-from kapy.clusterctl.repository.latest import latest_version, newest_first, semantic
+from kapy.clusterctl.repository.latest import latest_version
+from kapy.clusterctl.repository.releases import LATEST
+from kapy.clusterctl.repository.tags import newest_first, semantic
 
 _CANNOT = "error creating the local filesystem repository client"
 

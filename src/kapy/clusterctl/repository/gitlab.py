@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, quote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.repository.latest import semantic
+from kapy.clusterctl.repository.tags import semantic
 from kapy.clusterctl.repository.web import Answer, Web, as_documented, refusal, secret
 
 if TYPE_CHECKING:

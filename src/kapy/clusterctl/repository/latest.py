@@ -5,12 +5,11 @@ Upstream: `cmd/clusterctl/client/repository/repository_versions.go`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from kapy.clusterctl.errors import FileMissing, MetadataError, RepositoryError
-from kapy.clusterctl.repository import METADATA, Repository
-from kapy.kube.version import InvalidVersion, Version, parse
+from kapy.clusterctl.repository.releases import METADATA, Repository
+from kapy.clusterctl.repository.tags import newest_first, semantic
 
 CONTRACT: Final = "v1beta2"
 _TRIED: Final = 5  # releases are published in steps, and the newest may not be complete yet
@@ -33,20 +32,6 @@ async def latest_version(repository: Repository) -> str:
         return latest
     patches = [one for one in ordered if _minor(one) == series]
     return (await _newest_complete(repository, patches))[0]
-
-
-def semantic(text: str) -> Version | None:
-    """The version of a tag, with or without `v`; None where it is none."""
-    try:
-        return parse(text.strip().removeprefix("v"))
-    except InvalidVersion:
-        return None
-
-
-def newest_first(tags: Iterable[str]) -> list[str]:
-    """Tags that are versions, the newest first and pre-releases last."""
-    versions = {tag: found for tag in tags if (found := semantic(tag)) is not None}
-    return sorted(versions, key=lambda tag: (not versions[tag].pre, versions[tag]), reverse=True)
 
 
 async def _newest_complete(repository: Repository, ordered: list[str]) -> tuple[str, bytes]:

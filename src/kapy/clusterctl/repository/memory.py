@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.repository import LATEST
 from kapy.clusterctl.repository.latest import latest_version
+from kapy.clusterctl.repository.releases import LATEST
 
 
 class Memory:

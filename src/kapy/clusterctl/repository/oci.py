@@ -20,9 +20,9 @@ from kapy.clusterctl.oci.artifact import Descriptor, descriptors, titled
 from kapy.clusterctl.oci.credentials import credentials_of
 from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.provider import Provider
-from kapy.clusterctl.repository import LATEST, METADATA
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.latest import newest_first, semantic
+from kapy.clusterctl.repository.releases import LATEST, METADATA
+from kapy.clusterctl.repository.tags import newest_first, semantic
 from kapy.clusterctl.repository.web import Unreached, Web
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kapy.clusterctl.errors import RepositoryError
-from kapy.clusterctl.repository import Repository
+from kapy.clusterctl.repository.releases import Repository
 
 
 class Overridden:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kapy.clusterctl.envsubst import Values
 from kapy.clusterctl.errors import RepositoryError, TemplateError
 from kapy.clusterctl.provider_files import cluster_class, text_of
-from kapy.clusterctl.repository import Repository
+from kapy.clusterctl.repository.releases import Repository
 from kapy.clusterctl.templates import Template, merged, template_of
 from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, mistakes
 from kapy.kube import Document, Key
