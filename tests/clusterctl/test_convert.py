@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kapy.clusterctl.convert import CannotConvert, convert
+from kapy.kube import yaml
 
 DEPLOYMENT = """\
 # licence
@@ -111,6 +112,45 @@ def test_what_upstream_drops_is_told() -> None:
         "MachineDeployment md: spec.template.spec.minReadySeconds is left out (5)",
     )
     assert convert(DEPLOYMENT, "v1beta2", complete=True).losses == ()
+
+
+OF_A_SERVER = """\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: c, creationTimestamp: null}
+status: {infrastructureReady: true}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: ClusterClass
+metadata: {name: cc}
+spec:
+  patches:
+  - {name: p, definitions: [{selector: {matchResources: {controlPlane: true}}}]}
+  variables:
+  - {name: v, schema: {openAPIV3Schema: {type: object, items: {type: string}}}}
+"""
+_FLAGS = {
+    "exclusiveMaximum": False,
+    "exclusiveMinimum": False,
+    "uniqueItems": False,
+    "x-kubernetes-int-or-string": False,
+    "x-kubernetes-preserve-unknown-fields": False,
+}
+
+
+def test_what_is_not_set_is_as_upstream_writes_it() -> None:
+    result = convert(OF_A_SERVER, "v1beta2")
+    assert result.losses == (
+        'Cluster c: status.initialization is left out ({"infrastructureProvisioned": true})',
+    )
+    cluster, cluster_class = yaml.load_all(result.text)
+    assert cluster["spec"] == {"paused": False}
+    assert "status" not in cluster
+    (patch,), (variable,) = (cluster_class["spec"][one] for one in ("patches", "variables"))
+    matched = {"controlPlane": True, "infrastructureCluster": False}
+    assert patch["definitions"][0]["selector"]["matchResources"] == matched
+    schema = {"type": "object", "items": {"type": "string", **_FLAGS}, **_FLAGS}
+    assert variable["schema"]["openAPIV3Schema"] == schema
 
 
 def test_other_documents_pass_and_are_as_written_where_they_have_comments() -> None:

@@ -1,12 +1,13 @@
 """What a converted manifest has to lose, and to gain, to be what upstream's command writes.
 
 Upstream's `convert` has only the generated part of the conversions, not what the webhooks do
-beside it: references lose the object that they name, `minReadySeconds` is not moved, and flags
-and counters that are not set are written as false and 0.
+beside it: references to objects of providers and `status.initialization` are lost, and so is
+`minReadySeconds`, which is not moved; flags and counters that are not set are false and 0.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -15,11 +16,12 @@ from kapy.kube import Document
 
 _MACHINE: Final = ("bootstrap.configRef", "infrastructureRef")
 _TEMPLATE: Final = tuple(f"spec.template.spec.{one}" for one in (*_MACHINE, "minReadySeconds"))
+_INITIALIZATION: Final = "status.initialization"
 _LOST: Final[Mapping[str, tuple[str, ...]]] = {
-    "Cluster": ("spec.infrastructureRef", "spec.controlPlaneRef"),
-    "Machine": tuple(f"spec.{one}" for one in _MACHINE),
+    "Cluster": ("spec.infrastructureRef", "spec.controlPlaneRef", _INITIALIZATION),
+    "Machine": (*(f"spec.{one}" for one in _MACHINE), _INITIALIZATION),
     "MachineDeployment": _TEMPLATE,
-    "MachinePool": _TEMPLATE,
+    "MachinePool": (*_TEMPLATE, _INITIALIZATION),
     "MachineSet": _TEMPLATE,
 }
 _UNSET: Final[Mapping[str, Mapping[str, Document]]] = {
@@ -29,6 +31,7 @@ _UNSET: Final[Mapping[str, Mapping[str, Document]]] = {
         "status": {"currentHealthy": 0, "expectedMachines": 0, "remediationsAllowed": 0}
     },
 }
+_MATCHED: Final = ("controlPlane", "infrastructureCluster")
 
 
 def as_upstream(document: Document) -> list[str]:
@@ -49,7 +52,9 @@ def as_upstream(document: Document) -> list[str]:
 
 
 def _shown(lost: Any) -> str:
-    return f"{lost.get('kind')} {lost.get('name')}" if isinstance(lost, dict) else str(lost)
+    if isinstance(lost, dict) and "kind" in lost:
+        return f"{lost['kind']} {lost.get('name')}"
+    return json.dumps(lost)
 
 
 def _taken(document: Document, path: str) -> Any:
@@ -62,14 +67,20 @@ def _taken(document: Document, path: str) -> Any:
             return None
         chain.append(inner)
     value = chain[-1].pop(last, None)
-    if value is not None and parents[-1] == "bootstrap" and not chain[-1]:
-        del chain[-2]["bootstrap"]
+    if value is not None and parents[-1] in ("bootstrap", "status") and not chain[-1]:
+        del chain[-2][parents[-1]]
     return value
 
 
 def _set_flags(document: Document) -> None:
-    """Flags of schemas, in the specification and in the status."""
-    for variable in (document.get("spec") or {}).get("variables") or ():
+    """Flags of patches, and of schemas in the specification and in the status."""
+    spec = document.get("spec") or {}
+    for patch in spec.get("patches") or ():
+        for definition in patch.get("definitions") or ():
+            matched = definition.setdefault("selector", {}).setdefault("matchResources", {})
+            for flag in _MATCHED:
+                matched.setdefault(flag, False)
+    for variable in spec.get("variables") or ():
         _set_flags_of(variable)
     for variable in (document.get("status") or {}).get("variables") or ():
         variable.setdefault("definitionsConflict", False)
