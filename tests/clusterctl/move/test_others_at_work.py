@@ -21,6 +21,7 @@ from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import SECRETS, Resource
 from kapy.testing.faults import BAD_DAY, Faults, Rates
 from tests.clusterctl.move import fleet
+from tests.clusterctl.move.death import Killed, Life
 from tests.clusterctl.move.stage import (
     SIMPLE,
     Heard,
@@ -256,3 +257,30 @@ async def test_bad_days_of_both_servers_do_not_matter(
 
 def _fields(rates: Rates) -> dict[str, float]:
     return {name: getattr(rates, name) for name in Rates.__slots__}
+
+
+def lets_the_target_work(request: Request) -> bool:
+    return request.method == "PATCH" and request.body == {"spec": {"paused": None}}
+
+
+async def test_undone_late_the_target_keeps_what_it_had_and_gives_back_what_came_of_the_move(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "j.jsonl"
+    [top, *rest] = fleet.cluster("a")
+    async with two_clusters() as (source, target):
+        await load(source, [top, *rest])
+        before = content(await everything(source))
+        await load(target, [{**top, "status": {}}, fleet.secret("theirs", top)])
+        there = content(await everything(target))
+        life = Life(acted_on=True, last=lets_the_target_work)
+        with pytest.raises(Killed):
+            await move(life.client(source), life.client(target), path)
+        owner = await target.get(CLUSTERS, Key("fleet", "a"))
+        made = fleet.secret("made-meanwhile", owner)
+        await target.create(SECRETS, made)
+        await ended(source, target, path, resume=False)
+        assert content(await everything(target)) == there
+        now = content(await everything(source))
+        [new] = [ref for ref in now if ref not in before]
+        assert (new.name, {**now, new: None}) == ("made-meanwhile", {**before, new: None})

@@ -107,15 +107,15 @@ class Copying:
 
     async def _written(self, one: Planned) -> tuple[Ref, str, bool]:
         """Name, uid, and whether this move has made it."""
-        found = self._found.get(one.ref)
+        found, new = self._found.get(one.ref), False
         if found is not None and found["metadata"].get("deletionTimestamp"):
             found = await self._after_deletion(one)
         if found is None:
-            found = await self._created(one)
+            found, new = await self._created(one)
         ours = is_made(self._journal, one.ref, found)
         if not ours and (one.way is Way.SHARED or not self._updates):
             self._say(one, _SKIPPED if self._updates else _SKIPPED_FROM_DIRECTORY)
-        elif _differs(self._wanted(one), found):
+        elif not new and _differs(self._wanted(one), found):
             self._say(one, "Object already exists, updating")
             found = await self._updated(one)
         self._found[one.ref] = found
@@ -124,15 +124,16 @@ class Copying:
     def _say(self, one: Planned, message: str) -> None:
         self._tell(5, message, **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
 
-    async def _created(self, one: Planned) -> Document:
+    async def _created(self, one: Planned) -> tuple[Document, bool]:
+        """The object, and whether it is certain that it was made just now."""
         wanted = self._wanted(one)
         try:
-            return await persistently(lambda: self._writing.create(one.resource, wanted))
+            return await persistently(lambda: self._writing.create(one.resource, wanted)), True
         except AlreadyExists:
             found = await persistently(lambda: self._client.get(one.resource, one.ref.key))
             self._found[one.ref] = found
             self._note_prior([one])
-            return found
+            return found, False
         except NotFound as error:
             raise MoveError(f"cannot create {one.ref}: {error}") from None
 

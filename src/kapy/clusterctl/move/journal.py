@@ -66,6 +66,12 @@ class Pausing(msgspec.Struct, frozen=True, tag="pausing"):
     refs: tuple[Ref, ...]
 
 
+class Known(msgspec.Struct, frozen=True, tag="known"):
+    """The uids of all objects that the target had before the move."""
+
+    uids: tuple[str, ...]
+
+
 class Planning(msgspec.Struct, frozen=True, tag="planning"):
     """A plan follows, in as many lines as it says; it takes the place of an earlier one."""
 
@@ -114,6 +120,7 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
 Entry = (
     Begun
     | Pausing
+    | Known
     | Planning
     | PlannedObject
     | Prior
@@ -131,11 +138,13 @@ _ENCODER: Final = msgspec.json.Encoder()
 class State:
     """How far a move is.
 
-    everything: all objects that were ever planned forth, as last planned.
+    known: the uids that the target had before, None until they were looked at. everything: all
+    objects that were ever planned forth, as last planned.
     """
 
     begun: Begun
     paused: set[Ref] = field(default_factory=set)
+    known: frozenset[str] | None = None
     plans: dict[Leg, Plan] = field(default_factory=dict)
     everything: dict[Ref, Planned] = field(default_factory=dict)
     prior: dict[Ref, Document] = field(default_factory=dict)
@@ -237,37 +246,40 @@ class Journal:
             self._file = -1
 
     def _take(self, entry: Any) -> None:
-        state = self.state
         match entry:
-            case Pausing():
-                state.paused.update(entry.refs)
             case Planning():
                 self._coming = (entry, [])
-                self._plan_if_whole()
             case PlannedObject() if self._coming is not None:
                 self._coming[1].append(entry.object)
-                self._plan_if_whole()
-            case Prior():
-                state.prior.setdefault(entry.ref, entry.document)
-            case Made():
-                state.made.update(entry.uids)
-            case Verified():
-                state.verified.add(entry.leg)
-            case Removed():
-                state.removed = True
-            case TurnedBack():
-                state.turned_back = True
-            case Done():
-                state.done = True
-
-    def _plan_if_whole(self) -> None:
-        assert self._coming is not None
+            case _:
+                _note(self.state, entry)
+                return
         planning, objects = self._coming
         if len(objects) == planning.objects:
             plan = self.state.plans[planning.leg] = Plan(objects)
             if planning.leg == "forth":
                 self.state.everything.update(plan.objects)
             self._coming = None
+
+
+def _note(state: State, entry: Any) -> None:
+    match entry:
+        case Pausing():
+            state.paused.update(entry.refs)
+        case Known():
+            state.known = frozenset(entry.uids)
+        case Prior():
+            state.prior.setdefault(entry.ref, entry.document)
+        case Made():
+            state.made.update(entry.uids)
+        case Verified():
+            state.verified.add(entry.leg)
+        case Removed():
+            state.removed = True
+        case TurnedBack():
+            state.turned_back = True
+        case Done():
+            state.done = True
 
 
 def unfinished(folder: Path) -> Mapping[Path, Begun]:

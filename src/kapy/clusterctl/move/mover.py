@@ -17,7 +17,7 @@ from kapy.clusterctl.move.accounts import paused_by
 from kapy.clusterctl.move.copying import Copying
 from kapy.clusterctl.move.discovery import discovered
 from kapy.clusterctl.move.graph import Graph, Node, Ref
-from kapy.clusterctl.move.journal import Journal, Leg, Pausing, Removed, TurnedBack, Verified
+from kapy.clusterctl.move.journal import Journal, Known, Leg, Pausing, Removed, TurnedBack, Verified
 from kapy.clusterctl.move.kinds import CLUSTER, moved_kinds
 from kapy.clusterctl.move.plan import Plan, Planned, Way, planned
 from kapy.clusterctl.move.refusals import (
@@ -75,6 +75,9 @@ class Mover:
         self.journal.end()
 
     async def _bring_forth(self) -> None:
+        if self.journal.state.known is None:
+            there = await discovered(self._target, self._namespace)
+            self.journal.write(Known(tuple(there.nodes)))
         graph = await self._paused_source()
         self._tell(0, "Waiting for all resources to be ready to move")
         if await pausing.unblocked(self._source, _moving(graph), self._tell):
@@ -168,11 +171,15 @@ class Mover:
 
     def _is_ours(self, node: Node) -> bool:
         """Whether an object of the target was moved there, or was made there for what was."""
-        ours = self.journal.state.everything
-        clusters = [root.ref for root in node.roots if root.ref.group_kind == CLUSTER]
+        state = self.journal.state
+        if node.ref in state.everything:
+            return True
         roots = [root.ref for root in node.roots]
-        return all(ref in ours for ref in clusters) and any(
-            ref in ours for ref in (node.ref, *roots)
+        clusters = [ref for ref in roots if ref.group_kind == CLUSTER]
+        return (
+            node.uid not in (state.known or ())
+            and all(ref in state.everything for ref in clusters)
+            and any(ref in state.everything for ref in roots)
         )
 
     def _tell_changed(self, refs: Iterable[Ref]) -> None:
