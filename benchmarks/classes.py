@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from benchmarks.fleet import Fleet, Shape, fleet, names
 from benchmarks.measure import percentile
-from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
+from kapy.api.machine import Machine
 from kapy.apps.manifests import class_sample
 from kapy.kube import Document, Key
 
@@ -77,30 +77,15 @@ async def roll(number: int, shape: OfClass) -> list[Row]:
         backend = template["spec"]["template"]["spec"]["backend"]["inMemory"]
         backend["vm"]["provisioning"]["startupDuration"] = "0.001s"
         await herd.post_one(template)
-        left = set(names(number))
-
-        def rolled(cluster: Document) -> bool:
-            if _is_rolled(cluster):
-                left.discard(cluster["metadata"]["name"])
-            return not left
-
+        machines = await herd.client.list(Machine, labels="!cluster.x-k8s.io/control-plane")
+        left = {one.metadata.name for one in machines.items}
         path = "/spec/workers/machineDeployments/0/infrastructure/templateRef/name"
+        change = [{"op": "replace", "path": path, "value": NEXT}]
         with herd.costs.of() as cost:
-            await herd.client.patch(
-                ClusterClass.RESOURCE, CLASS, [{"op": "replace", "path": path, "value": NEXT}]
-            )
-            await asyncio.sleep(1)  # until then the Clusters still say what they said before
-            await herd.until(Cluster.RESOURCE, rolled)
+            await herd.client.patch(ClusterClass.RESOURCE, CLASS, change)
+            await herd.until(Machine.RESOURCE, lambda _: not left, deleted=left.discard)
         per = {"cpu_s_per_cluster": round(cost.cpu / number, 4)}
         return [{"step": "class change", **cost.as_row(), "clusters": number, **per}]
-
-
-def _is_rolled(cluster: Document) -> bool:
-    status = cluster.get("status") or {}
-    said = {one["type"]: one["status"] for one in status.get("conditions") or ()}
-    workers = status.get("workers") or {}
-    counts = {workers.get(name) for name in ("replicas", "upToDateReplicas", "availableReplicas")}
-    return said.get("RollingOut") == "False" and len(counts) == 1
 
 
 async def _class(herd: Fleet, shape: OfClass) -> None:
