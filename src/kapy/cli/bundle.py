@@ -11,7 +11,7 @@ import click
 from kapy.cli.configured import config
 from kapy.cli.flags import command
 from kapy.cli.provider_flags import provider_flags
-from kapy.cli.working import finished, say
+from kapy.cli.working import Steps, finished
 from kapy.clusterctl.provider import ProviderType
 
 
@@ -50,7 +50,9 @@ def create(
     from kapy.clusterctl.install.asked import Asked
 
     bundle = finished(
-        gathered(Asked(names), config(), say, cert_manager=cert_manager, digests=image_digests),
+        lambda say: gathered(
+            Asked(names), config(), say, cert_manager=cert_manager, digests=image_digests
+        ),
         again="nothing was written; what was downloaded is kept for the next time",
     )
     save(bundle, output)
@@ -87,7 +89,9 @@ def load(file: Path, to: Path | None, image_repository: str) -> None:
     bundle = opened(file)
     usual = config_folders(os.environ)[0]
     folder = (to or usual / "repository").absolute()
-    unpack(bundle, folder, say)
+    steps = Steps()
+    unpack(bundle, folder, steps)
+    steps.end()
     told = settings(bundle, str(folder), image_repository=image_repository)
     path = configure(told, usual / "clusterctl.yaml", folder / "clusterctl.yaml")
     click.echo(f"{folder}: {', '.join(map(str, bundle.releases))}")
@@ -116,7 +120,7 @@ def push(file: Path, place: str, image_repository: str) -> None:
 
     bundle = opened(file)
     finished(
-        loading.push(bundle, place, config(), say),
+        lambda say: loading.push(bundle, place, config(), say),
         again="run the same command again: what is there already is not sent again",
     )
     click.echo(
