@@ -273,6 +273,23 @@ async def test_what_is_gone_is_not_gathered_for_long() -> None:
         task.cancel()
 
 
+async def test_more_is_gathered_for_a_key_with_more_to_sum_up() -> None:
+    work, server = Work(), FakeServer()
+    cache = Cache(Client(server))
+    widgets = cache.informer(WIDGETS)
+    async with asyncio.TaskGroup() as group, running(work) as controller:
+        task = group.create_task(cache.run())
+        await cache.synced()
+        seconds = {A: 1.0, B: 20.0}
+        controller.watch(widgets, lambda change: (A, B), gather=seconds.__getitem__)
+        server.put(widget("w"))
+        await asyncio.sleep(5)
+        assert [key for _, key in work.done] == [A]
+        await asyncio.sleep(20)
+        assert [key for _, key in work.done] == [A, B]
+        task.cancel()
+
+
 async def test_a_slow_controller_gathers_for_longer() -> None:
     work, server = Work(), FakeServer()
     work.takes = 30

@@ -30,7 +30,7 @@ from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.ownership import claim
 from kapy.contract.resolve import Resolved, contract_of, resolved
 from kapy.engine.cache import Cache, Change
-from kapy.engine.controller import Controller, Mapper, Patience
+from kapy.engine.controller import Controller, Gathering, Mapper
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, KapyError, NotFound
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
@@ -63,10 +63,10 @@ class External:
         self._known: dict[tuple[GroupKind, type[View] | None], tuple[Document, Resolved]] = {}
         self._unreadable: dict[GroupKind, set[Key]] = {}
         self._watched: set[Resource] = set()
-        self._wakes: list[tuple[Controller, Mapper, Patience]] = []
+        self._wakes: list[tuple[Controller, Mapper, Gathering]] = []
         self._crds.subscribe(self._crd_changed)
 
-    def wake(self, controller: Controller, keys: Mapper, *, gather: Patience = 0.0) -> None:
+    def wake(self, controller: Controller, keys: Mapper, *, gather: Gathering = 0.0) -> None:
         """Enqueue `keys(change)` whenever an object of a kind changes that is read through here.
 
         gather: seconds to wait for more changes, as `Controller.watch` does.

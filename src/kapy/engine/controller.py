@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 Reconcile: TypeAlias = Callable[[Key], Awaitable[Result]]
 Mapper: TypeAlias = Callable[[Change], Iterable[Key]]
-Patience: TypeAlias = float | Callable[[Key], float]
+Gathering: TypeAlias = float | Callable[[Key], float]
 """Seconds to gather changes, or how many they are for a key: more where there is more to sum up."""
 
 FIRST_RETRY: Final = 0.005
@@ -84,7 +84,7 @@ class Controller:
         keys: Mapper = own_key,
         *,
         initial: int = INITIAL,
-        gather: Patience = 0.0,
+        gather: Gathering = 0.0,
     ) -> None:
         """Enqueue `keys(change)` on each change; calling it again with the same pair does nothing.
 
