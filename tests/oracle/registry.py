@@ -15,6 +15,7 @@ PURE: Final[Mapping[str, str]] = {
     "crdnames": "tests.oracle.crdnames",
     "envsubst": "tests.oracle.envsubst",
     "failuredomains": "tests.oracle.failuredomains",
+    "hooks": "tests.oracle.hooks",
     "inlinepatches": "tests.topology.recorded_patches",
     "kubeconfig": "tests.oracle.kubeconfig",
     "labels": "tests.oracle.labels",

@@ -106,7 +106,7 @@ def not_supported(field: str, value: object, supported: list[str]) -> FieldError
     return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
 
 
-def together(errors: Sequence[FieldError]) -> str:
+def together(errors: Sequence[FieldError] | Sequence[str]) -> str:
     """Several errors in one line, as Go's aggregates put them."""
     lines = [str(error) for error in errors]
     return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"

@@ -52,7 +52,10 @@ def _too_long(limit: int) -> str:
 def dns_label_errors(value: str) -> list[str]:
     """An RFC 1123 label, as namespaces and Services are named."""
     errors = [_too_long(63)] if len(value) > 63 else []
-    return errors if _LABEL.fullmatch(value) else [*errors, _LABEL_SENTENCE]
+    if _LABEL.fullmatch(value):
+        return errors
+    dots = _SUBDOMAIN.fullmatch(value)
+    return [*errors, "must not contain dots" if dots else _LABEL_SENTENCE]
 
 
 def dns_1035_label_errors(value: str) -> list[str]:

@@ -1,0 +1,111 @@
+"""Which hooks there are, in which versions, and how messages get from one version to another.
+
+    catalog = shipped()                                   # every hook of kapy.hooks.messages
+    hook = catalog.get("hooks.runtime.cluster.x-k8s.io/v1alpha1", "BeforeClusterCreate")
+    older = catalog.request_for(hook, request, newest)    # for an extension that knows only `hook`
+
+Who has hooks of their own adds them: `Catalog(shipped()).add(MY_HOOK)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Final
+
+from kapy.hooks import messages
+from kapy.hooks.hook import AnyHook, Hook
+from kapy.hooks.messages.message import Request, Response
+
+_VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_TRACKS: Final = {"alpha": 0, "beta": 1, None: 2}
+
+
+class Catalog:
+    """Hooks by group, version and name."""
+
+    def __init__(self, hooks: Iterable[AnyHook] = ()) -> None:
+        self._hooks: dict[tuple[str, str], AnyHook] = {}
+        for one in hooks:
+            self.add(one)
+
+    def __iter__(self) -> Iterator[AnyHook]:
+        """All hooks by name, of each the oldest version first."""
+        return iter(sorted(self._hooks.values(), key=lambda one: (one.group_hook, _age(one))))
+
+    def add(self, hook: AnyHook) -> AnyHook:
+        """Register a hook in one version. Raises ValueError if it is there, or has no version."""
+        if not _VERSION.fullmatch(hook.version):
+            raise ValueError(f'{hook.name}: "{hook.version}" is no version such as v1alpha1')
+        key = (hook.api_version, hook.name)
+        if key in self._hooks:
+            raise ValueError(f"{hook.name} of {hook.api_version} is already in the catalog")
+        self._hooks[key] = hook
+        return hook
+
+    def get(self, api_version: str, name: str) -> AnyHook | None:
+        """A hook in a version; None if there is none."""
+        return self._hooks.get((api_version, name))
+
+    def versions(self, group_hook: str) -> list[AnyHook]:
+        """The versions of a hook, the oldest first."""
+        return [one for one in self if one.group_hook == group_hook]
+
+    def newest(self, hook: AnyHook) -> AnyHook:
+        """The newest version of a hook, which is the one that kapy itself speaks."""
+        return self.versions(hook.group_hook)[-1]
+
+    def request_for(self, hook: AnyHook, request: Request, newest: AnyHook) -> Request:
+        """A request of the newest version, as a handler of an older one reads it."""
+        for one in self._way(newest, hook):
+            request = one.conversion.request_down(request)  # type: ignore[union-attr]
+        return request
+
+    def response_of(self, hook: AnyHook, response: Response, newest: AnyHook) -> Response:
+        """A response of an older version, as one of the newest."""
+        for one in reversed(self._way(newest, hook)):
+            response = one.conversion.response_up(response)  # type: ignore[union-attr]
+        return response
+
+    def _way(self, newest: AnyHook, hook: AnyHook) -> list[AnyHook]:
+        """The versions that lie between two, each with a conversion to the one before it."""
+        way: list[AnyHook] = []
+        at = newest
+        while at.version != hook.version:
+            if at.conversion is None:
+                raise ValueError(f"nothing converts {newest} to {hook}")
+            way.append(at)
+            at = at.conversion.older
+        return way
+
+
+@cache
+def _shipped() -> tuple[AnyHook, ...]:
+    found: dict[int, AnyHook] = {}
+    for module in iter_modules(messages.__path__, f"{messages.__name__}."):
+        for value in vars(import_module(module.name)).values():
+            if isinstance(value, Hook):
+                found[id(value)] = value
+    return tuple(found.values())
+
+
+def shipped() -> Catalog:
+    """A catalog of all hooks that kapy has."""
+    return Catalog(_shipped())
+
+
+def stability(version: str) -> int:
+    """How stable a version is: 0 alpha, 1 beta, 2 stable."""
+    return _parsed(version)[0]
+
+
+def _age(hook: AnyHook) -> tuple[int, int, int]:
+    return _parsed(hook.version)
+
+
+def _parsed(version: str) -> tuple[int, int, int]:
+    match: Any = _VERSION.fullmatch(version)
+    return _TRACKS[match[2]], int(match[1]), int(match[3] or 0)

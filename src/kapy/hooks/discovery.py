@@ -1,0 +1,78 @@
+"""What an extension may say about its handlers: defaults, and what is wrong with the rest.
+
+The sentences are upstream's: they stand in the ExtensionConfig's condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kapy.hooks.catalog import Catalog
+from kapy.hooks.errors import BadDiscovery
+from kapy.hooks.messages.discovery import (
+    DEFAULT_TIMEOUT_SECONDS,
+    FAIL,
+    IGNORE,
+    MAX_TIMEOUT_SECONDS,
+    ExtensionHandler,
+)
+from kapy.kube.field_errors import together
+from kapy.kube.qualified_names import dns_label_errors
+
+
+def accepted(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[ExtensionHandler]:
+    """The handlers of an extension with defaults. Raises BadDiscovery with all that is wrong."""
+    complete = [with_defaults(one) for one in handlers]
+    if errors := list(dict.fromkeys(_errors(complete, catalog))):
+        raise BadDiscovery(f"failed to validate discovery response: {together(errors)}")
+    return complete
+
+
+def with_defaults(handler: ExtensionHandler) -> ExtensionHandler:
+    """A handler as it counts: what it does not say is filled in."""
+    timeout, policy = handler.timeout_seconds, handler.failure_policy
+    return replace(
+        handler,
+        timeout_seconds=DEFAULT_TIMEOUT_SECONDS if timeout is None else timeout,
+        failure_policy=FAIL if policy is None else policy,
+    )
+
+
+def _errors(handlers: Sequence[ExtensionHandler], catalog: Catalog) -> Iterator[str]:
+    names: set[str] = set()
+    for one in handlers:
+        if one.name in names:
+            yield f"duplicate name for handler {one.name} found"
+        names.add(one.name)
+        yield from _handler_errors(one)
+        yield from _hook_errors(one, catalog)
+
+
+def _handler_errors(one: ExtensionHandler) -> Iterator[str]:
+    if wrong := dns_label_errors(one.name):
+        # API servers count bytes by now; the library that upstream is built with says characters.
+        sentences = " ".join(wrong).replace("63 bytes", "63 characters")
+        yield f"handler name {one.name} is not valid: [{sentences}]"
+    if not 0 <= (one.timeout_seconds or 0) <= MAX_TIMEOUT_SECONDS:
+        yield (
+            f"handler {one.name} timeoutSeconds {one.timeout_seconds} must be between 0 and "
+            f"{MAX_TIMEOUT_SECONDS}"
+        )
+    if one.failure_policy not in (FAIL, IGNORE):
+        yield (
+            f'handler {one.name} failurePolicy {one.failure_policy} must equal "{IGNORE}" or '
+            f'"{FAIL}"'
+        )
+
+
+def _hook_errors(one: ExtensionHandler, catalog: Catalog) -> Iterator[str]:
+    said, hook = one.request_hook.api_version, one.request_hook.hook
+    if said.count("/") > 1:
+        yield (
+            f"handler {one.name} requestHook APIVersion {said} is not valid: unexpected "
+            f"GroupVersion string: {said}"
+        )
+    elif catalog.get(said, hook) is None:
+        yield f"handler {one.name} requestHook {said}/{hook} is not in the Runtime SDK catalog"

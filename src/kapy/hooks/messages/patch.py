@@ -1,0 +1,41 @@
+"""A patch of one object, in one of two forms (`inplaceupdate_types.go`)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Self
+
+import msgspec
+
+from kapy.kube import Document
+from kapy.kube.model import Model, rules
+
+JSON_PATCH: Final = "JSONPatch"
+JSON_MERGE_PATCH: Final = "JSONMergePatch"
+
+
+class Patch(Model):
+    """A patch; an empty one changes nothing."""
+
+    patch_type: Annotated[
+        str,
+        rules("The form of the patch.", required=True, enum=[JSON_MERGE_PATCH, JSON_PATCH]),
+    ] = ""
+    patch: Annotated[bytes, rules("The patch, as base64 of its JSON.", required=True)] = b""
+
+    @classmethod
+    def operations(cls, *operations: Document) -> Self:
+        """A patch of operations (RFC 6902)."""
+        return cls(patch_type=JSON_PATCH, patch=msgspec.json.encode(operations))
+
+    @classmethod
+    def merge(cls, changes: Document) -> Self:
+        """A patch that is a part of the document (RFC 7386)."""
+        return cls(patch_type=JSON_MERGE_PATCH, patch=msgspec.json.encode(changes))
+
+
+ChangedInPlace = Annotated[
+    Patch | None,
+    rules("What of the change is made in place; nothing unless said.", zero="omitted"),
+]
+
+IN_PLACE: Final = ("In-Place Update Hooks",)

@@ -1,0 +1,95 @@
+"""Topic `hooks`: messages of the Runtime SDK, and what is computed from them.
+
+`catalog.json` and `openapi.yaml`, which are one case each, are compared in
+`tests/hooks/test_openapi.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from kapy.api.extension_config import ClientConfig
+from kapy.hooks.aggregate import aggregated
+from kapy.hooks.catalog import shipped
+from kapy.hooks.discovery import accepted, with_defaults
+from kapy.hooks.errors import BadAddress, BadDiscovery
+from kapy.hooks.hook import GROUP, AnyHook
+from kapy.hooks.messages.discovery import ExtensionHandler
+from kapy.hooks.names import extension_of, registered_name
+from kapy.hooks.urls import handler_url
+from kapy.kube.model import encode
+from tests.oracle.topic import Check, Record, compared
+
+CATALOG = shipped()
+
+
+def hook(name: str) -> AnyHook:
+    found = CATALOG.get(f"{GROUP}/v1alpha1", name)
+    assert found is not None, name
+    return found
+
+
+def check_sample(record: Record) -> Iterator[str]:
+    """What is read and written again is the same document."""
+    one = hook(record["hook"])
+    body = msgspec.json.encode(record["object"])
+    if record["dir"] == "request":
+        again = one.encode_request(one.decode_request(body))
+    else:
+        again = one.encode_response(one.decode_response(body))
+    yield from compared(record["object"], msgspec.json.decode(again))
+
+
+def check_aggregate(record: Record) -> Iterator[str]:
+    one = hook(record["hook"])
+    responses = [msgspec.convert(each, one.response) for each in record["responses"]]
+    given = {"message": "", **encode(aggregated(one, responses))}
+    yield from compared(record["out"], given)
+
+
+def check_discovery(record: Record) -> Iterator[str]:
+    handlers = msgspec.convert(record["handlers"] or [], list[ExtensionHandler])
+    given = [encode(with_defaults(one)) for one in handlers]
+    yield from compared(record["out"] or [], given, "out")
+    yield from compared(record["error"], error_of(lambda: accepted(handlers, CATALOG)), "error")
+
+
+def error_of(act: Callable[[], object]) -> str | None:
+    try:
+        act()
+    except (BadDiscovery, BadAddress) as error:
+        return str(error)
+    return None
+
+
+def check_url(record: Record) -> Iterator[str]:
+    config = msgspec.convert(record["clientConfig"], ClientConfig)
+    try:
+        given = handler_url(config, hook(record["hook"]), record["name"])
+    except BadAddress as error:
+        recorded = record.get("error", "")
+        if "failed to parse url" not in recorded:
+            yield from compared(recorded, str(error), "error")
+        return
+    yield from compared(record.get("out"), given, "out")
+
+
+def check_name(record: Record) -> Iterator[str]:
+    if record["fn"] == "NameForHandler":
+        yield from compared(record["out"], registered_name(record["in"], record["extension"]))
+        return
+    assert record["fn"] == "ExtensionNameFromHandlerName", record["fn"]
+    yield from compared(record["error"], error_of(lambda: extension_of(record["in"])), "error")
+    if record["error"] is None:
+        yield from compared(record["out"], extension_of(record["in"]))
+
+
+FILES: dict[str, Check] = {
+    "samples": check_sample,
+    "aggregate": check_aggregate,
+    "discovery_response": check_discovery,
+    "url": check_url,
+    "names": check_name,
+}
