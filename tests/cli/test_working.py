@@ -7,7 +7,8 @@ import signal
 
 import pytest
 
-from kapy.cli.working import Steps, Stopped, finished
+from kapy.cli.working import NoRights, Steps, Stopped, finished
+from kapy.kube.errors import Forbidden
 
 
 def test_steps_are_lines_as_upstream_logs_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,3 +33,11 @@ def test_ctrl_c_in_the_middle_says_how_to_go_on() -> None:
 
     with pytest.raises(Stopped, match="stopped in the middle; run the same command again"):
         finished(work, again="run the same command again")
+
+
+def test_who_has_no_rights_is_told_whose_are_needed() -> None:
+    async def work(_: Steps) -> None:
+        raise Forbidden('secrets is forbidden: User "alice" cannot list')
+
+    with pytest.raises(NoRights, match=r"alice.*; .*its administrator, whom --kubeconfig"):
+        finished(work, again="")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kapy.cli.console import Console
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import Forbidden, KapyError, Unauthorized
 
 if TYPE_CHECKING:
     from kapy.kube import Document
@@ -36,8 +36,17 @@ def finished(work: Callable[[Steps], Coroutine[Any, Any, T]], *, again: str) -> 
         return found
     except KeyboardInterrupt:
         raise Stopped(f"stopped in the middle; {again}") from None
+    except (Forbidden, Unauthorized) as error:
+        raise NoRights(
+            f"{error}; a management cluster is changed with the rights of its administrator, whom "
+            "--kubeconfig and --kubeconfig-context name"
+        ) from None
     finally:
         steps.stop()
+
+
+class NoRights(KapyError):
+    """The user of the kubeconfig may not do what the command needs."""
 
 
 class Steps:
