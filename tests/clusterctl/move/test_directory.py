@@ -169,6 +169,11 @@ async def test_a_file_that_cannot_be_written_leaves_nothing_paused(
         ("a: b\n  c: d\n", YamlError, r"bad\.yaml: line 2"),
         ("just words\n", MoveError, r"bad\.yaml holds something that is no object"),
         ("apiVersion: v1\nkind: Secret\n", MoveError, "holds something that is no object"),
+        (
+            "apiVersion: a.io/v1\nkind: Thing\nmetadata: {name: x, namespace: ns}\n",
+            MoveError,
+            "Thing ns/x cannot be restored: no matches for kind",
+        ),
     ],
 )
 async def test_a_bad_file_is_named_before_anything_is_created(

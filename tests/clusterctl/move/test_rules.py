@@ -234,6 +234,20 @@ class TestWhatBecomesOfIt:
         assert left == {ref: before[ref] for ref in left}
         assert {ref for ref in before if ref.namespace != "other"} == set(there)
 
+    async def test_templates_of_a_foreign_class_are_copied_whoever_defined_them(
+        self, tmp_path: Path
+    ) -> None:
+        own = [unlabelled(one, "DevMachineTemplate") for one in SIMPLE]
+        async with (
+            management_cluster(definitions=own) as source,
+            management_cluster(definitions=own) as target,
+        ):
+            await put(source, *fleet.classes())
+            await moved((source, target), tmp_path)
+            there = {(ref.kind, ref.namespace) for ref in await everything(target)}
+            assert ("DevMachineTemplate", "library") in there
+            assert ("DevMachineTemplate", "fleet") not in there
+
 
 class TestHowItIsDone:
     async def test_owners_are_created_first_and_dependents_deleted_first(
@@ -363,6 +377,12 @@ async def unchanged(sides: Sides, folder: Path, said: str) -> None:
     with pytest.raises(MoveError, match=said):
         await moved(sides, folder)
     assert [await everything(side) for side in sides] == before
+
+
+def unlabelled(crd: Document, kind: str) -> Document:
+    if crd["spec"]["names"]["kind"] != kind:
+        return crd
+    return {**crd, "metadata": {**crd["metadata"], "labels": {}}}
 
 
 def provider(version: str) -> Document:

@@ -17,14 +17,15 @@ from typing import Any
 import msgspec
 
 from kapy.client.client import Client
+from kapy.client.kinds import Kinds, UnknownKind
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move import pausing
 from kapy.clusterctl.move.accounts import paused_by, tell_counts, tell_left_behind
 from kapy.clusterctl.move.copying import Copying, present
-from kapy.clusterctl.move.discovery import discovered
+from kapy.clusterctl.move.discovery import discovered, kind_of
 from kapy.clusterctl.move.graph import Graph, Ref, ref_of
 from kapy.clusterctl.move.journal import Begun, Journal, Pausing, TurnedBack
-from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, moved_kinds
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKind, moved_kinds
 from kapy.clusterctl.move.plan import Plan, left_behind, planned
 from kapy.clusterctl.move.refusals import check_ready, check_unpaused
 from kapy.clusterctl.move.removal import undo_in_target
@@ -95,8 +96,9 @@ async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Tell) 
     tell(0, "Moving from directory...")
     graph = Graph(await moved_kinds(target))
     tell(0, f"Restoring files from {begun.source.directory}")
+    served = Kinds(target)
     for document in documents_in(Path(begun.source.directory)):
-        graph.add(document)
+        graph.add(document, await _kind_of(document, graph, served))
     graph.complete()
     plan = planned(graph)
     for one in left_behind(graph, plan):
@@ -133,6 +135,16 @@ class Restoring:
         objects = self._journal.state.everything.values()
         await undo_in_target(self._target, self._journal, objects, None, self._tell)
         self._journal.end()
+
+
+async def _kind_of(document: Document, graph: Graph, served: Kinds) -> MovedKind:
+    try:
+        return await kind_of(document, graph.kinds, served)
+    except UnknownKind as error:
+        raise MoveError(
+            f"{ref_of(document)} cannot be restored: {error} in the target; install its provider "
+            "there with `init`"
+        ) from None
 
 
 def file_names(refs: Iterable[Ref]) -> dict[Ref, str]:

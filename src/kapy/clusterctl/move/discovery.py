@@ -16,7 +16,14 @@ from kapy.client.kinds import Kinds
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.inventory import Inventory
 from kapy.clusterctl.move.graph import Graph, class_of, ref_of
-from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKinds, moved_kinds, resource_of
+from kapy.clusterctl.move.kinds import (
+    CLUSTER,
+    CLUSTER_CLASS,
+    MovedKind,
+    MovedKinds,
+    moved_kinds,
+    resource_of,
+)
 from kapy.clusterctl.move.plan import LeftBehind
 from kapy.clusterctl.move.tell import Tell, silent
 from kapy.clusterctl.patience import persistently
@@ -32,7 +39,6 @@ async def discovered(client: Client, namespace: str, tell: Tell = silent) -> Gra
     tell(0, "Discovering Cluster API objects")
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
-    # A list is one moment of one kind: what is owned is read again where its owner is newer.
     places = [(one.resource, namespace) for one in kinds.values()]
     found = await side_by_side([partial(listed, client, *place) for place in places])
     elsewhere = await _provider_secrets(client)
@@ -42,8 +48,8 @@ async def discovered(client: Client, namespace: str, tell: Tell = silent) -> Gra
             tell(5, resource.kind, count=len(documents) + len(more))
         for document in (*documents, *more):
             graph.add(document)
-    for document in await _foreign_classes(client, graph, namespace):
-        graph.add(document)
+    for document, kind in await _foreign_classes(client, graph, namespace):
+        graph.add(document, kind)
     tell(1, "Total objects", count=len(graph.nodes))
     graph.complete()
     await _keep_what_others_need(client, graph, namespace)
@@ -87,21 +93,25 @@ async def _provider_secrets(client: Client) -> list[Document]:
     return [document for documents in found for document in documents]
 
 
-async def _foreign_classes(client: Client, graph: Graph, namespace: str) -> list[Document]:
+async def _foreign_classes(
+    client: Client, graph: Graph, namespace: str
+) -> list[tuple[Document, MovedKind]]:
     """ClusterClasses outside of the namespace that its Clusters use, and their templates."""
     if CLUSTER_CLASS not in graph.kinds or not namespace:
         return []
-    resource = graph.kinds[CLUSTER_CLASS].resource
+    kind = graph.kinds[CLUSTER_CLASS]
     keys = {class_of(one.document) for one in graph.of(CLUSTER) if one.document}
-    found: list[Document] = []
+    found: list[tuple[Document, MovedKind]] = []
     for key in sorted(one for one in keys if one.name and one.namespace != namespace):
-        cluster_class = await persistently(partial(client.get, resource, key))
-        found.append(cluster_class)
+        cluster_class = await persistently(partial(client.get, kind.resource, key))
+        found.append((cluster_class, kind))
         found += await _templates(client, graph.kinds, cluster_class)
     return found
 
 
-async def _templates(client: Client, kinds: MovedKinds, cluster_class: Document) -> list[Document]:
+async def _templates(
+    client: Client, kinds: MovedKinds, cluster_class: Document
+) -> list[tuple[Document, MovedKind]]:
     served = Kinds(client)
     namespace = cluster_class["metadata"]["namespace"]
     references = {
@@ -109,16 +119,18 @@ async def _templates(client: Client, kinds: MovedKinds, cluster_class: Document)
         for one in _references(cluster_class.get("spec"))
     }
 
-    async def one(api_version: str, kind: str, name: str) -> Document:
-        group, _ = split_api_version(api_version)
-        known = kinds.get(GroupKind(group, kind))
-        if known is not None:
-            resource = known.resource
-        else:
-            resource = await served.of({"apiVersion": api_version, "kind": kind})
-        return await persistently(lambda: client.get(resource, Key(namespace, name)))
+    async def one(api_version: str, name: str, of: str) -> tuple[Document, MovedKind]:
+        kind = await kind_of({"apiVersion": api_version, "kind": name}, kinds, served)
+        return await persistently(lambda: client.get(kind.resource, Key(namespace, of))), kind
 
     return await side_by_side([partial(one, *reference) for reference in sorted(references)])
+
+
+async def kind_of(document: Document, kinds: MovedKinds, served: Kinds) -> MovedKind:
+    """The kind of an object, also of one whose CRD is not labelled. Raises UnknownKind."""
+    group, _ = split_api_version(document["apiVersion"])
+    known = kinds.get(GroupKind(group, document["kind"]))
+    return known or MovedKind(await served.of(document))
 
 
 def _references(value: Any) -> Iterator[Document]:

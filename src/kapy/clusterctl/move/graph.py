@@ -98,15 +98,18 @@ class Graph:
         self.kinds = kinds
         self.nodes: dict[str, Node] = {}
 
-    def add(self, document: Document) -> None:
-        """An object that was found; its owners are known by name until they are found, too."""
+    def add(self, document: Document, kind: MovedKind | None = None) -> None:
+        """An object that was found; its owners are known by name until they are found, too.
+
+        kind: needed where it is not one of those that are considered anyway.
+        """
         ref = ref_of(document)
         uid = document["metadata"].get("uid") or str(ref)
         node = self.nodes.setdefault(uid, Node(ref, uid))
         if node.document is not None:
             return
         node.ref, node.document = ref, document
-        node.kind = self.kinds.get(ref.group_kind)
+        node.kind = kind or self.kinds.get(ref.group_kind)
         for reference in document["metadata"].get("ownerReferences") or ():
             owner = self._owner(reference)
             if node not in owner.dependents:
