@@ -9,10 +9,11 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.machine_health_check import MachineHealthCheck
-from kapy.api.names import CLUSTER_GROUP, ConditionType, Label
+from kapy.api.names import CLUSTER_GROUP, ConditionType
 from kapy.contract.classes import clusters_of_class, of_template
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import reconcile
 from kapy.core.topology.scope import Explain, Tools
@@ -141,7 +142,7 @@ def of_class_template(cache: Cache) -> Mapper:
 def of_workers(change: Change) -> Iterable[Key]:
     """The Cluster that workers, or a health check, were made for by its topology."""
     document = change.document
-    if Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {}):
+    if is_owned(document):
         cluster = cluster_of(document)
         if cluster is not None:
             yield cluster

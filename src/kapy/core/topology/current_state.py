@@ -20,6 +20,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
 from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, doing
+from kapy.core.topology.owned import is_owned
 from kapy.core.topology.scope import Tools
 from kapy.core.topology.upgrading import is_deployment_upgrading, is_pool_upgrading
 from kapy.kube import Document, Key
@@ -87,7 +88,7 @@ class _Reader:
         classes = {one.name: one.class_ for one in topology.workers.machine_deployments}
         fleet = self._tools.fleet
         for document in fleet.deployments_of(self._cluster.key):
-            if not _is_owned(document):
+            if not is_owned(document):
                 continue
             name = _topology_name(document, Label.TOPOLOGY_DEPLOYMENT_NAME, found)
             deployment = read(document, MachineDeployment)
@@ -110,7 +111,7 @@ class _Reader:
         topology, found = self._blueprint.topology, dict[str, MachinePoolState]()
         classes = {one.name: one.class_ for one in topology.workers.machine_pools}
         for document in self._tools.fleet.pools_of(self._cluster.key):
-            if not _is_owned(document):
+            if not is_owned(document):
                 continue
             name = _topology_name(document, Label.TOPOLOGY_POOL_NAME, found)
             pool = read(document, MachinePool)
@@ -200,12 +201,8 @@ def _typed(ref: Document) -> ContractVersionedObjectReference:
     )
 
 
-def _is_owned(document: Document) -> bool:
-    return Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {})
-
-
 def _check_owned(document: Document, referrer: str) -> None:
-    if not _is_owned(document):
+    if not is_owned(document):
         who = f"{document['kind']} {Key.of(document)}"
         raise CannotReconcile(f"{who} referenced from {referrer} is not topology owned")
 

@@ -12,6 +12,7 @@ from kapy.core.topology.blueprint import blueprint_of, check_reconciled, class_o
 from kapy.core.topology.current_state import current_state
 from kapy.core.topology.difference import plan_of
 from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
+from kapy.core.topology.managed_fields import mend
 from kapy.core.topology.scope import Tools, TopologyScope
 from kapy.core.topology.settled import fingerprint
 from kapy.core.topology.status import update_status
@@ -21,10 +22,12 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import Invalid, KapyError
 from kapy.kube.meta import read
+from kapy.topology.blueprint import Blueprint
 from kapy.topology.cluster_variables import with_variables
 from kapy.topology.desired import desired_state
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.patches import Cause
+from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
@@ -76,14 +79,14 @@ async def _delete(scope: TopologyScope) -> None:
 
 async def _work(scope: TopologyScope) -> None:
     """Raises CannotReconcile and what the client raises."""
-    await _read(scope)
-    blueprint, current = scope.blueprint, scope.current
-    assert blueprint is not None
-    assert current is not None
+    blueprint, current = await _read(scope)
     tools, key, mark = scope.tools, scope.cluster.key, fingerprint(blueprint, current)
     if tools.settled.get(key) == mark:
         scope.is_settled = True
         return
+    if await mend(tools, current, scope.now):
+        blueprint, current = await _read(scope)
+        mark = fingerprint(blueprint, current)
     is_new = current.cluster.spec.infrastructure_ref is None and (
         current.cluster.spec.control_plane_ref is None
     )
@@ -116,7 +119,7 @@ async def _work(scope: TopologyScope) -> None:
         tools.settled.pop(key, None)
 
 
-async def _read(scope: TopologyScope) -> None:
+async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:
     """Blueprint and current state; values of variables are defaulted and checked on the way, since
     the class may have come after the Cluster."""
     tools = scope.tools
@@ -132,9 +135,11 @@ async def _read(scope: TopologyScope) -> None:
         scope.draft.object.spec.topology = read(document, Cluster).spec.topology
     cluster = read(document, Cluster)
     with doing("error reading the ClusterClass"):
-        scope.blueprint = await blueprint_of(tools.external, cluster, cluster_class)
+        blueprint = await blueprint_of(tools.external, cluster, cluster_class)
     with doing("error reading current state of the Cluster topology"):
-        scope.current = await current_state(tools, scope.blueprint, cluster)
+        current = await current_state(tools, blueprint, cluster)
+    scope.current = current
+    return blueprint, current
 
 
 def _is_initialized(cluster: Cluster) -> bool:

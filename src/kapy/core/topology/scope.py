@@ -19,7 +19,6 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
-from kapy.topology.blueprint import Blueprint
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
@@ -60,7 +59,7 @@ class Tools:
 class TopologyScope:
     """One Cluster with a topology.
 
-    cluster_class, blueprint, current, desired: None until they are known. is_settled: nothing has
+    cluster_class, current, desired: None until they are known. is_settled: nothing has
     changed since there was nothing left to do.
     """
 
@@ -70,7 +69,6 @@ class TopologyScope:
     calls: HookCalls
     upgrades: UpgradeTracker
     cluster_class: ClusterClass | None = None
-    blueprint: Blueprint | None = None
     current: ClusterState | None = None
     desired: ClusterState | None = None
     is_settled: bool = False

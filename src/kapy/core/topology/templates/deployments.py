@@ -14,13 +14,13 @@ from kapy.api.names import Finalizer
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet, cluster_of
 from kapy.core.topology.errors import doing
+from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
 from kapy.core.topology.templates.unpaused import of_unpaused, owned_life
 from kapy.core.topology.templates.unused import (
     Tools,
     delete_unused,
     is_deleting,
-    is_owned,
     is_paused,
     sets_of,
 )

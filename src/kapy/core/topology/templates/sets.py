@@ -10,13 +10,13 @@ from kapy.api.names import CLUSTER_GROUP, Finalizer
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of
 from kapy.core.topology.errors import CannotReconcile
+from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
 from kapy.core.topology.templates.unpaused import of_unpaused, owned_life
 from kapy.core.topology.templates.unused import (
     Tools,
     delete_unused,
     is_deleting,
-    is_owned,
     is_paused,
     sets_of,
 )

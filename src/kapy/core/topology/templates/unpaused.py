@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kapy.contract.fleet import own_life
-from kapy.core.topology.templates.unused import is_owned
+from kapy.core.topology.owned import is_owned
 from kapy.engine.cache import Change
 from kapy.engine.controller import Mapper
 from kapy.kube import Document, Key

@@ -64,11 +64,6 @@ def is_deleting(document: Document) -> bool:
     return bool(document["metadata"].get("deletionTimestamp"))
 
 
-def is_owned(document: Document) -> bool:
-    """Whether a topology made it."""
-    return Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {})
-
-
 def is_paused(document: Document, cluster: Document | None) -> bool:
     """Whether nothing may be done: it says so, or its Cluster."""
     paused = cluster is not None and bool(cluster["spec"].get("paused"))

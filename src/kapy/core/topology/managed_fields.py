@@ -1,0 +1,151 @@
+"""Putting right who owns the fields of an object, where a kube-apiserver has lost it.
+
+A kube-apiserver may drop all of an object's `managedFields` (kubernetes/kubernetes#136919). The
+next apply then makes an entry `before-first-apply`, which owns all fields for ever, and nothing can
+be taken away by server-side apply any more. So that entry is removed, and one of ours is put where
+there is none. Clusters, which upstream once applied too and now patches, have no entry of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.times import stamp
+from kapy.core.topology.intent import MANAGER
+from kapy.core.topology.scope import Tools
+from kapy.engine.cache import Informer
+from kapy.kube import Document, Key
+from kapy.kube.meta import Object
+from kapy.kube.names import Resource
+from kapy.kube.nested import value_at
+from kapy.topology.state import ClusterState
+
+BEFORE: Final = "before-first-apply"
+PATCHER: Final = "manager"
+"""Who patches Clusters: upstream's name."""
+
+_ARGUMENTS: Final = tuple(
+    ("spec", "kubeadmConfigSpec", *path)
+    for path in (
+        ("clusterConfiguration", "apiServer", "extraArgs"),
+        ("clusterConfiguration", "controllerManager", "extraArgs"),
+        ("clusterConfiguration", "scheduler", "extraArgs"),
+        ("clusterConfiguration", "etcd", "local", "extraArgs"),
+        ("initConfiguration", "nodeRegistration", "kubeletExtraArgs"),
+        ("joinConfiguration", "nodeRegistration", "kubeletExtraArgs"),
+    )
+)
+"""Where control planes have arguments, which are the first to be missed when they cannot go."""
+
+
+def mended(document: Document, now: datetime) -> list[Document] | None:
+    """The entries as they should be; None when there is nothing to put right."""
+    is_cluster = document["kind"] == Cluster.RESOURCE.kind
+    wrong = {BEFORE, MANAGER} if is_cluster else {BEFORE}
+    entries = document["metadata"].get("managedFields") or []
+    kept = [one for one in entries if one.get("manager") not in wrong]
+    if entries and len(kept) == len(entries):
+        return None
+    if is_cluster:
+        return kept or [_entry(document, PATCHER, "Update", _NAME, now)]
+    if not any(one.get("manager") == MANAGER for one in kept):
+        kept.append(_entry(document, MANAGER, "Apply", _owned(document), now))
+    return kept
+
+
+async def mend(tools: Tools, current: ClusterState, now: datetime) -> bool:
+    """Put right the entries of everything that belongs to a cluster; whether any was wrong.
+
+    Raises what the client raises; Conflict when an object has changed meanwhile.
+    """
+    found = False
+    for resource, document in [one async for one in _documents(tools, current)]:
+        entries = mended(document, now)
+        if entries is None:
+            continue
+        found = True
+        operation = "replace" if document["metadata"].get("managedFields") else "add"
+        version = document["metadata"]["resourceVersion"]
+        patch = [
+            {"op": operation, "path": "/metadata/managedFields", "value": entries},
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+        ]
+        await tools.client.patch(resource, Key.of(document), patch)
+    return found
+
+
+async def _documents(
+    tools: Tools, current: ClusterState
+) -> AsyncIterator[tuple[Resource, Document]]:
+    fleet, plane = tools.fleet, current.control_plane
+    own: list[tuple[Informer[Any], Object | None]] = [
+        (fleet.clusters, current.cluster),
+        (tools.health_checks, plane.machine_health_check),
+    ]
+    provided = [
+        current.infrastructure_cluster,
+        plane.object,
+        plane.infrastructure_machine_template,
+    ]
+    for group in current.machine_deployments.values():
+        own += [
+            (tools.health_checks, group.machine_health_check),
+            (fleet.deployments, group.object),
+        ]
+        provided += [group.bootstrap_template, group.infrastructure_machine_template]
+    for pool in current.machine_pools.values():
+        own.append((fleet.pools, pool.object))
+        provided += [pool.bootstrap_object, pool.infrastructure_machine_pool_object]
+    for document in provided:
+        if document is not None:
+            yield await tools.external.resource_of(document), document
+    for informer, one in own:
+        document = None if one is None else informer.raw(one.key)
+        if document is not None:
+            yield informer.resource, document
+
+
+_NAME: Final[Document] = {"f:metadata": {"f:name": {}}}
+"""Something has to be owned; this is let go with the next apply."""
+
+
+def _entry(
+    document: Document, manager: str, operation: str, fields: Document, now: datetime
+) -> Document:
+    return {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": document["apiVersion"],
+        "time": stamp(now),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+
+
+def _owned(document: Document) -> Document:
+    """What we must have applied of an object."""
+    if document["kind"] != "KubeadmControlPlane":
+        return _NAME
+    owned: Document = {}
+    for path in _ARGUMENTS:
+        if items := dict(_items(value_at(document, path))):
+            node = owned
+            for part in path[:-1]:
+                node = node.setdefault(f"f:{part}", {})
+            node[f"f:{path[-1]}"] = items
+    return owned or _NAME
+
+
+def _items(arguments: Any) -> Iterator[tuple[str, Document]]:
+    """The arguments as fields: a list of names and values (v1beta2), or a map (v1beta1)."""
+    if isinstance(arguments, dict):
+        yield from ((f"f:{name}", {}) for name in arguments)
+    elif isinstance(arguments, list):
+        for one in arguments:
+            keys = {"name": one.get("name", ""), "value": one.get("value", "")}
+            text = json.dumps(keys, separators=(",", ":"), ensure_ascii=False)
+            yield f"k:{text}", {".": {}, "f:name": {}, "f:value": {}}

@@ -1,0 +1,82 @@
+"""Who owns the fields of an object, where a kube-apiserver has lost it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.core.topology.managed_fields import mended
+from kapy.kube import Document, Key
+from kapy.kube.apply.managers import checked
+from tests.core.topology.herd import CLUSTER, PLANE, grazing
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def document(kind: str, *managers: str, spec: Any = None) -> Document:
+    entries = [{"manager": one, "operation": "Apply"} for one in managers]
+    metadata: Document = {"name": "one", "managedFields": entries}
+    return {"apiVersion": "a/v1", "kind": kind, "metadata": metadata, "spec": spec or {}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("Herd", ["capi-topology"], None),
+        ("Herd", ["kubectl"], None),
+        ("Herd", [], ["capi-topology"]),
+        ("Herd", ["before-first-apply"], ["capi-topology"]),
+        ("Herd", ["before-first-apply", "kubectl"], ["kubectl", "capi-topology"]),
+        ("Herd", ["before-first-apply", "capi-topology"], ["capi-topology"]),
+        ("Cluster", ["manager"], None),
+        ("Cluster", ["kubectl"], None),
+        ("Cluster", [], ["manager"]),
+        ("Cluster", ["before-first-apply"], ["manager"]),
+        ("Cluster", ["capi-topology"], ["manager"]),
+        ("Cluster", ["capi-topology", "before-first-apply", "kubectl"], ["kubectl"]),
+    ],
+)
+def test_there_is_an_entry_of_ours_and_none_of_nobodys(
+    kind: str, before: list[str], after: list[str] | None
+) -> None:
+    found = mended(document(kind, *before), NOW)
+    assert (None if found is None else [one["manager"] for one in found]) == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "owned"),
+    [
+        (
+            [{"name": "v", "value": "4"}, {"name": "profiling"}],
+            ['k:{"name":"v","value":"4"}', 'k:{"name":"profiling","value":""}'],
+        ),
+        ({"v": "4"}, ["f:v"]),
+    ],
+)
+def test_of_a_control_plane_the_arguments_were_ours(arguments: Any, owned: list[str]) -> None:
+    config = {"clusterConfiguration": {"apiServer": {"extraArgs": arguments}}}
+    spec = {"kubeadmConfigSpec": config}
+    (entry,) = mended(document("KubeadmControlPlane", spec=spec), NOW) or []
+    server = entry["fieldsV1"]["f:spec"]["f:kubeadmConfigSpec"]["f:clusterConfiguration"]
+    assert list(server["f:apiServer"]["f:extraArgs"]) == owned
+    assert checked([entry]) is not None
+
+
+async def test_what_lost_its_owners_can_be_changed_again() -> None:
+    async with grazing() as story:
+        for kind, name in ((KubeadmControlPlane, PLANE), (Cluster, CLUSTER)):
+            lost = [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]
+            await story.client.patch(kind.RESOURCE, Key("default", name), lost)
+        await story.topology(controlPlane={"replicas": 1, "metadata": {"labels": {"a": "b"}}})
+        await story.until_settled()
+        await story.topology(controlPlane={"replicas": 1, "metadata": None})
+        await story.until_settled()
+        found = await story.client.get(KubeadmControlPlane.RESOURCE, Key("default", PLANE))
+        assert "a" not in found["metadata"]["labels"]
+        managers = {one["manager"] for one in found["metadata"]["managedFields"]}
+        assert "before-first-apply" not in managers
+        assert "capi-topology" in managers
