@@ -6,6 +6,7 @@ event documents. Whatever keeps an answer from coming is `Unreachable`.
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -180,11 +181,17 @@ def why_no_answer(error: BaseException) -> str:
         case aiohttp.ClientProxyConnectionError():
             return f"its proxy cannot be reached: {error.os_error.strerror or error.os_error}"
         case aiohttp.ClientConnectorError():
-            return error.os_error.strerror or str(error.os_error)
+            return _of_connecting(error.os_error)
         case TimeoutError():
             return "no answer in time"
         case _:
             return str(error) or type(error).__name__
+
+
+def _of_connecting(error: OSError) -> str:
+    said = error.strerror or str(error)
+    # asyncio tells the address again, and not what went wrong with it.
+    return os.strerror(error.errno or 0) if said.startswith("Connect call failed") else said
 
 
 def _encoded(body: Any) -> bytes | None:
