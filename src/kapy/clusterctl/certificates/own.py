@@ -26,6 +26,7 @@ TRUSTING: Final = (
         Resource("admissionregistration.k8s.io", "v1", f"{kind.lower()}s", kind, namespaced=False)
         for kind in WEBHOOKS
     ),
+    Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False),
 )
 """Kinds of components that are told whom to trust."""
 
@@ -72,7 +73,10 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
 
 async def _tell(client: Client, found: Issued) -> None:
     for resource in TRUSTING:
-        listed = await persistently(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
+        try:
+            listed = await persistently(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
+        except NotFound:
+            continue  # not every server has APIServices
         trusting = [{"kind": resource.kind, **one} for one in listed.items]
         await side_by_side(
             partial(_trust, client, resource, one, bundle)
@@ -92,7 +96,7 @@ async def _trust(client: Client, resource: Resource, one: Document, bundle: byte
     told = with_bundle(one, b64encode(bundle).decode())
     if told == one:
         return
-    field = "spec" if resource is CRDS else "webhooks"
+    field = "webhooks" if resource.kind in WEBHOOKS else "spec"
     await persistently(partial(client.patch, resource, Key.of(one), {field: told[field]}))
 
 
