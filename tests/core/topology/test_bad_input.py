@@ -20,6 +20,7 @@ from kapy.kube.errors import ApiError
 from tests.core.topology.herd import (
     CLUSTER,
     WORKERS,
+    Herd,
     class_objects,
     cluster,
     grazing,
@@ -99,6 +100,37 @@ async def test_a_class_change_that_does_not_work_leaves_its_clusters_as_they_are
         after = await story.versions()
         changed = {name for name in after if after[name] != before.get(name)}
         assert changed == {f"Cluster/{CLUSTER}", "ClusterClass/meadow"}
+        await a_vanished_template_is_told(story)
+        await what_no_topology_made_is_not_touched(story)
+
+
+async def a_vanished_template_is_told(story: Herd) -> None:
+    before = await story.versions()
+    path = "apis/bootstrap.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmconfigtemplates"
+    await story.client.raw("DELETE", f"/{path}/meadow-grazer")
+    await story.topology(workers=workers(("md-0", 3)))
+    await story.settle()
+    message = await story.told("ReconcileFailed")
+    assert message.startswith(
+        "error reading the ClusterClass: failed to get bootstrap config template for "
+        'ClusterClass default/meadow, MachineDeployment class "grazer": failed to retrieve '
+        "KubeadmConfigTemplate default/meadow-grazer: "
+    )
+    after = await story.versions()
+    assert after[f"MachineDeployment/{WORKERS}"] == before[f"MachineDeployment/{WORKERS}"]
+    await story.create([part("KubeadmConfigTemplate", "grazer")])
+    patches = {"spec": {"patches": part("ClusterClass")["spec"]["patches"]}}
+    await story.merge(ClusterClass, "meadow", patches)
+    await story.until_settled()
+
+
+async def what_no_topology_made_is_not_touched(story: Herd) -> None:
+    unlabelled = {"metadata": {"labels": {"topology.cluster.x-k8s.io/owned": None}}}
+    await story.merge(DevCluster, CLUSTER, unlabelled)
+    assert await story.told("ReconcileFailed") == (
+        "error reading current state of the Cluster topology: DevCluster default/capybara "
+        "referenced from Cluster default/capybara is not topology owned"
+    )
 
 
 def _without_template(documents: list[Document]) -> list[Document]:
@@ -125,26 +157,14 @@ async def test_a_template_that_is_not_there_is_told_and_waited_for() -> None:
         await story.until_settled()
 
 
-async def test_a_template_that_vanished_is_told_with_class_and_name() -> None:
-    async with grazing() as story:
-        before = await story.versions()
-        path = "apis/bootstrap.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmconfigtemplates"
-        await story.client.raw("DELETE", f"/{path}/meadow-grazer")
-        await story.topology(workers=workers(("md-0", 3)))
-        message = await story.told("ReconcileFailed")
-        assert message.startswith(
-            "error reading the ClusterClass: failed to get bootstrap config template for "
-            'ClusterClass default/meadow, MachineDeployment class "grazer": failed to retrieve '
-            "KubeadmConfigTemplate default/meadow-grazer: "
-        )
-        after = await story.versions()
-        assert after[f"MachineDeployment/{WORKERS}"] == before[f"MachineDeployment/{WORKERS}"]
-
-
-async def test_values_are_checked_again_when_the_class_comes_after_the_cluster() -> None:
+async def test_values_and_workers_are_checked_again_when_the_class_comes_after_the_cluster() -> (
+    None
+):
     async with herd() as story:
         wrong = [{"name": "nodeLabels", "value": {"pasture": 7}}, {"name": "herd", "value": 1}]
-        await story.create([cluster(variables=wrong)])
+        strange = workers(("md-0", 1))
+        strange["machineDeployments"][0]["class"] = "browser"
+        await story.create([cluster(variables=wrong), cluster("strange", workers=strange)])
         await story.told("ReconcileFailed")
         await story.create(class_objects())
         await story.settle()
@@ -154,32 +174,11 @@ async def test_values_are_checked_again_when_the_class_comes_after_the_cluster()
         assert said is not None
         assert said.message.startswith('Cluster.cluster.x-k8s.io "capybara" is invalid: ')
         assert "spec.topology.variables[herd]" in said.message
+        message = await story.told("ReconcileFailed", "strange")
+        assert "MachineDeployment class browser not found in ClusterClass default/meadow" in message
+        assert not await story.all(MachineDeployment)
         await story.topology(variables=[{"name": "nodeLabels", "value": {}}])
         await story.until_settled()
-
-
-async def test_a_class_of_workers_that_is_not_there_is_told() -> None:
-    async with herd() as story:
-        groups = workers(("md-0", 1))
-        groups["machineDeployments"][0]["class"] = "browser"
-        await story.create([cluster(workers=groups)])
-        await story.create(class_objects())
-        await story.settle()
-        message = await story.told("ReconcileFailed")
-        assert "browser" in message
-        assert "ClusterClass" in message
-        assert not await story.all(MachineDeployment)
-
-
-async def test_objects_that_no_topology_made_are_not_touched() -> None:
-    async with grazing() as story:
-        unlabelled = {"metadata": {"labels": {"topology.cluster.x-k8s.io/owned": None}}}
-        await story.merge(DevCluster, CLUSTER, unlabelled)
-        message = await story.told("ReconcileFailed")
-        assert message == (
-            "error reading current state of the Cluster topology: DevCluster default/capybara "
-            "referenced from Cluster default/capybara is not topology owned"
-        )
 
 
 def _topology(change: Callable[[Document], Any]) -> Document:

@@ -113,6 +113,20 @@ async def test_what_others_change_is_put_right_and_what_nobody_meant_is_left() -
         plane = await story.get(KubeadmControlPlane, PLANE)
         assert plane is not None
         assert plane.metadata.labels["topology.cluster.x-k8s.io/owned"] == ""
+        await a_pause_is_told_and_kept(story)
+
+
+async def a_pause_is_told_and_kept(story: Herd) -> None:
+    await story.merge(Cluster, CLUSTER, {"spec": {"paused": True}})
+    assert await story.told("Paused") == "Cluster spec.paused is set to true"
+    await story.topology(workers=workers(("md-0", 3)))
+    await story.settle()
+    deployment = await story.get(MachineDeployment, WORKERS)
+    assert deployment is not None
+    assert deployment.spec.replicas == 2
+    await story.merge(Cluster, CLUSTER, {"spec": {"paused": False}})
+    await story.until_settled()
+    assert len(await story.all(Machine)) == 4
 
 
 async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made_for_them() -> None:
@@ -223,20 +237,6 @@ async def test_a_cluster_is_rebased_to_a_class_in_another_namespace() -> None:
         (config,) = await made_templates(story, KubeadmConfigTemplate)
         assert label_of(config) == ["nodefs.available<0%"]
         assert len(names(await story.all(Machine)) & machines) == 1  # the control plane's
-
-
-async def test_a_paused_topology_says_so_and_goes_on_later() -> None:
-    async with grazing() as story:
-        await story.merge(Cluster, CLUSTER, {"spec": {"paused": True}})
-        assert await story.told("Paused") == "Cluster spec.paused is set to true"
-        await story.topology(workers=workers(("md-0", 3)))
-        await story.settle()
-        deployment = await story.get(MachineDeployment, WORKERS)
-        assert deployment is not None
-        assert deployment.spec.replicas == 2
-        await story.merge(Cluster, CLUSTER, {"spec": {"paused": False}})
-        await story.until_settled()
-        assert len(await story.all(Machine)) == 4
 
 
 async def test_an_upgrade_tells_its_steps_and_waits_for_who_is_deferred() -> None:
