@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from kapy.clusterctl.describe.source import NAME_LABEL
 from kapy.kube import Document, Key
@@ -39,3 +40,14 @@ class RecordedSource:
             ):
                 return one
         return None
+
+
+def moments(objects: Sequence[Document]) -> list[datetime]:
+    """When clusterctl may have run: within a minute of the last change, to half a second."""
+    changes = [
+        one["lastTransitionTime"]
+        for each in objects
+        for one in (each.get("status") or {}).get("conditions") or []
+    ]
+    last = datetime.fromisoformat(max(changes))
+    return [last + timedelta(seconds=half / 2) for half in range(120)]

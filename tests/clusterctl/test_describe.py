@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from kapy.clusterctl.describe import Node, Options, as_document, discover, table
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
-from tests.clusterctl.recorded import RecordedSource
+from tests.clusterctl.recorded import RecordedSource, moments
 
 DATA = Path(__file__).parents[1] / "data" / "clusterctl" / "describe.jsonl.gz"
 RUNS: list[Document] = [
@@ -34,17 +33,6 @@ def options(args: list[str]) -> Options:
 
 async def tree_of(objects: list[Document], name: str, given: Options | None = None) -> Node:
     return await discover(RecordedSource(objects), Key("fleet", name), given or Options())
-
-
-def moments(objects: list[Document]) -> list[datetime]:
-    """When clusterctl may have run: within a minute of the last change, to half a second."""
-    changes = [
-        one["lastTransitionTime"]
-        for each in objects
-        for one in (each.get("status") or {}).get("conditions") or []
-    ]
-    last = datetime.fromisoformat(max(changes))
-    return [last + timedelta(seconds=half / 2) for half in range(120)]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join(run["args"][2:]))

@@ -9,6 +9,7 @@ from typing import Final
 
 from tests.oracle.commands import as_recorded, ran
 from tests.oracle.generated import as_generated
+from tests.oracle.mistakes import as_recorded as as_refused
 from tests.oracle.topic import Check, Record, Result, records, result_of
 
 
@@ -22,6 +23,7 @@ def _config(record: Record) -> Iterator[str]:
 CHECKS: Final[Mapping[str, Check]] = {
     "config": _config,
     "convert": as_generated,
+    "errors": as_refused,
     "generate-cluster": as_generated,
     "generate-provider": as_generated,
     "generate-yaml": as_generated,

@@ -29,7 +29,7 @@ from urllib.request import Request, urlopen
 from kapy.clusterctl import manifests
 from kapy.kube import yaml
 from tests.oracle.commands import LISTED, PROVIDERS, Run, ran
-from tests.oracle.served import TOKENS, served
+from tests.oracle.served import TOKENS, kubeconfig_of, served
 from tests.oracle.topic import Record, Result, compared
 
 OURS: Final = ("init", "upgrade", "delete")
@@ -92,20 +92,7 @@ class _Stage:
         return "inventory" in record or record["args"][0] in OURS
 
     def prepare(self) -> None:
-        cluster = {"server": self.url, "certificate-authority": self.ca}
-        named = {"name": "x"}
-        self.kubeconfig.write_text(
-            json.dumps(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "current-context": "x",
-                    "contexts": [{**named, "context": {"cluster": "x", "user": "x"}}],
-                    "clusters": [{**named, "cluster": cluster}],
-                    "users": [{**named, "user": {"token": TOKENS["admin"]}}],
-                }
-            )
-        )
+        self.kubeconfig.write_text(json.dumps(kubeconfig_of(self.url, self.ca)))
         for name in ("certificates", "issuers"):
             self.ask("apis/apiextensions.k8s.io/v1/customresourcedefinitions", _stand_in(name))
         _copy_newer(self.folder / "providers2")

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.authentication import Authentication, authenticated
@@ -44,6 +45,19 @@ def served() -> Iterator[tuple[str, str]]:
             yield told["url"], str(ca)
         finally:
             process.communicate(timeout=PATIENCE)
+
+
+def kubeconfig_of(url: str, ca: str) -> dict[str, Any]:
+    """How the server's administrator reaches it. ca: the path of the CA's file."""
+    cluster = {"server": url, "certificate-authority": ca}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "clusters": [{"name": "x", "cluster": cluster}],
+        "users": [{"name": "x", "user": {"token": TOKENS["admin"]}}],
+    }
 
 
 async def _serve() -> None:

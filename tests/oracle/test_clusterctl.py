@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle.clusterctl import replay
+from tests.oracle.live import replay as replay_live
 from tests.oracle.recorded import PROVIDERS, RECORDED, SAMPLES
+from tests.oracle.topic import records
+
+LIVE = RECORDED / "clusterctl" / "live.jsonl.gz"
 
 
-@pytest.mark.parametrize("topic", ["config", "convert", "generate-yaml"])
+@pytest.mark.parametrize("topic", ["config", "convert", "errors", "generate-yaml"])
 def test_the_samples_pass(topic: str) -> None:
     (results,) = replay(SAMPLES / "clusterctl", [topic]).values()
     assert len(results) >= 10
@@ -20,4 +24,16 @@ def test_the_samples_pass(topic: str) -> None:
 def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
     (results,) = replay(RECORDED / "clusterctl", ["management"]).values()
     assert len(results) >= 30
+    assert [one for one in results if not one.passed] == []
+
+
+@pytest.mark.sockets
+@pytest.mark.skipif(not LIVE.is_file(), reason="the recorded runs are not there")
+def test_kubeconfigs_are_got_and_rollouts_steered_as_upstream_does() -> None:
+    """What is described is held by tests/clusterctl/test_describe.py, and moves beside it."""
+    some = [
+        one for one in records(LIVE) if one.get("args", ["points"])[0] in ("get", "alpha", "points")
+    ]
+    results = replay_live(some)
+    assert len(results) == 20
     assert [one for one in results if not one.passed] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -42,10 +42,30 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if ctx.parent is not None and args[0] not in self._at and not args[0].startswith("-"):
-            click.echo(ctx.get_help())
-            ctx.exit()
+        if args[0] not in self._at and not args[0].startswith("-"):
+            self._refuse(ctx, args)
         return super().resolve_command(ctx, args)
+
+    def _refuse(self, ctx: click.Context, args: list[str]) -> NoReturn:
+        """Says what there is, as upstream does: at the root an error, below it the help."""
+        if ctx.parent is None:
+            raise click.UsageError(
+                f'unknown command "{args[0]}" for "kapy"{self._way_out(args[0])}'
+            )
+        parser = self.make_parser(ctx)
+        parser.allow_interspersed_args = True
+        try:
+            parser.parse_args(args[1:])
+        except click.NoSuchOption as error:
+            refuse_unknown(error, args)
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+    def _way_out(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        found = get_close_matches(name, self._at)
+        return f" (is {found[0]} meant?)" if found else "; `kapy --help` lists the commands"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -83,7 +83,10 @@ def access(
     """
     name = context or document.get("current-context") or ""
     if not name:
-        raise KubeconfigError(f"{source}: no context is given and none is current")
+        raise KubeconfigError(
+            f"{source}: no context is given and none is current; name one with "
+            "--kubeconfig-context, or choose one with `kubectl config use-context`"
+        )
     chosen = _named(document, "contexts", name, source)
     cluster = _named(document, "clusters", str(chosen.get("cluster", "")), source)
     user: Document = {}

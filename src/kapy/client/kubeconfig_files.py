@@ -43,7 +43,10 @@ def load(candidates: list[Path], context: str = "") -> Kubeconfig:
     documents = [_absolute(read(path), path.parent) for path in candidates]
     source = os.pathsep.join(map(str, candidates))
     if not any(documents):
-        raise KubeconfigError(f"there is no kubeconfig at {source}")
+        raise KubeconfigError(
+            f"there is no kubeconfig at {source}; `kapy up` runs a management plane and "
+            "writes one, --kubeconfig names another"
+        )
     return access(merged(documents), source=source, context=context, folder=Path("/"))
 
 

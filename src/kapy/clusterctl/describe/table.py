@@ -31,6 +31,7 @@ _COLORS: dict[Mood, str] = {
     "plain": "",
 }
 _GRAY, _BOLD, _CYAN, _RED = "\x1b[90m", "\x1b[1m", "\x1b[36m", "\x1b[31m"
+_GROUP = "\x1b[37;1m"
 
 Cell = tuple[str, str]
 """A cell's text, and how it is printed when colours are on (of the same width)."""
@@ -99,7 +100,7 @@ def _cells(title: Cell, row: Row, *, gray: bool = False) -> list[Cell]:
 def _title(node: Node) -> Cell:
     kind, name, version = title_of(node)
     if not name:
-        return kind, _paint(_BOLD, kind) if node.group is not None else kind
+        return kind, _paint(_GROUP, kind) if node.group is not None else kind
     rest = f", {version}" if version else ""
     plain, colored = f"{kind} {name}{rest}", f"{kind} {_paint(_BOLD, name)}{rest}"
     if node.document is not None and node.document["metadata"].get("deletionTimestamp"):
