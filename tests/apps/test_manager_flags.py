@@ -206,10 +206,10 @@ def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) 
 
 
 def test_whoever_changes_a_gate_that_does_little_is_told() -> None:
-    gates = feature_gates(["PriorityQueue=false,RuntimeSDK=true,MachinePool=false"])
+    gates = feature_gates(["PriorityQueue=false,InPlaceUpdates=true,MachinePool=false"])
     assert notices(gates) == [
         "feature gate PriorityQueue changes nothing here",
-        "feature gate RuntimeSDK opens what the API takes; no controller acts on it yet",
+        "feature gate InPlaceUpdates opens what the API takes; no controller acts on it yet",
     ]
     assert notices(FeatureGates()) == []
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
@@ -40,6 +40,9 @@ from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Transport, User
 from kapy.providers.unserved import add_to as add_unserved
 from kapy.remote.connections import Connections
+
+if TYPE_CHECKING:
+    from kapy.hooks.posting import Post
 
 CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy", ("system:masters", "system:authenticated")
@@ -75,9 +78,11 @@ class Plane:
 
 @asynccontextmanager
 async def management_plane(
-    settings: Settings, *, clock: Clock, random: Random | None = None
+    settings: Settings, *, clock: Clock, random: Random | None = None, post: Post | None = None
 ) -> AsyncIterator[Plane]:
     """Run a plane while the context is open; it is ready when the context is entered.
+
+    post: the way to runtime extensions, None for HTTPS.
 
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
     UnusableCredentials, BadPolicy, CannotWrite and CannotListen, each a sentence for people.
@@ -98,13 +103,18 @@ async def management_plane(
             stack.enter_context(audited(server, settings.audit, clock))
             if settings.serving is not None:  # then the plane is what the process is there for
                 stack.enter_context(rarely_collected())
-            yield await _started(stack, server, settings, clock, random)
+            yield await _started(stack, server, settings, clock, random, post)
     finally:
         server.close()
 
 
 async def _started(
-    stack: AsyncExitStack, server: Server, settings: Settings, clock: Clock, random: Random | None
+    stack: AsyncExitStack,
+    server: Server,
+    settings: Settings,
+    clock: Clock,
+    random: Random | None,
+    post: Post | None,
 ) -> Plane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
     await stack.enter_async_context(_running(server=server.run))
@@ -124,7 +134,10 @@ async def _started(
     _show_metrics(server, runtime)
     _watch_health(server, runtime)
     controllers = add_controllers(
-        runtime, settings.controlling, sockets=settings.serving is not None
+        runtime,
+        settings.controlling,
+        sockets=settings.serving is not None,
+        post=lambda: post or _https(settings),
     )
     add_unserved(runtime)
     if settings.inventory:
@@ -138,6 +151,12 @@ async def _started(
     await runtime.working.wait()
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access)
+
+
+def _https(settings: Settings) -> Post:
+    from kapy.hooks.https import HttpsPost  # aiohttp: only where there are extensions
+
+    return HttpsPost(settings.webhook_services)
 
 
 def _show_metrics(server: Server, runtime: Runtime) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kapy._aio.services import Service
 from kapy.apps.settings import Controlling
@@ -26,6 +28,10 @@ from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
 from kapy.remote.connections import Connections
 
+if TYPE_CHECKING:
+    from kapy.apps.extensions import Extensions
+    from kapy.hooks.posting import Post
+
 
 @dataclass(frozen=True, slots=True)
 class Controllers:
@@ -35,15 +41,19 @@ class Controllers:
     services: dict[str, Service]
 
 
-def add_controllers(runtime: Runtime, told: Controlling, *, sockets: bool) -> Controllers:
+def add_controllers(
+    runtime: Runtime, told: Controlling, *, sockets: bool, post: Callable[[], Post]
+) -> Controllers:
     """Add all controllers. Raises NoPort.
 
     sockets: workload clusters listen, for kubectl, and those of other providers are reached.
+    post: the way to extensions, made where they are called.
     """
     in_memory = InMemory(clock=runtime.clock, elsewhere=over_network if sockets else None)
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
-    _add_core(runtime, connections, told)
+    called = _add_extensions(runtime, post) if told.manager.gates.runtime_sdk else None
+    _add_core(runtime, connections, told, called)
     add_bootstrap(runtime, connections, token_life=told.token_life)
     add_control_planes(
         runtime,
@@ -54,6 +64,8 @@ def add_controllers(runtime: Runtime, told: Controlling, *, sockets: bool) -> Co
     )
     add_in_memory(runtime, in_memory)
     services: dict[str, Service] = {"connections": connections.run}
+    if called is not None:
+        services["extensions"] = called.caller.run
     if sockets:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
@@ -67,7 +79,9 @@ def over_network(kubeconfig: Kubeconfig) -> Transport:
     return Https(kubeconfig)
 
 
-def _add_core(runtime: Runtime, connections: Connections, told: Controlling) -> None:
+def _add_core(
+    runtime: Runtime, connections: Connections, told: Controlling, called: Extensions | None
+) -> None:
     gates = told.manager.gates
     add_clusters(runtime, connections, grace=told.connection_grace)
     add_machines(
@@ -83,8 +97,28 @@ def _add_core(runtime: Runtime, connections: Connections, told: Controlling) -> 
     if gates.machine_pool:
         add_machine_pools(runtime, connections)
     if gates.cluster_topology:
-        add_cluster_classes(runtime)
-        add_topologies(runtime, connections)
+        _add_topologies(runtime, connections, called)
     add_machine_health_checks(runtime, connections)
     add_cluster_resource_sets(runtime, connections)
     add_resource_set_bindings(runtime, connections)
+
+
+def _add_topologies(runtime: Runtime, connections: Connections, called: Extensions | None) -> None:
+    if called is None:
+        add_cluster_classes(runtime)
+        add_topologies(runtime, connections)
+        return
+    classes = add_cluster_classes(runtime, discovery=called.variables)
+    topologies = add_topologies(
+        runtime, connections, hooks=called.lifecycle, patches=called.patches
+    )
+    called.wake(clusters=topologies.enqueue, classes=classes.enqueue)
+
+
+def _add_extensions(runtime: Runtime, post: Callable[[], Post]) -> Extensions:
+    from kapy.apps.extensions import extensions  # all hooks: most planes have no extension
+    from kapy.core.extensionconfig.controller import add_to
+
+    found = extensions(runtime, post())
+    add_to(runtime, found.caller)
+    return found

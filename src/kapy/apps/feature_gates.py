@@ -38,7 +38,7 @@ _STAGES: Final = {
 }
 WITHOUT_EFFECT: Final = ("PriorityQueue", "ReconcilerRateLimiting")
 """Gates of the inner working of upstream's controllers: known, and nothing here depends on them."""
-AHEAD: Final = ("InPlaceUpdates", "RuntimeSDK")
+AHEAD: Final = ("InPlaceUpdates",)
 """Gates that open what the API takes, and nothing here acts on it yet."""
 _TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "false", "FALSE", "False"))

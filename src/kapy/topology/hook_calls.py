@@ -129,6 +129,7 @@ class HookCalls:
         return await self._asked(
             hook,
             lambda: hooks.before_cluster_upgrade(shown(self._cluster), start, target, steps),
+            *(start, target, steps),
         )
 
     async def before_control_plane_upgrade(
@@ -141,6 +142,7 @@ class HookCalls:
         return await self._asked(
             Hook.BEFORE_CONTROL_PLANE_UPGRADE,
             lambda: hooks.before_control_plane_upgrade(shown(self._cluster), start, target, steps),
+            *(start, target, steps),
         )
 
     async def after_control_plane_upgrade(self, version: str, steps: UpgradeSteps) -> bool:
@@ -151,6 +153,7 @@ class HookCalls:
         return await self._asked_once(
             Hook.AFTER_CONTROL_PLANE_UPGRADE,
             lambda: hooks.after_control_plane_upgrade(shown(self._cluster), version, steps),
+            *(version, steps),
         )
 
     async def before_workers_upgrade(self, start: str, target: str, steps: UpgradeSteps) -> bool:
@@ -161,6 +164,7 @@ class HookCalls:
         return await self._asked_once(
             Hook.BEFORE_WORKERS_UPGRADE,
             lambda: hooks.before_workers_upgrade(shown(self._cluster), start, target, steps),
+            *(start, target, steps),
         )
 
     async def after_workers_upgrade(self, version: str, steps: UpgradeSteps) -> bool:
@@ -171,6 +175,7 @@ class HookCalls:
         return await self._asked_once(
             Hook.AFTER_WORKERS_UPGRADE,
             lambda: hooks.after_workers_upgrade(shown(self._cluster), version, steps),
+            *(version, steps),
         )
 
     async def after_cluster_upgrade(self, version: str, *, settled: bool) -> bool:
@@ -184,6 +189,7 @@ class HookCalls:
         return await self._asked_once(
             Hook.AFTER_CLUSTER_UPGRADE,
             lambda: hooks.after_cluster_upgrade(shown(self._cluster), version),
+            version,
         )
 
     async def before_cluster_delete(self) -> bool:
@@ -214,25 +220,31 @@ class HookCalls:
             self._memory.keep_plan(key, plans)
         return plans
 
-    async def _asked_once(self, hook: Hook, ask: Callable[[], Awaitable[Answer]]) -> bool:
+    async def _asked_once(
+        self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
+    ) -> bool:
         """Whether things may go on after a hook that is called only while it is owed."""
         if not self.is_owed(hook):
             return True
-        goes_on = await self._asked(hook, ask)
+        goes_on = await self._asked(hook, ask, *facts)
         if goes_on:
             await self._settle(hook)
         return goes_on
 
-    async def _asked(self, hook: Hook, ask: Callable[[], Awaitable[Answer]]) -> bool:
-        """Whether things may go on; an extension that wanted time is not asked before that."""
+    async def _asked(
+        self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
+    ) -> bool:
+        """Whether things may go on; an extension that wanted time is not asked before that, unless
+        the Cluster is meant to be another, or the facts that it is told are others."""
         if self._hooks is None or not await self._hooks.is_registered(hook, self._cluster):
             return True
-        uid = self._cluster.metadata.uid
-        answer = self._memory.answer(uid, hook)
+        metadata = self._cluster.metadata
+        about = metadata.generation, metadata.labels, facts
+        answer = self._memory.answer(metadata.uid, hook, about)
         if answer is None:
             answer = await ask()
             if answer.retry_after:
-                self._memory.keep(uid, hook, answer)
+                self._memory.keep(metadata.uid, hook, about, answer)
         self.answers[hook] = answer
         return not answer.retry_after
 

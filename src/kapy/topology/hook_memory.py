@@ -1,14 +1,15 @@
 """What extensions answered before: blocking answers count until they want to be asked again, plans
 for a while.
 
-One memory serves all clusters. It is lost with the process, after which extensions are asked anew.
+One memory serves all clusters. It is lost with the process, after which extensions are asked anew,
+as they are when they are others than before, and when the Cluster or what is asked has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from math import ceil
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kapy.topology.hooks import Answer, Hook, UpgradePlans
 
@@ -27,17 +28,25 @@ class HookMemory:
     """Answers and plans, by the UID of the Cluster."""
 
     def __init__(self) -> None:
-        self._answers = _Lasting[tuple[str, Hook], str]()
+        self._answers = _Lasting[tuple[str, Hook], tuple[Any, str]]()
         self._plans = _Lasting[PlanKey, UpgradePlans]()
 
-    def keep(self, uid: str, hook: Hook, answer: Answer) -> None:
-        """Remember a blocking answer."""
-        self._answers.keep((uid, hook), answer.message, answer.retry_after)
+    def keep(self, uid: str, hook: Hook, about: Any, answer: Answer) -> None:
+        """Remember a blocking answer. about: what it depends on; asked about something else, the
+        extension may answer otherwise."""
+        self._answers.keep((uid, hook), (about, answer.message), answer.retry_after)
 
-    def answer(self, uid: str, hook: Hook) -> Answer | None:
+    def answer(self, uid: str, hook: Hook, about: Any) -> Answer | None:
         """The answer that still counts, with the seconds that are left."""
         kept = self._answers.get((uid, hook))
-        return kept and Answer(ceil(round(kept.left, 3)), kept.value)
+        if kept is None or kept.value[0] != about:
+            return None
+        return Answer(ceil(round(kept.left, 3)), kept.value[1])
+
+    def forget(self) -> None:
+        """Ask everybody again: the extensions are others than before."""
+        self._answers.clear()
+        self._plans.clear()
 
     def keep_plan(self, key: PlanKey, plans: UpgradePlans) -> None:
         """Remember an upgrade plan."""
@@ -59,6 +68,9 @@ class _Lasting(Generic[K, V]):
 
     def __init__(self) -> None:
         self._kept: dict[K, tuple[float, V]] = {}
+
+    def clear(self) -> None:
+        self._kept = {}
 
     def keep(self, key: K, value: V, seconds: float) -> None:
         now = _now()

@@ -37,6 +37,7 @@ def add_to(
     """
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
+    gates = runtime.options.gates
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     tools = Tools(
         client=runtime.client,
@@ -48,6 +49,7 @@ def add_to(
         clock=runtime.clock,
         keys=runtime.keys,
         grace=grace,
+        asks_first=gates.runtime_sdk and gates.cluster_topology,
     )
     clusters = runtime.cache.informer(fleet.clusters.resource)
     controller = Controller("cluster", partial(reconcile, tools))

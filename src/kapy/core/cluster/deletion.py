@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kapy.api.names import Finalizer, Reason
+from kapy.api.cluster import Cluster
+from kapy.api.names import Annotation, Finalizer, Reason
 from kapy.api.wording import shortened
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Observed, Unreadable, because
@@ -18,6 +19,9 @@ from kapy.kube.meta import Object
 async def reconcile_delete(scope: ClusterScope) -> Result:
     """Delete what is next, or let the Cluster go. All that is waited for is watched."""
     cluster = scope.cluster
+    if scope.tools.asks_first and not _may_go(cluster):
+        scope.waits(Reason.WAITING_FOR_BEFORE_DELETE_HOOK, "Waiting for BeforeClusterDelete hook")
+        return DONE
     try:
         await _delete_children(scope)
         if left := names_left(scope):
@@ -39,6 +43,11 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
     message = f"Cluster {cluster.metadata.name} has been deleted"
     scope.tools.events.normal(cluster, "Deleted", message)
     return DONE
+
+
+def _may_go(cluster: Cluster) -> bool:
+    """Whether no extension holds it any more; its topology's controller asks them."""
+    return cluster.spec.topology is None or Annotation.OK_TO_DELETE in cluster.metadata.annotations
 
 
 def owned_children(scope: ClusterScope) -> Iterable[Object]:

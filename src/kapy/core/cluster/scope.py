@@ -42,7 +42,8 @@ class Tools:
     """What every reconcile of a Cluster uses.
 
     grace: silence of a workload cluster that nothing is said of yet. memories: what is known of
-    the Machines of each Cluster. computed: from what the status of each was.
+    the Machines of each Cluster. computed: from what the status of each was. asks_first: extensions
+    are asked before a Cluster of a class is deleted.
     """
 
     client: Client
@@ -54,6 +55,7 @@ class Tools:
     clock: Clock
     keys: Keys
     grace: timedelta
+    asks_first: bool
     memories: dict[Key, Memory[Look]] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from kapy.api.cluster_class import ClusterClass
+from kapy.api.extension_config import ExtensionConfig
 from kapy.contract.classes import of_template
 from kapy.contract.external import External
 from kapy.core.clusterclass.reconcile import reconcile
 from kapy.core.clusterclass.scope import Tools
+from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
+from kapy.hooks.registry import offer
+from kapy.kube import Document, Key
 from kapy.topology.discovery import VariableDiscovery
 
 
@@ -24,5 +29,22 @@ def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> C
     tools = Tools(runtime.client, external, classes, runtime.clock, discovery)
     controller = Controller("clusterclass", partial(reconcile, tools))
     controller.watch(classes, own_key)
+    if discovery is not None:
+        configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
+        controller.watch(configs, partial(_of_extension, classes))
     external.wake(controller, of_template(runtime.cache))
     return runtime.add(controller, classes)
+
+
+def _of_extension(classes: Informer[Document], change: Change) -> Iterable[Key]:
+    """The classes whose patches have variables that an extension tells."""
+    if offer(change.old) == offer(change.new):
+        return
+    ending = f".{change.document['metadata']['name']}"
+    for one in classes.list():
+        patches = one["spec"].get("patches") or ()
+        named = (
+            (patch.get("external") or {}).get("discoverVariablesExtension") for patch in patches
+        )
+        if any((name or "").endswith(ending) for name in named):
+            yield Key.of(one)

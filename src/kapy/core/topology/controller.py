@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
+from kapy.api.extension_config import ExtensionConfig
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import CLUSTER_GROUP, ConditionType
 from kapy.contract.classes import clusters_of_class, of_template
@@ -21,11 +22,13 @@ from kapy.core.topology.templates.deployments import add_to as add_deployment_te
 from kapy.core.topology.templates.sets import add_to as add_set_templates
 from kapy.core.topology.upgrading import Workloads
 from kapy.engine.applied import Applied
-from kapy.engine.cache import Cache, Change
+from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
 from kapy.engine.runtime import Runtime
+from kapy.hooks.registry import offer
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
+from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
 from kapy.topology.patches.external import ExternalPatches
 
@@ -77,9 +80,27 @@ def add_to(
     external.wake(controller, meant(_of_owner))
     external.wake(controller, meant(referring(clusters, ("spec", "infrastructureRef"))))
     remote.subscribe(controller.enqueue)
+    if hooks is not None:
+        _follow_extensions(runtime, controller, clusters, tools.memory)
     add_deployment_templates(runtime, fleet, external)
     add_set_templates(runtime, fleet, external)
     return runtime.add(controller, clusters)
+
+
+def _follow_extensions(
+    runtime: Runtime, controller: Controller, clusters: Informer[Document], memory: HookMemory
+) -> None:
+    """Ask everybody again when there are other extensions than before; one that is gone holds
+    nothing any more."""
+    configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
+
+    def keys(change: Change) -> Iterable[Key]:
+        if offer(change.old) == offer(change.new):
+            return ()
+        memory.forget()
+        return [Key.of(one) for one in clusters.list() if one["spec"].get("topology")]
+
+    controller.watch(configs, keys)
 
 
 _of_owner = owner_keys(GroupKind(CLUSTER_GROUP, "Cluster"))

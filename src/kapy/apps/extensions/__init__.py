@@ -1,0 +1,49 @@
+"""Runtime extensions, where the RuntimeSDK gate is open: who is called, and by whom.
+
+`extensions(runtime, post)` begins to follow the ExtensionConfigs. Its doors are handed to the
+controllers of topologies and ClusterClasses, which ask through them and know nothing of calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kapy.api.extension_config import ExtensionConfig
+from kapy.apps.extensions import lifecycle, variables
+from kapy.apps.extensions.lifecycle import Lifecycle
+from kapy.apps.extensions.patches import Patches
+from kapy.apps.extensions.variables import Variables
+from kapy.engine.runtime import Runtime
+from kapy.hooks.caller import Caller
+from kapy.hooks.catalog import shipped
+from kapy.hooks.posting import Post
+from kapy.hooks.registry import Registry
+from kapy.kube import Key
+from kapy.kube.names import NAMESPACES
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """The caller of a program, and the doors that lead to it."""
+
+    caller: Caller
+    lifecycle: Lifecycle
+    patches: Patches
+    variables: Variables
+
+    def wake(self, *, clusters: Callable[[Key], None], classes: Callable[[Key], None]) -> None:
+        """Whom to tell that an extension which was waited for may answer."""
+        self.caller.subscribe(lifecycle.KIND, clusters)
+        self.caller.subscribe(variables.KIND, classes)
+
+
+def extensions(runtime: Runtime, post: Post) -> Extensions:
+    """Call the extensions that a runtime's server has ExtensionConfigs of."""
+    catalog, registry = shipped(), Registry()
+    # Before any controller watches them: who is woken by a change finds it registered.
+    runtime.cache.informer(ExtensionConfig.RESOURCE).subscribe(registry.follow)
+    namespaces = runtime.cache.informer(NAMESPACES)
+    caller = Caller(registry, catalog, namespaces, post, random=runtime.random)
+    runtime.metrics.add(caller.measures)
+    return Extensions(caller, Lifecycle(caller, catalog), Patches(caller), Variables(caller))

@@ -1,0 +1,34 @@
+"""The door from the patches of a ClusterClass to the extensions that make or check them."""
+
+from __future__ import annotations
+
+from kapy.api.cluster import Cluster
+from kapy.apps.extensions.lifecycle import subject_of
+from kapy.hooks.caller import Caller
+from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
+from kapy.hooks.messages.validate_topology import VALIDATE_TOPOLOGY
+from kapy.kube import Document
+from kapy.kube.model import encode
+
+
+class Patches:
+    """Asks the extension that a patch names (a `kapy.topology.patches.ExternalPatches`).
+
+    Answers count again for the same request: a topology is computed far more often than what it is
+    made of changes.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
+        subject = subject_of(cluster)
+        return encode(
+            await self._caller.call(GENERATE_PATCHES, extension, subject, request, keep=True)
+        )
+
+    async def validate(self, extension: str, cluster: Cluster, request: Document) -> Document:
+        subject = subject_of(cluster)
+        return encode(
+            await self._caller.call(VALIDATE_TOPOLOGY, extension, subject, request, keep=True)
+        )

@@ -1,0 +1,53 @@
+"""Phase: the authority of a server's certificate is taken from the Secret that an annotation names.
+
+It is what cert-manager's injector does for webhooks (upstream's `inject-ca-from-secret`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.names import Annotation
+from kapy.core.extensionconfig.scope import ConfigScope
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import SECRETS
+
+_ENTRY: Final = "ca.crt"
+_FAILED: Final = "failed to reconcile caBundle"
+
+
+class NoAuthority(KapyError):
+    """The Secret that an annotation names cannot be used."""
+
+
+async def inject_authority(scope: ConfigScope) -> None:
+    """Write the authority into the ExtensionConfig. Raises NoAuthority."""
+    name = scope.config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
+    if name is None:
+        return
+    bundle = await _bundle(scope, name)
+    if scope.config.spec.client_config.ca_bundle != bundle:
+        scope.config.spec.client_config.ca_bundle = bundle
+        await scope.draft.save_spec()
+
+
+async def _bundle(scope: ConfigScope, name: str) -> str:
+    namespace, _, secret = name.partition("/")
+    if not namespace or not secret:
+        raise NoAuthority(f'{_FAILED}: secret name "{name}" must be in the form <namespace>/<name>')
+    try:
+        document = await scope.tools.client.get(SECRETS, Key(namespace, secret))
+    except KapyError as error:
+        raise NoAuthority(f'{_FAILED}: failed to get secret "{name}": {error}') from error
+    data = document.get("data") or {}
+    if _ENTRY not in data:
+        raise NoAuthority(f'{_FAILED}: secret {name} does not contain a "{_ENTRY}" entry')
+    return str(data[_ENTRY])
+
+
+def secret_of(config: Document) -> Key | None:
+    """The Secret that an ExtensionConfig takes its authority from."""
+    annotations = config["metadata"].get("annotations") or {}
+    namespace, _, name = annotations.get(Annotation.INJECT_CA_FROM_SECRET, "").partition("/")
+    return Key(namespace, name) if namespace and name else None

@@ -1,0 +1,62 @@
+"""One look at an ExtensionConfig: its authority, its handlers, what is written."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.extension_config import ExtensionConfig
+from kapy.conditions.change import set_condition
+from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.extensionconfig.authority import inject_authority
+from kapy.core.extensionconfig.scope import ConfigScope, Tools
+from kapy.core.extensionconfig.status import registered, update_status
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Key
+from kapy.kube.errors import KapyError
+
+FIRST: Final = 0.5
+LONGEST: Final = 30.0
+"""Seconds after which a server that was not discovered is asked again, at first and at last."""
+
+
+async def reconcile(tools: Tools, key: Key) -> Result:
+    """Ask a server for its handlers."""
+    document = tools.configs.raw(key)
+    if document is None or document["metadata"].get("deletionTimestamp"):
+        tools.failures.pop(key, None)
+        return DONE
+    draft = Draft(tools.client, ExtensionConfig, document)
+    scope = ConfigScope(tools, draft, tools.clock())
+    set_condition(scope.config, paused_condition(scope.config, None), scope.now)
+    if is_paused(scope.config, None):
+        await draft.save()
+        return DONE
+    await _discover(scope)
+    update_status(scope)
+    await draft.save()
+    return _until_asked_again(scope, key)
+
+
+async def _discover(scope: ConfigScope) -> None:
+    """Handlers that were known before stay where the server does not tell them."""
+    try:
+        await inject_authority(scope)
+        handlers = await scope.tools.caller.discover(scope.config)
+    except KapyError as error:
+        scope.undiscovered = error
+    else:
+        scope.config.status.handlers = registered(scope.config, handlers)
+
+
+def _until_asked_again(scope: ConfigScope, key: Key) -> Result:
+    """A timer, because nothing tells that a server answers, or answers otherwise."""
+    failures, error = scope.tools.failures, scope.undiscovered
+    if error is None:
+        failures.pop(key, None)
+        return DONE
+    count = failures[key] = failures.get(key, 0) + 1
+    seconds = min(FIRST * 2.0 ** min(count - 1, 16), LONGEST)
+    seconds *= 0.75 + scope.tools.random.random() / 4
+    return requeue(after=timedelta(seconds=seconds), because=str(error))

@@ -1,0 +1,45 @@
+"""What one reconcile of an ExtensionConfig works with: its tools, and what it has found out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+
+from kapy._aio.clock import Clock
+from kapy.api.extension_config import ExtensionConfig
+from kapy.client.client import Client
+from kapy.engine.cache import Informer
+from kapy.engine.draft import Draft
+from kapy.hooks.caller import Caller
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every reconcile of an ExtensionConfig uses.
+
+    failures: how often each could not be discovered, one after the other.
+    """
+
+    client: Client
+    configs: Informer[Document]
+    caller: Caller
+    clock: Clock
+    random: Random
+    failures: dict[Key, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ConfigScope:
+    """One ExtensionConfig. undiscovered: why its handlers are not known."""
+
+    tools: Tools
+    draft: Draft[ExtensionConfig]
+    now: datetime
+    undiscovered: KapyError | None = None
+
+    @property
+    def config(self) -> ExtensionConfig:
+        return self.draft.object

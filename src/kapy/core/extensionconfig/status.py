@@ -1,0 +1,47 @@
+"""What an ExtensionConfig says: its handlers, and whether it was discovered. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapy.api.extension_config import ExtensionConfig, ExtensionHandler, GroupVersionHook
+from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.conditions import v1beta1
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import false, true
+from kapy.core.extensionconfig.scope import ConfigScope
+from kapy.hooks.messages import discovery
+from kapy.hooks.names import registered_name
+
+
+def registered(
+    config: ExtensionConfig, handlers: Sequence[discovery.ExtensionHandler]
+) -> list[ExtensionHandler]:
+    """The handlers of a server under the names by which others know them."""
+    return [
+        ExtensionHandler(
+            name=registered_name(one.name, config.metadata.name),
+            request_hook=GroupVersionHook(
+                api_version=one.request_hook.api_version, hook=one.request_hook.hook
+            ),
+            timeout_seconds=one.timeout_seconds or 0,
+            failure_policy=one.failure_policy or "",
+        )
+        for one in handlers
+    ]
+
+
+def update_status(scope: ConfigScope) -> None:
+    """Say whether the handlers are known, and why not."""
+    config, now = scope.config, scope.now
+    legacy = v1beta1.conditions_of(config)
+    if scope.undiscovered is None:
+        set_condition(config, true(ConditionType.DISCOVERED, Reason.DISCOVERED), now)
+        v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.DISCOVERED), now)
+        return
+    message = f"Error in discovery: {scope.undiscovered}"
+    set_condition(config, false(ConditionType.DISCOVERED, Reason.NOT_DISCOVERED, message), now)
+    reason = V1Beta1Reason.DISCOVERY_FAILED
+    old = v1beta1.false(V1Beta1Type.DISCOVERED, reason, v1beta1.ERROR, message)
+    v1beta1.set_condition(legacy, old, now)

@@ -1,0 +1,133 @@
+"""One call of one handler: what is sent, and what comes of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kapy.api.extension_config import ClientConfig
+from kapy.apiserver.go_json import syntax_error
+from kapy.hooks.errors import HookError
+from kapy.hooks.hook import AnyHook, Hook
+from kapy.hooks.measures import NO_CODE, NO_STATUS, Measures
+from kapy.hooks.messages.message import FAILURE, SUCCESS, Message, Response, without_nulls
+from kapy.hooks.posting import Answer, NoAnswer, Post
+from kapy.kube import Document
+from kapy.kube.model import encode
+
+_SHOWN: Final = 512
+"""Characters of an answer that is an error page, in messages."""
+_HEADING: Final = ("kind", "apiVersion")
+Resp = TypeVar("Resp", bound=Response)
+
+
+class CallFailed(HookError):
+    """A handler could not be called, or its answer could not be read; the message is upstream's."""
+
+
+class Refused(HookError):
+    """A handler answered, with a failure."""
+
+
+def body_of(hook: AnyHook, request: Message | Document, settings: Mapping[str, str]) -> bytes:
+    """A request as it is sent. settings: of the ExtensionConfig; the request's own go over them.
+
+    Extensions answer by what they are asked, so the same request has to be the same bytes.
+    """
+    document = encode(request) if isinstance(request, Message) else dict(request)
+    if merged := {**settings, **(document.get("settings") or {})}:
+        document["settings"] = merged
+    document |= {"apiVersion": hook.api_version, "kind": hook.request_kind}
+    return msgspec.json.encode(document, order="deterministic")
+
+
+class Calls:
+    """Makes calls, and counts them."""
+
+    def __init__(self, post: Post) -> None:
+        self.measures = Measures()
+        self._post = post
+
+    async def ask(
+        self,
+        hook: Hook[Any, Resp],
+        client: ClientConfig,
+        url: str,
+        body: bytes,
+        seconds: int,
+        *,
+        until: float,
+    ) -> Resp:
+        """The response of a handler, which may be a failure. Raises CallFailed.
+
+        seconds: how long it may take, as it is told; until: when that is over, on the loop's clock.
+        """
+        now = asyncio.get_running_loop().time
+        began, code, status = now(), NO_CODE, NO_STATUS
+        try:
+            url = f"{url}{'&' if '?' in url else '?'}timeout={seconds}s"
+            try:
+                async with asyncio.timeout_at(until):
+                    answer = await self._posted(client, url, body)
+            except TimeoutError:
+                why = f"no answer within {seconds}s"
+                raise CallFailed(f'http call failed: Post "{url}": {why}') from None
+            code = str(answer.code)
+            response = _response(hook, answer)
+            status = response.status or NO_STATUS
+        finally:
+            host = urlsplit(url).netloc
+            self.measures.called(host, hook, code, status, now() - began)
+        return response
+
+    async def _posted(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        try:
+            return await self._post(client, url, body)
+        except NoAnswer as error:
+            raise CallFailed(f'http call failed: Post "{url}": {error}') from None
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._post.aclose()
+
+
+def check(response: Response, doing: str, name: str) -> None:
+    """Raises Refused when a response is no success. doing: as in "call extension handler"."""
+    if response.status == SUCCESS:
+        return
+    kind = "failure response" if response.status == FAILURE else "unknown response status"
+    shown = "" if response.status == FAILURE else f' "{response.status}"'
+    raise Refused(f'failed to {doing} "{name}": got {kind}{shown} with message: {response.message}')
+
+
+def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
+    if answer.code != 200:
+        text = answer.body.decode(errors="replace")
+        shown = json.dumps(text[:_SHOWN] + "..." if len(text) > _SHOWN else text)
+        raise CallFailed(
+            f"http call failed: got response with status code {answer.code} != 200: "
+            f"response : {shown}"
+        )
+    try:
+        return _decoded(hook, answer.body)
+    except ValueError as error:
+        raise CallFailed(f"http call failed: failed to decode response: {error}") from None
+
+
+def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
+    """Raises ValueError. Upstream looks at no kind, and an answer without a status is none."""
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ValueError(syntax_error(body)) from None
+    if not isinstance(document, dict):
+        raise ValueError("it is no JSON object")
+    fields: Document = {key: value for key, value in document.items() if key not in _HEADING}
+    found = msgspec.convert(without_nulls(fields, hook.response), hook.response)
+    found.status = document.get("status") or ""
+    return found

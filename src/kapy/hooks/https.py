@@ -1,0 +1,114 @@
+"""The way to an extension over the network: one POST over TLS."""
+
+from __future__ import annotations
+
+import ssl
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import aiohttp
+
+from kapy.api.extension_config import ClientConfig
+from kapy.apiserver.webhooks.calls import why_no_answer
+from kapy.apiserver.webhooks.clients import ClientConfig as Place
+from kapy.apiserver.webhooks.clients import Services
+from kapy.hooks.posting import Answer, NoAnswer
+from kapy.kube.model import encode
+
+LARGEST_ANSWER: Final = 20 << 20
+"""Bytes; far above any answer that means something, so a larger one is an attack or a mistake."""
+_HEADERS: Final = {"content-type": "application/json", "accept": "application/json"}
+_CHUNK: Final = 1 << 16
+
+
+class ClientCertificate(NamedTuple):
+    """Files of the certificate that extensions are shown, and of its key."""
+
+    certificate: Path
+    key: Path
+
+
+class HttpsPost:
+    """Over the network: TLS that trusts the `caBundle`, or the system where there is none.
+
+    Redirects are not followed: whoever the ExtensionConfig names is who is called. services: base
+    URLs of Services, for a program outside of the cluster; None where names of Services resolve.
+    """
+
+    def __init__(
+        self, services: Services | None = None, own: ClientCertificate | None = None
+    ) -> None:
+        self._services = services
+        self._own = own
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        place = Place.of(encode(client))
+        try:
+            response = await self._opened().post(
+                self._resolved(place, url),
+                data=body,
+                headers=_HEADERS,
+                ssl=_trust(place.authority, self._stamp()),
+                server_hostname=place.host or None,
+                allow_redirects=False,
+            )
+            async with response:
+                return Answer(response.status, await _read(response))
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NoAnswer(why_no_answer(error)) from None
+
+    def _resolved(self, place: Place, url: str) -> str:
+        if not place.service or self._services is None:
+            return url
+        base = place.resolved(self._services)
+        if not base:
+            raise NoAnswer(f'service "{place.namespace}/{place.service}" not found')
+        return base + url.removeprefix(place.shown)
+
+    def _stamp(self) -> tuple[str, str, int] | None:
+        """Names the client certificate as it is now: a new file is a new one."""
+        if self._own is None:
+            return None
+        files = self._own
+        return str(files.certificate), str(files.key), files.certificate.stat().st_mtime_ns
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None),
+            )
+        return self._session
+
+    async def aclose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    found = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        found += chunk
+        if len(found) > LARGEST_ANSWER:
+            raise NoAnswer(f"the answer is larger than {LARGEST_ANSWER} bytes")
+    return bytes(found)
+
+
+@lru_cache(maxsize=64)
+def _trust(authority: str, own: tuple[str, str, int] | None) -> ssl.SSLContext:
+    """TLS that trusts certificates in PEM. Raises NoAnswer."""
+    try:
+        context = ssl.create_default_context(cadata=authority or None)
+        if own is not None:
+            context.load_cert_chain(own[0], own[1])
+    except (ssl.SSLError, ValueError) as error:
+        raise NoAnswer(f"the caBundle or the client certificate is no PEM ({error})") from None
+    # A CA without a key identifier, or a serving certificate that is trusted itself, is enough for
+    # clients in Go.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context

@@ -1,0 +1,53 @@
+"""Calls of extensions as metrics, with upstream's names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from kapy.hooks.hook import AnyHook
+from kapy.kube.prometheus import Histogram, counter, histogram
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+_BUCKETS: Final = (
+    *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
+    *(10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
+)
+_HOOK: Final = ["host", "group", "version", "hook"]
+NO_CODE: Final = "<error>"
+NO_STATUS: Final = "Unknown"
+
+
+class Measures:
+    """What one program's calls came to (a `kapy.kube.prometheus.Collector`)."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, ...]] = Counter()
+        self._seconds: dict[tuple[str, ...], Histogram] = {}
+
+    def called(self, host: str, hook: AnyHook, code: str, status: str, seconds: float) -> None:
+        """Count one request. code: HTTP's, or NO_CODE; status: of the response, or NO_STATUS."""
+        self._requests[code, host, hook.group, hook.version, hook.name, status] += 1
+        which = (host, hook.group, hook.version, hook.name)
+        found = self._seconds.get(which)
+        if found is None:
+            found = self._seconds[which] = Histogram(_BUCKETS)
+        found.observe(seconds)
+
+    def collect(self) -> Iterable[Metric]:
+        """The families, as they are now."""
+        yield counter(
+            "capi_runtime_sdk_requests_total",
+            "Requests to extensions by status code, host, hook and status of the response.",
+            ["code", *_HOOK, "status"],
+            sorted(self._requests.items()),
+        )
+        yield histogram(
+            "capi_runtime_sdk_request_duration_seconds",
+            "Seconds that requests to extensions took, by host and hook.",
+            _HOOK,
+            [(which, self._seconds[which]) for which in sorted(self._seconds)],
+        )
