@@ -31,7 +31,7 @@ from tests.clusterctl.move.stage import (
 )
 
 SOAK = bool(os.environ.get("KAPY_SOAK"))
-SAMPLE = 12
+SAMPLE = 9
 PARTS = 8 if SOAK else 1
 """So that several processes can share the work."""
 
