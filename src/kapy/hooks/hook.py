@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from kapy.hooks.errors import BadMessage
-from kapy.hooks.messages.message import M, Message, Response, without_nulls
+from kapy.hooks.messages.message import M, Message, Response, RetryResponse, without_nulls
 from kapy.kube.model import encode
 
 GROUP: Final = "hooks.runtime.cluster.x-k8s.io"
@@ -91,6 +91,11 @@ class Hook(Generic[Req, Resp]):
     @property
     def response_kind(self) -> str:
         return f"{self.name}Response"
+
+    @property
+    def may_hold(self) -> bool:
+        """Whether an answer can ask for time, and so hold what comes next."""
+        return issubclass(self.response, RetryResponse)
 
     def path(self, handler: str = "") -> str:
         """Where a handler is asked; that of a singleton has no name."""

@@ -6,11 +6,10 @@ from typing import Annotated, Final
 
 from msgspec import field
 
-from kapy.api.machine import Machine
 from kapy.hooks.hook import Hook
+from kapy.hooks.messages.content import MACHINE, RAW_OBJECT
 from kapy.hooks.messages.message import Request, Response
 from kapy.hooks.messages.patch import IN_PLACE, ChangedInPlace
-from kapy.hooks.messages.raw import RAW_OBJECT
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
@@ -18,7 +17,7 @@ from kapy.kube.model import Model, rules
 class CanUpdateMachineRequestObjects(Model, kw_only=True):
     """A Machine and what it is made of."""
 
-    machine: Annotated[Document, rules("The Machine.", of=Machine)]
+    machine: Annotated[Document, rules("The Machine.", of=MACHINE)]
     infrastructure_machine: Annotated[
         Document, rules("The provider's machine.", of=RAW_OBJECT, required=True)
     ] = field(default_factory=dict)

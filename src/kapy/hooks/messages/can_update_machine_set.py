@@ -6,11 +6,10 @@ from typing import Annotated, Final
 
 from msgspec import field
 
-from kapy.api.machine_set import MachineSet
 from kapy.hooks.hook import Hook
+from kapy.hooks.messages.content import MACHINE_SET, RAW_OBJECT
 from kapy.hooks.messages.message import Request, Response
 from kapy.hooks.messages.patch import IN_PLACE, ChangedInPlace
-from kapy.hooks.messages.raw import RAW_OBJECT
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
@@ -18,7 +17,7 @@ from kapy.kube.model import Model, rules
 class CanUpdateMachineSetRequestObjects(Model, kw_only=True):
     """A MachineSet and the templates of its Machines."""
 
-    machine_set: Annotated[Document, rules("The MachineSet.", of=MachineSet)]
+    machine_set: Annotated[Document, rules("The MachineSet.", of=MACHINE_SET)]
     infrastructure_machine_template: Annotated[
         Document, rules("The template of the provider's machines.", of=RAW_OBJECT, required=True)
     ] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import field
 
-from kapy.api.cluster import Cluster
+from kapy.hooks.messages.content import CLUSTER
 from kapy.hooks.messages.message import Request
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
@@ -30,7 +30,7 @@ def steps_of(versions: Sequence[str]) -> Steps:
 class ClusterRequest(Request, kw_only=True):
     """A request about one Cluster, as a document: extensions may be older than its newest field."""
 
-    cluster: Annotated[Document, rules("The Cluster that it is about.", of=Cluster)]
+    cluster: Annotated[Document, rules("The Cluster that it is about.", of=CLUSTER)]
 
 
 class StepsRequest(ClusterRequest, kw_only=True):

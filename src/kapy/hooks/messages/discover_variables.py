@@ -9,6 +9,7 @@ from msgspec import field
 
 from kapy.api.cluster_class_variables import ClusterClassVariable
 from kapy.hooks.hook import Hook
+from kapy.hooks.messages.content import CLASS_VARIABLE
 from kapy.hooks.messages.message import Request, Response
 from kapy.hooks.messages.templates import MUTATION
 from kapy.kube import Document
@@ -24,7 +25,7 @@ class DiscoverVariablesResponse(Response):
 
     variables: Annotated[
         list[Document],
-        rules("The variables, as a ClusterClass defines them.", of=ClusterClassVariable),
+        rules("The variables, as a ClusterClass defines them.", of=CLASS_VARIABLE),
     ] = field(default_factory=list)
 
     @classmethod

@@ -34,7 +34,7 @@ class ExtensionHandler(Model):
     ] = None
     failure_policy: Annotated[
         str | None,
-        rules("Whether a call that fails holds things; Fail unless said.", enum=[FAIL, IGNORE]),
+        rules("Whether a call that fails holds things: Fail or Ignore; Fail unless said."),
     ] = None
 
 

@@ -40,7 +40,7 @@ class GeneratePatchesResponseItem(Model):
     uid: Annotated[str, rules("The template, as the request calls it.", zero="written")]
     patch_type: Annotated[
         str,
-        rules("The form of the patch.", enum=[JSON_MERGE_PATCH, JSON_PATCH], zero="written"),
+        rules("JSONPatch or JSONMergePatch.", zero="written"),
     ]
     patch: Annotated[bytes | None, rules("The patch, as base64 of its JSON.")]
 

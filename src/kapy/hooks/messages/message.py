@@ -50,7 +50,10 @@ class Response(Message):
     """What every response has."""
 
     status: Annotated[
-        str, rules("Whether the call went well.", required=True, enum=[FAILURE, SUCCESS])
+        str,
+        rules(
+            "Whether the call went well.", required=True, enum=[FAILURE, SUCCESS], zero="written"
+        ),
     ] = WRITTEN_SUCCESS
     message: Annotated[str, rules("What people are told about the outcome.")] = ""
 
@@ -69,6 +72,7 @@ class RetryResponse(Response):
             "If it is not 0, nothing goes on, and the hook is called again after so many seconds.",
             required=True,
             format="int32",
+            zero="written",
         ),
     ] = WRITTEN_ZERO
 

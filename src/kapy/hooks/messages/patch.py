@@ -18,7 +18,7 @@ class Patch(Model):
 
     patch_type: Annotated[
         str,
-        rules("The form of the patch.", required=True, enum=[JSON_MERGE_PATCH, JSON_PATCH]),
+        rules("JSONPatch or JSONMergePatch.", required=True),
     ] = ""
     patch: Annotated[bytes, rules("The patch, as base64 of its JSON.", required=True)] = b""
 

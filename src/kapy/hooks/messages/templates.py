@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import field
 
+from kapy.hooks.messages.content import RAW_OBJECT, RAW_VALUE
 from kapy.hooks.messages.message import Request
-from kapy.hooks.messages.raw import RAW_OBJECT, RAW_VALUE
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 

@@ -1,0 +1,202 @@
+"""Structs in, components of OpenAPI out.
+
+Go's generator is followed where it is odd: a field that is always written has its zero as default,
+so has a nested object that is no pointer; constraints of our kinds are not printed.
+"""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from pkgutil import resolve_name
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, inspect
+
+from kapy.hooks.messages.content import RAW_OBJECT, RAW_VALUE
+from kapy.hooks.openapi.components import (
+    INT_OR_STRING,
+    JSON,
+    RAW_EXTENSION,
+    TIME,
+    is_of_kubernetes,
+    is_of_object,
+    part_component,
+    reference,
+)
+from kapy.hooks.openapi.machinery import MACHINERY, NEEDED_BY
+from kapy.kube import Document
+from kapy.kube.meta import Object
+
+_PRINTED: Final = ("format", "default", "x-kubernetes-list-type", "x-kubernetes-list-map-keys")
+_OBJECTS_IN_GO: Final = ("ClusterNetwork.pods", "ClusterNetwork.services")
+_UNMARKED_IN_GO: Final = ("MachineStatus.addresses",)
+_RAW: Final = {RAW_OBJECT: RAW_EXTENSION, RAW_VALUE: JSON}
+_TYPE_META: Final[Document] = {
+    "apiVersion": {"type": "string", "description": "The group and version of the kind."},
+    "kind": {"type": "string", "description": "The kind of the object."},
+}
+
+
+class _Field(NamedTuple):
+    """A field of a component: what its type is without what decorates it."""
+
+    parent: str
+    name: str
+    type: inspect.Type
+    rules: Document
+    required: bool
+    optional: bool
+    written: bool
+
+    @property
+    def is_of_message(self) -> bool:
+        """Whether it is of a message, and not of an object that a message has."""
+        return not is_of_object(self.parent)
+
+    @property
+    def place(self) -> str:
+        return f"{self.parent.rpartition('.')[2]}.{self.name}"
+
+
+class Schemas:
+    """The components that were asked for, and all that they refer to."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Document] = {}
+
+    def add(self, component: str, kind: type[Struct]) -> None:
+        """Put a Struct in under a name, with its parts."""
+        if component in self.components:
+            return
+        if component in MACHINERY:
+            self._add_machinery(component)
+            return
+        schema: Document = {"type": "object"}
+        self.components[component] = schema
+        if kind.__doc__:
+            schema["description"] = cleandoc(kind.__doc__)
+        properties = dict(_TYPE_META) if issubclass(kind, Object) else {}
+        required = []
+        for field in _fields(component, kind):
+            properties[field.name] = self._property(field)
+            if field.required:
+                required.append(field.name)
+        if properties:
+            schema["properties"] = properties
+        if required:
+            schema["required"] = required
+        marks: Document = getattr(kind, "SCHEMA", {})
+        schema |= {key: value for key, value in marks.items() if key.startswith("x-")}
+
+    def _add_machinery(self, component: str) -> None:
+        if component not in self.components:
+            self.components[component] = MACHINERY[component]
+            for one in NEEDED_BY.get(component, ()):
+                self._add_machinery(one)
+
+    def _property(self, field: _Field) -> Document:
+        words = {"description": field.rules["description"]} if "description" in field.rules else {}
+        printed: Document = {key: field.rules[key] for key in _PRINTED if key in field.rules}
+        if field.is_of_message and "enum" in field.rules:
+            printed["enum"] = field.rules["enum"]
+        if field.place in _UNMARKED_IN_GO:
+            printed.pop("x-kubernetes-list-type")
+        found = self._typed(field, field.type)
+        if "$ref" in found:
+            printed.pop("format", None)
+            if self._has_zero(field):
+                found["default"] = {}
+        elif field.written:
+            found["default"] = "" if found["type"] == "string" else 0
+        return words | printed | found
+
+    def _has_zero(self, field: _Field) -> bool:
+        """Whether Go has an object here, and not a pointer to one."""
+        if field.rules.get("of") in _RAW or not isinstance(
+            field.type, inspect.StructType | inspect.DictType
+        ):
+            return False
+        omitted = field.rules.get("zero") == "omitted" or field.place in _OBJECTS_IN_GO
+        return omitted or not field.optional
+
+    def _typed(self, field: _Field, of: inspect.Type) -> Document:
+        match _bare(of)[0]:
+            case inspect.StructType(cls=kind):
+                return self._reference(part_component(field.parent, field.name, kind), kind)
+            case inspect.ListType(item_type=item):
+                return {"type": "array", "items": self._item(field, item)}
+            case inspect.DictType() | inspect.AnyType() if "of" in field.rules:
+                return self._of(field)
+            case inspect.DictType(value_type=value):
+                return {"type": "object", "additionalProperties": self._item(field, value)}
+            case inspect.StrType() if field.rules.get("format") == "date-time":
+                return self._machinery(TIME)
+            case inspect.AnyType() | inspect.UnionType() as one:
+                return self._machinery(_UNTYPED[type(one)])
+            case one:
+                return dict(_SCALARS[type(one)])
+
+    def _item(self, field: _Field, of: inspect.Type) -> Document:
+        bare, optional = _bare(of)
+        found = self._typed(field, of)
+        if isinstance(bare, inspect.StructType | inspect.DictType) and not optional:
+            return {"default": {}, **found}
+        return {"default": "", **found} if found.get("type") == "string" else found
+
+    def _of(self, field: _Field) -> Document:
+        of = field.rules["of"]
+        if of in _RAW:
+            return self._machinery(_RAW[of])
+        kind = resolve_name(of)
+        return self._reference(part_component(field.parent, field.name, kind), kind)
+
+    def _reference(self, component: str, kind: type[Struct]) -> Document:
+        self.add(component, kind)
+        return {"$ref": reference(component)}
+
+    def _machinery(self, component: str) -> Document:
+        self._add_machinery(component)
+        return {"$ref": reference(component)}
+
+
+_UNTYPED: Final = {inspect.AnyType: JSON, inspect.UnionType: INT_OR_STRING}
+_SCALARS: Final[dict[type[inspect.Type], Document]] = {
+    inspect.StrType: {"type": "string"},
+    inspect.BytesType: {"type": "string", "format": "byte"},
+    inspect.BoolType: {"type": "boolean"},
+    inspect.IntType: {"type": "integer"},
+    inspect.FloatType: {"type": "number"},
+}
+
+
+def _fields(component: str, kind: type[Struct]) -> list[_Field]:
+    found = inspect.type_info(kind)
+    assert isinstance(found, inspect.StructType)
+    zeros = is_of_kubernetes(component) or getattr(kind, "ZEROS", False)
+    return [_field(component, one, zeros=zeros) for one in found.fields]
+
+
+def _field(component: str, one: inspect.Field, *, zeros: bool) -> _Field:
+    """zeros: whether required fields are written even if they are zero."""
+    rules: Document = {}
+    of = one.type
+    if isinstance(of, inspect.Metadata):
+        rules, of = dict(of.extra_json_schema or {}), of.type
+    of, optional = _bare(of)
+    required = one.required or rules.get("required") is True
+    written = isinstance(of, inspect.StrType | inspect.IntType) and (
+        rules.get("zero") == "written" or (zeros and required)
+    )
+    return _Field(component, one.encode_name, of, rules, required, optional, written)
+
+
+def _bare(of: inspect.Type) -> tuple[Any, bool]:
+    """A type without metadata and `| None`, and whether that was there."""
+    if isinstance(of, inspect.Metadata):
+        return _bare(of.type)
+    if isinstance(of, inspect.UnionType):
+        present = [one for one in of.types if not isinstance(one, inspect.NoneType)]
+        if len(present) == 1:
+            return _bare(present[0])[0], True
+        return of, len(present) < len(of.types)
+    return of, False
