@@ -19,14 +19,14 @@ from kapy.api.machine_pool import MachinePool
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.feature_gates import NAMES, feature_gates, notices
 from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
-from kapy.apps.manifests import sample
+from kapy.apps.manifests import class_sample, sample
 from kapy.apps.progress import is_complete
 from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import Document, Key
-from kapy.kube.errors import Forbidden
+from kapy.kube.errors import Forbidden, Invalid
 from kapy.kube.names import NAMESPACES
 
 WITHOUT_OBJECTS = {"inmemory-housekeeping"}
@@ -169,7 +169,15 @@ async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None
             await there.client.create(MachinePool.RESOURCE, POOL)
         names = {one.name for one in there.runtime.controllers}
         assert not {"machinepool", "devmachinepool"} & names
+        # Said so, this plane has none of the gates that are usual for it.
+        topologies = {"clusterclass", "topology/cluster", "topology/machineset"}
+        assert not topologies & names
+        (cluster,) = (one for one in class_sample() if one["kind"] == "Cluster")
+        with pytest.raises(Invalid, match="ClusterTopology feature flag"):
+            await there.client.create(Cluster.RESOURCE, cluster)
     async with plane() as there:
+        assert topologies <= {one.name for one in there.runtime.controllers}
+        await there.client.create(Cluster.RESOURCE, cluster)
         await there.client.create(MachinePool.RESOURCE, POOL)
         assert {"machinepool", "devmachinepool"} <= {one.name for one in there.runtime.controllers}
 
@@ -203,6 +211,16 @@ async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None
 )
 def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) -> None:
     assert feature_gates(texts) == FeatureGates(**changed)
+
+
+def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> None:
+    given: dict[str, list[str]] = {"feature-gates": ["RuntimeSDK=true"]}
+    assert not controlling(given).manager.gates.cluster_topology
+    embedded = controlling(given, gates=EMBEDDED_GATES).manager.gates
+    assert (embedded.cluster_topology, embedded.runtime_sdk) == (True, True)
+    given["feature-gates"].append("AllAlpha=false")
+    closed = controlling(given, gates=EMBEDDED_GATES).manager.gates
+    assert (closed.cluster_topology, closed.runtime_sdk) == (False, True)
 
 
 def test_whoever_changes_a_gate_that_does_little_is_told() -> None:
