@@ -1,0 +1,129 @@
+"""Patching and checking the templates of a cluster: documents to change, variables with types.
+
+    @extension.handles(GENERATE_PATCHES, name="registry")
+    async def registry(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
+        return patched(request, mirror)
+
+    def mirror(template: Template) -> None:
+        if template.is_a("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"):
+            url = template.variables.require("registry", str)
+            template.spec.setdefault("backend", {})["registry"] = url
+
+What a function changes in `template.object` becomes a patch; the same request gives the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kapy.hooks.builtins import Builtins
+from kapy.hooks.errors import HookFailed
+from kapy.hooks.messages.generate_patches import (
+    GeneratePatchesRequest,
+    GeneratePatchesResponse,
+    GeneratePatchesResponseItem,
+)
+from kapy.hooks.messages.templates import HolderReference, TemplateItem, Variable
+from kapy.hooks.messages.validate_topology import ValidateTopologyRequest
+from kapy.kube import Document
+from kapy.kube.names import split_api_version
+from kapy.kube.patch import merge_patch
+
+_BUILTIN: Final = "builtin"
+T = TypeVar("T")
+
+
+class Variables:
+    """The variables that hold for one template, its own over those for all."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def get(self, name: str, kind: type[T], default: T) -> T:
+        """A variable's value, or the default. Raises HookFailed if it is no `kind`."""
+        return self.require(name, kind) if name in self._values else default
+
+    def require(self, name: str, kind: type[T]) -> T:
+        """A variable's value. Raises HookFailed if it is not set, or no `kind`.
+
+        kind: `str`, `int`, `bool`, `list[str]` … or a Struct.
+        """
+        if name not in self._values:
+            raise HookFailed(f'the variable "{name}" is needed and has no value')
+        try:
+            return msgspec.convert(self._values[name], kind)
+        except msgspec.ValidationError as error:
+            raise HookFailed(f'the variable "{name}" cannot be used: {error}') from None
+
+    @property
+    def builtin(self) -> Builtins:
+        """What is known of the cluster without being said."""
+        return self.get(_BUILTIN, Builtins, Builtins())
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template, who refers to it, and the variables that hold for it.
+
+    object: a copy of one's own, to be changed in place.
+    """
+
+    object: Document
+    holder: HolderReference
+    variables: Variables
+
+    @property
+    def spec(self) -> Document:
+        """`spec.template.spec`, where templates have what they make; `spec` where they have not."""
+        spec: Document = self.object.setdefault("spec", {})
+        inner = spec.get("template")
+        return inner.setdefault("spec", {}) if isinstance(inner, dict) else spec
+
+    def is_a(self, group: str, kind: str) -> bool:
+        """Whether the template is of a kind, in whatever version."""
+        of = split_api_version(self.object.get("apiVersion", ""))[0]
+        return (of, self.object.get("kind")) == (group, kind)
+
+    def is_held_by(self, kind: str, field_path: str = "") -> bool:
+        """Whether an object of a kind refers to the template, in that field if it is said."""
+        return self.holder.kind == kind and field_path in ("", self.holder.field_path)
+
+
+def patched(
+    request: GeneratePatchesRequest, change: Callable[[Template], None]
+) -> GeneratePatchesResponse:
+    """Call a function with each template; what it changes is the answer. HookFailed passes."""
+    items = []
+    shared = _by_name(request.variables)
+    for item in request.templates:
+        template = _template(item, shared)
+        change(template)
+        if changes := merge_patch.difference(item.object, template.object):
+            items.append(GeneratePatchesResponseItem.merge_patch(item.uid, changes))
+    return GeneratePatchesResponse(items=items)
+
+
+def templates(request: ValidateTopologyRequest | GeneratePatchesRequest) -> Iterator[Template]:
+    """All templates of a request, to look at."""
+    shared = _by_name(request.variables)
+    for item in request.templates:
+        yield _template(item, shared)
+
+
+def _template(item: TemplateItem, shared: Mapping[str, Any]) -> Template:
+    values = {**shared, **_by_name(item.variables)}
+    if _BUILTIN in shared:
+        values[_BUILTIN] = merge_patch.apply(shared[_BUILTIN], values[_BUILTIN])
+    own: Document = msgspec.json.decode(msgspec.json.encode(item.object))
+    return Template(own, item.holder_reference, Variables(values))
+
+
+def _by_name(variables: Iterable[Variable]) -> dict[str, Any]:
+    return {one.name: one.value for one in variables}
