@@ -1,0 +1,161 @@
+"""Extensions that hold a managed cluster: nothing goes on before they say so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+from kapy._aio.clock import loop_clock
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.crds import crds
+from kapy.apiserver.server import Server
+from kapy.client.client import Client
+from kapy.core.clusterclass.controller import add_to as add_classes
+from kapy.core.topology.controller import add_to
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN
+from kapy.kube.names import CRDS, Resource
+from kapy.remote.connections import Connections
+from kapy.topology.hooks import Answer, Hook
+from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS, crd_of, default_namespace, of
+from tests.core.topology.herd import reconciled
+
+KEY = Key("default", "c")
+
+
+def template(of_kind: Resource) -> Resource:
+    kind = f"{of_kind.kind}Template"
+    return Resource(of_kind.group, of_kind.version, f"{kind.lower()}s", kind)
+
+
+TEMPLATES = (template(INFRA_CLUSTERS), template(CONTROL_PLANES))
+
+
+class Hooks:
+    """Extensions with one answer for each hook; whoever has none goes on."""
+
+    def __init__(self, **answers: Answer) -> None:
+        self.answers = answers
+        self.asked: list[str] = []
+
+    async def is_registered(self, hook: Hook, cluster: Cluster) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        async def answer(*_: object) -> Answer:
+            self.asked.append(name)
+            return self.answers.get(name, Answer())
+
+        return answer
+
+
+@asynccontextmanager
+async def yard(hooks: Hooks) -> AsyncIterator[Client]:
+    """A server with a class and its templates, and the controllers of both."""
+    server = Server.open(None, clock=loop_clock())
+    client = Client(server.transport(ADMIN), field_manager="person")
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(server.run())]
+        await default_namespace(client)
+        for crd in (*crds(), *map(crd_of, (INFRA_CLUSTERS, CONTROL_PLANES, *TEMPLATES))):
+            await client.create(CRDS, crd)
+        refs = []
+        for one in TEMPLATES:
+            await client.create(one, of(one, "meadow", spec={"template": {"spec": {"a": 1}}}))
+            named = {"apiVersion": one.api_version, "kind": one.kind, "name": "meadow"}
+            refs.append({"templateRef": named})
+        spec = {"infrastructure": refs[0], "controlPlane": refs[1]}
+        await client.create(ClusterClass.RESOURCE, of(ClusterClass.RESOURCE, "meadow", spec=spec))
+        runtime = Runtime.on(server.transport(ADMIN), clock=loop_clock(), random=Random(0))
+        connections = Connections(runtime, dial=lambda _: server.transport(ADMIN))
+        add_classes(runtime)
+        add_to(runtime, connections, hooks=hooks)
+        running.append(group.create_task(runtime.run()))
+        topology = {"classRef": {"name": "meadow"}, "version": "v1.34.0"}
+        cluster = of(Cluster.RESOURCE, "c", spec={"topology": topology})
+        cluster["metadata"]["finalizers"] = ["example.com/held"]
+        await client.create(Cluster.RESOURCE, cluster)
+        yield client
+        for task in running:
+            task.cancel()
+    server.close()
+
+
+async def found(client: Client, seconds: float = 2.0) -> tuple[Cluster, str, str]:
+    """The Cluster after a while, with the reason and the message of TopologyReconciled."""
+    await asyncio.sleep(seconds)
+    one = await client.get(Cluster, KEY)
+    said = reconciled(one)
+    return one, said.reason if said else "", said.message if said else ""
+
+
+async def made(client: Client) -> list[Document]:
+    return [
+        one
+        for kind in (INFRA_CLUSTERS, CONTROL_PLANES)
+        for one in (await client.list(kind, "default")).items
+    ]
+
+
+async def test_the_creation_waits_for_who_holds_it() -> None:
+    hooks = Hooks(before_cluster_create=Answer(30, "the meadow is being fenced"))
+    async with yard(hooks) as client:
+        _, reason, message = await found(client)
+        assert reason == "ClusterCreating"
+        assert message == (
+            "Following hooks are blocking Cluster topology creation: "
+            "BeforeClusterCreate: the meadow is being fenced"
+        )
+        assert not await made(client)
+        del hooks.answers["before_cluster_create"]
+        _, reason, _ = await found(client, 20)
+        assert (reason, hooks.asked) == ("ClusterCreating", ["before_cluster_create"])
+        one, reason, _ = await found(client, 15)
+        assert reason == "ReconcileSucceeded"
+        assert len(await made(client)) == 2
+        pending = one.metadata.annotations["runtime.cluster.x-k8s.io/pending-hooks"]
+        assert pending == "AfterControlPlaneInitialized"
+
+
+async def test_a_hook_that_is_owed_is_called_once() -> None:
+    hooks = Hooks()
+    async with yard(hooks) as client:
+        await found(client)
+        condition = {
+            "type": "ControlPlaneInitialized",
+            "status": "True",
+            "reason": "Initialized",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        one = await client.get(Cluster.RESOURCE, KEY)
+        conditions = [*one["status"]["conditions"], condition]
+        status = {"status": {"conditions": conditions}}
+        await client.patch(Cluster.RESOURCE, KEY, status, subresource="status")
+        for _ in range(2):
+            after, *_ = await found(client)
+            assert "runtime.cluster.x-k8s.io/pending-hooks" not in after.metadata.annotations
+            assert hooks.asked.count("after_control_plane_initialized") == 1
+            await client.patch(Cluster, KEY, {"metadata": {"labels": {"again": "yes"}}})
+
+
+async def test_the_deletion_waits_for_who_holds_it() -> None:
+    hooks = Hooks(before_cluster_delete=Answer(30, "grazing"))
+    async with yard(hooks) as client:
+        await found(client)
+        await client.delete(Cluster, KEY)
+        one, reason, message = await found(client)
+        assert reason == "Deleting"
+        assert message == (
+            "Cluster is deleting. Following hooks are blocking delete: BeforeClusterDelete: grazing"
+        )
+        assert "runtime.cluster.x-k8s.io/ok-to-delete" not in one.metadata.annotations
+        hooks.answers.clear()
+        one, _, message = await found(client, 35)
+        assert message == "Cluster is deleting"
+        assert one.metadata.annotations["runtime.cluster.x-k8s.io/ok-to-delete"] == ""
