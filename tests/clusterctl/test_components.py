@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,42 @@ def test_a_deployment_is_written_as_go_writes_it() -> None:
 def test_what_go_does_not_know_stays() -> None:
     deployment = DEPLOYMENT | {"spec": DEPLOYMENT["spec"] | {"newInKubernetes": {"a": ""}}}
     assert one("Deployment", read(NAMESPACE, deployment))["spec"]["newInKubernetes"] == {"a": ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "installed"),
+    [
+        (["--v=2", "--namespace=one"], ["--v=2", "--namespace="]),
+        (["--namespace", "one", "--v=2"], ["--namespace", "", "--v=2"]),
+    ],
+)
+def test_a_manager_watches_all_namespaces(arguments: list[str], installed: list[str]) -> None:
+    components = read(NAMESPACE, with_arguments(arguments))
+    manager, proxy, *_ = one("Deployment", components)["spec"]["template"]["spec"]["containers"]
+    assert (manager["args"], proxy["args"]) == (installed, arguments)
+    (warning,) = components.warnings
+    assert "Deployment x-system/manager would watch only the namespace one" in warning
+    assert read(NAMESPACE, with_arguments(installed)).warnings == ()
+
+
+def with_arguments(arguments: list[str]) -> Document:
+    deployment = deepcopy(DEPLOYMENT)
+    for container in deployment["spec"]["template"]["spec"]["containers"]:
+        container["args"] = arguments
+    return deployment
+
+
+def test_what_a_file_refers_to_need_not_be_in_it() -> None:
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "of-others"}
+    subjects = [{"kind": "ServiceAccount", "name": "of-others", "namespace": "x-system"}]
+    binding = named("RoleBinding", "b", roleRef=reference, subjects=subjects)
+    components = read(NAMESPACE, DEPLOYMENT, binding)
+    assert one("RoleBinding", components)["roleRef"] == reference
+    assert {each["kind"] for each in components.objects} == {
+        "Namespace",
+        "Deployment",
+        "RoleBinding",
+    }
 
 
 def test_variables_are_filled_in_and_listed() -> None:

@@ -41,7 +41,7 @@ def test_no_sentence_of_a_document_is_left_out(document: Document) -> None:
     if not source.is_file():
         assert not must_be_there(), source
         return
-    covered = {line for rule in document.rules for line in rule.lines}
+    covered = {*document.aside, *(line for rule in document.rules for line in rule.lines)}
     binding = {
         number: line
         for number, line in enumerate(source.read_text().splitlines(), start=1)

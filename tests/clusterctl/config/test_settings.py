@@ -10,7 +10,7 @@ import pytest
 from kapy.clusterctl.config import Config, load
 from kapy.clusterctl.config.cert_manager import DEFAULT_TIMEOUT, DEFAULT_URL, DEFAULT_VERSION
 from kapy.clusterctl.errors import ConfigError
-from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.provider import ProviderType, manifest_label
 
 INFRASTRUCTURE = ProviderType.INFRASTRUCTURE
 
@@ -86,6 +86,26 @@ def test_an_unknown_provider_is_told_with_the_nearest_names(
     with pytest.raises(ConfigError) as told:
         load(None, {"HOME": "/nowhere"}).provider(name, kind)
     assert near in str(told.value)
+
+
+LABELS_OF_THE_CONTRACT = """
+    cluster-api bootstrap-kubeadm bootstrap-microk8s bootstrap-kubekey-k3s control-plane-kubeadm
+    control-plane-microk8s control-plane-nested control-plane-kubekey-k3s infrastructure-aws
+    infrastructure-byoh infrastructure-cloudstack infrastructure-docker
+    infrastructure-digitalocean infrastructure-gcp infrastructure-hetzner infrastructure-ibmcloud
+    infrastructure-kubekey infrastructure-kubevirt infrastructure-metal3 infrastructure-nested
+    infrastructure-openstack infrastructure-oci infrastructure-vsphere infrastructure-vcluster
+    infrastructure-vcd infrastructure-nutanix infrastructure-azure infrastructure-outscale
+    ipam-in-cluster
+"""
+"""Those of its list that v1.14 has; the others have the prefix of an organisation now, or went."""
+
+
+def test_predefined_providers_have_the_labels_of_the_contract() -> None:
+    labels = [manifest_label(one.name, one.type) for one in load(None, {"HOME": "/x"}).providers]
+    assert set(LABELS_OF_THE_CONTRACT.split()) <= set(labels)
+    assert len(labels) == len(set(labels))
+    assert {"infrastructure-hivelocity-hivelocity", "bootstrap-k0sproject-k0smotron"} <= set(labels)
 
 
 IMAGES = """

@@ -14,6 +14,7 @@ from typing import Final
 from kapy.contract.fields import Version, View, fields_of
 from tests.contract.rules import (
     bootstrap_config,
+    clusterctl,
     control_plane,
     infra_cluster,
     infra_machine,
@@ -27,6 +28,7 @@ DOCUMENTS: Final = (
     control_plane.DOCUMENT,
     bootstrap_config.DOCUMENT,
     infra_machine_pool.DOCUMENT,
+    clusterctl.DOCUMENT,
 )
 _INDEX: Final = """\
 # Contracts
@@ -36,7 +38,8 @@ our words; where kapy keeps it; and the tests that hold it. Both contract versio
 v1beta2, hold at the same time, object by object: the labels of a CRD say which one its objects
 keep. A provider that breaks a rule is named in a condition of whoever refers to its object.
 
-**MUST** and **SHOULD** are asked of providers; **core** is what they are promised.
+**MUST** and **SHOULD** are asked of providers; **core** is what controllers promise them, and
+**kapy** what the command does, as clusterctl.
 
 The pages are printed from `tests/contract/rules` (`make reference`).
 
@@ -61,7 +64,8 @@ def pages() -> dict[str, str]:
 
 def _page(document: Document) -> Iterator[str]:
     yield _HEAD.format(title=document.title)
-    yield from _fields(document.view)
+    if document.view is not None:
+        yield from _fields(document.view)
     for section, rules in groupby(document.rules, key=lambda rule: rule.section):
         yield f"\n## {section}\n\n| | rule | kept in | held by |\n|---|---|---|---|\n"
         yield from map(_row, rules)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kapy.contract.fields import View
 
-Level = Literal["MUST", "SHOULD", "core"]
+Level = Literal["MUST", "SHOULD", "core", "kapy"]
 
 
 @dataclass(frozen=True)
 class Rule:
     """A row.
 
-    level: what the document asks of a provider; `core`: what it promises that core does.
+    level: what the document asks of a provider; `core`, `kapy`: what it promises that core, or the
+    command, does.
     lines: where in the document. says: in our words. kept: modules of kapy, below `src/kapy`.
     held: tests, below `tests`, as `file.py::name`.
     """
@@ -30,14 +31,16 @@ class Rule:
 
 @dataclass(frozen=True)
 class Document:
-    """A contract document. view: what core reads by it.
+    """A contract document. view: what core reads by it, if anything.
 
-    source: below `../shared`. pattern: what a line with a rule matches.
+    source: below `../shared`. pattern: what a line with a rule matches. aside: lines that match
+    and ask nothing of anybody's software.
     """
 
     name: str
     title: str
-    view: type[View]
+    view: type[View] | None
     source: str
     pattern: str
     rules: Sequence[Rule]
+    aside: Collection[int] = ()

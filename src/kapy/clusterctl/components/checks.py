@@ -11,6 +11,7 @@ from typing import Final
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.components.images import MANAGER, has_manager
 from kapy.clusterctl.components.namespace import called
+from kapy.clusterctl.components.watching import watched
 from kapy.clusterctl.provider import Provider
 from kapy.contract.crd_names import crd_name
 from kapy.kube import Document
@@ -32,11 +33,22 @@ def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[s
             f"{provider.label} has no Deployment with a container {MANAGER}, as the clusterctl "
             "contract asks for; nobody can tell which container is the provider"
         )
+    yield from _namespaces(documents)
     yield from _labels(documents, provider)
     definitions = [one for one in documents if _has_contract(one)]
     yield from _names(definitions)
     yield from _versions(definitions)
     yield from _rights(documents, definitions, provider)
+
+
+def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
+    """There is one instance of a provider, for all namespaces."""
+    for document in documents:
+        for namespace in watched(document):
+            yield (
+                f"{called(document)} would watch only the namespace {namespace}; clusterctl "
+                "installs providers for all namespaces, so its --namespace is emptied"
+            )
 
 
 def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:

@@ -11,6 +11,7 @@ from kapy.clusterctl.components import Components, common_labels
 from kapy.clusterctl.components.checks import warnings_of
 from kapy.clusterctl.components.images import images_of, rewrite
 from kapy.clusterctl.components.namespace import move_to
+from kapy.clusterctl.components.watching import watch_everything
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ComponentsError
 from kapy.clusterctl.manifests import objects_of
@@ -67,6 +68,7 @@ def components_of(
     namespace = _target(documents, namespace)
     for document in documents:
         move_to(document, namespace)
+        watch_everything(document)
         _label(document, provider)
     return Components(
         provider=provider,
