@@ -7,5 +7,5 @@ from tests.oracle.recorded import RECORDED, must_be_there
 collect_ignore = (
     []
     if (RECORDED / "traces").is_dir() or must_be_there()
-    else ["test_recorded_stories.py", "test_released_classes.py"]
+    else ["test_recorded_stories.py", "test_recorded_extensions.py", "test_released_classes.py"]
 )

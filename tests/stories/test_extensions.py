@@ -12,7 +12,7 @@ from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Annotation
-from kapy.apps.all_in_one import management_plane
+from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
 from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
@@ -40,10 +40,17 @@ LIFE = (
 
 
 @asynccontextmanager
-async def plane(**extensions: Extension) -> AsyncIterator[Story]:
+async def running_with(network: Network) -> AsyncIterator[Plane]:
     """A plane with the RuntimeSDK gate open, and extensions that can be reached."""
-    network, clock = Network(**extensions), loop_clock()
+    clock = loop_clock()
     async with management_plane(OPEN, clock=clock, random=Random(0), post=network) as found:
+        yield found
+
+
+@asynccontextmanager
+async def plane(**extensions: Extension) -> AsyncIterator[Story]:
+    """A person on such a plane."""
+    async with running_with(Network(**extensions)) as found:
         yield Story(found.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
 
 
