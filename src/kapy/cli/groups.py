@@ -73,3 +73,13 @@ CERTIFICATES = _group(
     },
     "Look after the certificates that kapy issued for webhooks of providers.",
 )
+HOOKS = _group(
+    "hooks",
+    {"openapi": ("kapy.cli.hooks:openapi", "Print the OpenAPI document of all hooks.")},
+    "Show what runtime extensions can be asked.",
+)
+EXTENSION = _group(
+    "extension",
+    {"serve": ("kapy.cli.extension:serve", "Serve the handlers of a Python module.")},
+    "Run runtime extensions that are written in Python.",
+)

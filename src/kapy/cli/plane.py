@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -157,20 +156,6 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
 def _presence(up: Up) -> Presence:
     started = system_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
     return Presence(os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__)
-
-
-@contextmanager
-def told_to_stop() -> Iterator[asyncio.Event]:
-    """An event that Ctrl-C and SIGTERM set, instead of ending the process in the middle."""
-    loop = asyncio.get_running_loop()
-    asked = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked.set)
-    try:
-        yield asked
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

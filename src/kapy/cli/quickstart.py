@@ -25,8 +25,9 @@ from kapy.cli.console import Console
 from kapy.cli.describe import wants_color
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.plane import Options, plane_options, run, told_to_stop, up_and_announced
+from kapy.cli.plane import Options, plane_options, run, up_and_announced
 from kapy.cli.running import chosen_folder
+from kapy.cli.stopping import told_to_stop
 from kapy.client.client import Client
 from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
 from kapy.clusterctl.describe import Options as Shown

@@ -36,6 +36,10 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "move": ("kapy.cli.move:move", "Move clusters between management clusters."),
         "alpha": ("kapy.cli.groups:ALPHA", "Commands that may still change."),
     },
+    "Runtime extensions": {
+        "hooks": ("kapy.cli.groups:HOOKS", "Show what extensions can be asked."),
+        "extension": ("kapy.cli.groups:EXTENSION", "Run extensions that are written in Python."),
+    },
     "Others": {
         "completion": ("kapy.cli.completion:completion", "Print code that completes in a shell."),
         "version": ("kapy.cli.version:version", "Print the version."),

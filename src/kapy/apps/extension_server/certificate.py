@@ -1,0 +1,179 @@
+"""The certificate of an extension server: one of its own CA, or one that others put into a folder.
+
+Both are in a folder with kubelet's names, `tls.crt` and `tls.key`; a CA of one's own is `ca.crt`
+and `ca.key` beside them. New files count for connections that begin after them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+from kapy._aio.clock import Clock
+from kapy.kube import pki
+from kapy.kube.errors import KapyError
+
+LIFE: Final = timedelta(days=90)
+CA_LIFE: Final = timedelta(days=3650)
+LOOK_SECONDS: Final = 10.0
+"""How often a folder is looked at. A timer, because mounted Secrets are links that change their
+target, which the standard library cannot watch."""
+
+_CA: Final = "ca.crt"
+_CA_KEY: Final = "ca.key"
+_LEAF: Final = "tls.crt"
+_KEY: Final = "tls.key"
+_EC: Final = "ECDSA-P256"
+
+
+class NoCertificate(KapyError):
+    """There is no certificate to serve with."""
+
+
+class Certificate(Protocol):
+    """What a server shows: a context, and a service that keeps it valid."""
+
+    context: ssl.SSLContext
+
+    async def keep(self) -> None:
+        """Replace the certificate in time, for ever."""
+
+    @property
+    def ca(self) -> bytes:
+        """What clients check it against, PEM; empty if the folder does not say."""
+
+
+async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Certificate:
+    """The certificate of a folder: given ones as they are, else one's own, made if need be.
+
+    names: DNS names and addresses that clients call. Raises NoCertificate.
+    """
+    if (folder / _LEAF).exists() and not (folder / _CA_KEY).exists():
+        return GivenCertificate(folder)
+    own = OwnCertificate(folder, names, clock)
+    await own.make_valid()
+    return own
+
+
+class GivenCertificate:
+    """A certificate that others renew: cert-manager, or a person."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.context = _context(folder)
+        self._seen = self._stamp()
+
+    @property
+    def ca(self) -> bytes:
+        path = self._folder / _CA
+        return path.read_bytes() if path.exists() else b""
+
+    async def keep(self) -> None:
+        """Load what is new in the folder."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if (stamp := self._stamp()) != self._seen:
+                # Certificate and key are two files: as long as they do not fit, the old ones count.
+                with contextlib.suppress(NoCertificate):
+                    _load(self.context, self._folder)
+                    self._seen = stamp
+
+    def _stamp(self) -> tuple[float, ...]:
+        paths = (self._folder / _LEAF, self._folder / _KEY)
+        return tuple(path.stat().st_mtime if path.exists() else 0.0 for path in paths)
+
+
+class OwnCertificate:
+    """A certificate of a CA of one's own: the leaf is renewed when a third of its life is left."""
+
+    def __init__(self, folder: Path, names: Sequence[str], clock: Clock) -> None:
+        self._folder = folder
+        self._names = tuple(names)
+        self._clock = clock
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    @property
+    def ca(self) -> bytes:
+        return (self._folder / _CA).read_bytes()
+
+    async def make_valid(self) -> None:
+        """Make what is missing, or is to be renewed, and load it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if not (self._folder / _CA_KEY).exists():
+            await self._make_ca()
+        if self._left() <= 0:
+            await self._make_leaf()
+        self.context = _context(self._folder)
+
+    async def keep(self) -> None:
+        """Renew the certificate in time. A timer: nothing tells that a moment has come."""
+        while True:
+            await asyncio.sleep(max(self._left(), 1.0))
+            await self._make_leaf()
+            _load(self.context, self._folder)
+
+    def _left(self) -> float:
+        """Seconds until the certificate is to be renewed; 0 if it is now, or there is none that
+        fits."""
+        path = self._folder / _LEAF
+        if not path.exists() or not (self._folder / _KEY).exists():
+            return 0.0
+        facts = pki.facts(path.read_bytes())
+        if not set(self._names) <= set(facts.names):
+            return 0.0
+        due = facts.not_after - LIFE / 3
+        return max((due - self._clock()).total_seconds(), 0.0)
+
+    async def _make_ca(self) -> None:
+        make = partial(
+            pki.new_ca, "kapy extension", now=self._clock(), valid=CA_LIFE, algorithm=_EC
+        )
+        pair = await asyncio.get_running_loop().run_in_executor(None, make)
+        self._write(_CA_KEY, pair.key)
+        self._write(_CA, pair.certificate)
+        (self._folder / _LEAF).unlink(missing_ok=True)
+
+    async def _make_leaf(self) -> None:
+        ca = pki.KeyPair((self._folder / _CA).read_bytes(), (self._folder / _CA_KEY).read_bytes())
+        make = partial(
+            pki.issue,
+            ca,
+            "kapy extension",
+            now=self._clock(),
+            names=self._names,
+            usages=("server",),
+            valid=LIFE,
+            algorithm=_EC,
+        )
+        pair = await asyncio.get_running_loop().run_in_executor(None, make)
+        self._write(_KEY, pair.key)
+        self._write(_LEAF, pair.certificate)
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Write a file whole or not at all; nobody else can read keys."""
+        there = self._folder / f".{name}.new"
+        there.touch(mode=0o600)
+        there.write_bytes(content)
+        there.replace(self._folder / name)
+
+
+def _context(folder: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _load(context, folder)
+    return context
+
+
+def _load(context: ssl.SSLContext, folder: Path) -> None:
+    try:
+        context.load_cert_chain(folder / _LEAF, folder / _KEY)
+    except (OSError, ssl.SSLError) as error:
+        raise NoCertificate(
+            f"{folder} has no {_LEAF} and {_KEY} that belong together: {error}"
+        ) from None

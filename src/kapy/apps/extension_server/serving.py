@@ -1,0 +1,97 @@
+"""An extension on a port, with a certificate that stays valid, until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+
+from uvicorn import Config, Server
+
+from kapy.apps.extension_server.certificate import Certificate
+from kapy.hooks.application import Application
+from kapy.kube.errors import KapyError
+
+GRACE_SECONDS: Final = 30
+"""How long calls that are under way may take when the server stops: no call may take longer."""
+
+
+class NoAddress(KapyError):
+    """The address cannot be listened on."""
+
+
+@asynccontextmanager
+async def serving(
+    application: Application,
+    certificate: Certificate,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+) -> AsyncIterator[tuple[str, int]]:
+    """Serve while the context is open; yields the host and the port that it listens on.
+
+    Raises NoAddress. At the end /readyz says no, calls that are under way finish, and nothing new
+    is accepted.
+    """
+    listening = _bound(host, port)
+    server = _Server(_config(application, certificate))
+    async with asyncio.TaskGroup() as group:
+        kept = group.create_task(certificate.keep())
+        served = group.create_task(server.serve(sockets=[listening]))
+        try:
+            await server.accepts.wait()
+            yield listening.getsockname()[:2]
+        finally:
+            application.ready = False
+            server.should_exit = True
+            await asyncio.wait([served])
+            kept.cancel()
+
+
+class _Server(Server):
+    """A server whose owner handles signals, and that says when it accepts connections."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.accepts = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.accepts.set()
+
+
+def _config(application: Application, certificate: Certificate) -> Config:
+    config = Config(
+        application,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    config.load()
+    config.ssl = certificate.context
+    return config
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise NoAddress(
+            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another one "
+            "with --host and --port"
+        ) from None
