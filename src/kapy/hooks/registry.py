@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kapy.api.extension_config import ClientConfig, ExtensionConfig, ExtensionHandler
 from kapy.api.names import ConditionType
@@ -129,11 +128,3 @@ def is_discovered(config: ExtensionConfig) -> bool:
     if found is None or found.status != "True":
         return False
     return found.observed_generation == config.metadata.generation
-
-
-def offer(config: Document | None) -> Any:
-    """What of an ExtensionConfig matters to who calls its handlers: where they are, which ones,
-    for whom. None when it is gone, or goes."""
-    if config is None or config["metadata"].get("deletionTimestamp"):
-        return None
-    return config["spec"], (config.get("status") or {}).get("handlers")

@@ -14,9 +14,9 @@ from kapy.core.clusterclass.scope import Tools
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
-from kapy.hooks.registry import offer
 from kapy.kube import Document, Key
 from kapy.topology.discovery import VariableDiscovery
+from kapy.topology.offer import offer
 
 
 def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> Controller:

@@ -25,11 +25,11 @@ from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
 from kapy.engine.runtime import Runtime
-from kapy.hooks.registry import offer
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
+from kapy.topology.offer import offer
 from kapy.topology.patches.external import ExternalPatches
 
 NAME: Final = "topology/cluster"

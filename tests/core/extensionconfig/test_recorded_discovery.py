@@ -1,0 +1,89 @@
+"""What an ExtensionConfig says of each answer to Discovery that was recorded from upstream."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from kapy.api.extension_config import ExtensionConfig
+from kapy.conditions.lookup import get
+from kapy.kube import Document
+from kapy.kube.meta import written
+from tests.hooks.extension import Extension
+from tests.oracle.recorded import RECORDED
+from tests.stories.test_extensions import plane
+
+CASES: Final = RECORDED / "extension" / "discovery.yaml"
+CODES: Final = {"discovery/http-500": 500}
+PORT: Final = "9443"
+REFUSED: Final = f"dial tcp 127.0.0.1:{PORT}: connect: connection refused"
+
+
+def cases() -> list[Document]:
+    with CASES.open() as file:
+        return list(yaml.load_all(file, Loader=yaml.CSafeLoader))
+
+
+def answering(case: Document) -> Extension:
+    """An extension that answers as that of a case did."""
+    name, response = case["case"], case["discovery_response"]
+    extension = Extension()
+    extension.code = CODES.get(name, 200)
+    if isinstance(response, dict):
+        # Go writes a space after a colon, and nobody would miss it.
+        extension.raw = msgspec.json.encode(response).replace(
+            b":", b": ", 1 if "500" in name else 0
+        )
+    elif response == "hello":
+        extension.raw = response.encode()
+    elif "refused" in response:
+        extension.down = REFUSED
+    else:
+        handlers = [
+            {"name": one["name"].rpartition(".")[0], "requestHook": one["requestHook"]}
+            for one in case["extension_config"]["status"]["handlers"]
+        ]
+        extension.raw = msgspec.json.encode({"handlers": handlers, "status": "Success"})
+    return extension
+
+
+def host(case: Document) -> str:
+    name = str(case["extension_config"]["metadata"]["name"])
+    return "127.0.0.1" if name == "no-listener" else name
+
+
+def config_of(case: Document) -> Document:
+    recorded = case["extension_config"]
+    spec = {**recorded["spec"], "clientConfig": {"url": f"https://{host(case)}:{PORT}"}}
+    metadata = {"name": recorded["metadata"]["name"]}
+    return {**recorded, "metadata": metadata, "spec": spec, "status": {}}
+
+
+async def test_discovery_is_told_as_it_was_recorded() -> None:
+    there = {one["extension_config"]["metadata"]["name"]: one for one in cases()}
+    async with plane(**{host(one): answering(one) for one in there.values()}) as story:
+        await story.create([config_of(one) for one in there.values()])
+        found = {
+            name: await story.until(
+                ExtensionConfig,
+                name,
+                lambda one: get(one.status.conditions, "Discovered") is not None,
+                namespace="",
+            )
+            for name in there
+        }
+    assert {name: told(written(one)["status"]) for name, one in found.items()} == {
+        name: told(case["extension_config"]["status"]) for name, case in there.items()
+    }
+
+
+def told(status: Document) -> Any:
+    """A status without times; of this very run only the port."""
+    text = msgspec.json.encode(status).decode().replace("${port:1}", PORT)
+    plain = msgspec.json.decode(text)
+    for one in (*plain["conditions"], *plain["deprecated"]["v1beta1"]["conditions"]):
+        one.pop("lastTransitionTime")
+        one.setdefault("message", "")
+    return plain

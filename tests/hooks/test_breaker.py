@@ -1,0 +1,95 @@
+"""A handler that does not answer is left alone; those who wait for it are woken, one after the
+other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from kapy.hooks.breaker import APART, LONGEST, PATIENCE, Breaker, Broken
+
+
+class Herd:
+    """Who was woken, and when."""
+
+    def __init__(self) -> None:
+        self.woken: list[tuple[float, str]] = []
+        self.breaker: Breaker[str] = Breaker(self._woken, Random(1))
+
+    def _woken(self, key: str) -> None:
+        self.woken.append((asyncio.get_running_loop().time(), key))
+
+    def fails(self, key: str) -> None:
+        self.breaker.admit(key)
+        self.breaker.failed(key, "gone")
+
+    def is_refused(self, key: str) -> bool:
+        try:
+            self.breaker.admit(key)
+        except Broken as error:
+            assert "gone" in str(error)
+            return True
+        return False
+
+
+@pytest.fixture
+def herd() -> Iterator[Herd]:
+    found = Herd()
+    yield found
+    found.breaker.close()
+
+
+async def test_a_few_failures_are_forgiven(herd: Herd) -> None:
+    for _ in range(PATIENCE - 1):
+        herd.fails("a")
+    herd.breaker.admit("b")
+    herd.breaker.answered()
+    for _ in range(PATIENCE - 1):
+        herd.fails("a")
+    assert not herd.is_refused("b")
+
+
+async def test_one_tries_and_all_follow_when_it_gets_an_answer(herd: Herd) -> None:
+    for _ in range(PATIENCE):
+        herd.fails("a")
+    assert all(herd.is_refused(key) for key in ("b", "c", "d"))
+    await asyncio.sleep(1)
+    assert [key for _, key in herd.woken] == ["a"]
+    herd.breaker.admit("a")
+    assert herd.is_refused("b")  # while somebody tries
+    herd.breaker.answered()
+    await asyncio.sleep(1)
+    followed = herd.woken[1:]
+    assert [key for _, key in followed] == ["b", "c", "d"]
+    times = [at for at, _ in followed]
+    assert all(later - before >= APART * 0.99 for before, later in zip(times, times[1:]))
+
+
+async def test_nobody_is_held_longer_than_stated(herd: Herd) -> None:
+    for _ in range(PATIENCE):
+        herd.fails("a")
+    for _ in range(12):
+        before = len(herd.woken)
+        await asyncio.sleep(LONGEST)
+        assert len(herd.woken) > before
+        herd.fails("a")
+
+
+async def test_when_who_was_woken_does_not_come_the_next_one_does(herd: Herd) -> None:
+    for _ in range(PATIENCE):
+        herd.fails("a")
+    assert herd.is_refused("b")
+    await asyncio.sleep(2 * LONGEST)
+    assert [key for _, key in herd.woken] == ["a", "b"]
+
+
+async def test_calls_that_were_under_way_when_it_broke_do_not_make_it_worse(herd: Herd) -> None:
+    for _ in range(10):
+        herd.breaker.admit("a")
+    for number in range(10):
+        herd.breaker.failed(f"{number}", "gone")
+    await asyncio.sleep(1)
+    assert len(herd.woken) == 1
