@@ -127,6 +127,14 @@ async def a_pause_is_told_and_kept(story: Herd) -> None:
     await story.merge(Cluster, CLUSTER, {"spec": {"paused": False}})
     await story.until_settled()
     assert len(await story.all(Machine)) == 4
+    annotation = "cluster.x-k8s.io/paused"
+    await story.merge(Cluster, CLUSTER, {"metadata": {"annotations": {annotation: ""}}})
+    assert await story.told("Paused") == f"Cluster has the {annotation} annotation"
+    await story.merge(Cluster, CLUSTER, {"metadata": {"annotations": {annotation: None}}})
+    await story.until_settled()
+    lost = {"status": {"conditions": []}}
+    await story.client.patch(Cluster, Key("default", CLUSTER), lost, subresource="status")
+    await story.until_settled()
 
 
 async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made_for_them() -> None:

@@ -15,7 +15,7 @@ from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
 from kapy.core.topology.managed_fields import mend
 from kapy.core.topology.scope import Tools, TopologyScope
 from kapy.core.topology.settled import fingerprint
-from kapy.core.topology.status import update_status
+from kapy.core.topology.status import said, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
@@ -57,6 +57,8 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         return DONE
     update_status(scope, failure)
     await draft.save()
+    if scope.mark is not None:
+        tools.settled[key] = scope.mark, said(cluster)
     if failure is not None and not isinstance(failure, NotReconciled):
         raise failure
     return _until_asked_again(scope)
@@ -81,7 +83,7 @@ async def _work(scope: TopologyScope) -> None:
     """Raises CannotReconcile and what the client raises."""
     blueprint, current = await _read(scope)
     tools, key, mark = scope.tools, scope.cluster.key, fingerprint(blueprint, current)
-    if tools.settled.get(key) == mark:
+    if tools.settled.get(key) == (mark, said(scope.cluster)):
         scope.is_settled = True
         return
     if await mend(tools, current, scope.now):
@@ -114,9 +116,7 @@ async def _work(scope: TopologyScope) -> None:
         await scope.calls.after_cluster_upgrade(topology.version, settled=scope.upgrades.is_settled)
         await Writer(tools, current).write(plan)
     if plan.is_empty and tools.hooks is None and tools.patches is None:
-        tools.settled[key] = mark
-    else:
-        tools.settled.pop(key, None)
+        scope.mark = mark  # extensions may answer something else tomorrow
 
 
 async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:

@@ -35,7 +35,8 @@ class Tools:
     """What every reconcile of a topology uses.
 
     hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. memory: their
-    answers. settled: what every topology was made of when nothing was left to do. explain: is told
+    answers. settled: what every topology was made of when nothing was left to do, and
+    what its condition said. explain: is told
     what the patches of a class made of a Cluster's objects, where somebody asks.
     """
 
@@ -51,7 +52,7 @@ class Tools:
     hooks: LifecycleHooks | None = None
     patches: ExternalPatches | None = None
     memory: HookMemory = field(default_factory=HookMemory)
-    settled: dict[Key, Settled] = field(default_factory=dict)
+    settled: dict[Key, tuple[Settled, tuple[str, ...]]] = field(default_factory=dict)
     explain: Explain | None = None
 
 
@@ -60,7 +61,7 @@ class TopologyScope:
     """One Cluster with a topology.
 
     cluster_class, current, desired: None until they are known. is_settled: nothing has
-    changed since there was nothing left to do.
+    changed since there was nothing left to do. mark: what the cluster is made of, if that is now.
     """
 
     tools: Tools
@@ -72,6 +73,7 @@ class TopologyScope:
     current: ClusterState | None = None
     desired: ClusterState | None = None
     is_settled: bool = False
+    mark: Settled | None = None
 
     @property
     def cluster(self) -> Cluster:

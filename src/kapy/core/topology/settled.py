@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
 from kapy.kube.meta import Object
+from kapy.kube.nested import value_at
 from kapy.topology.blueprint import Blueprint
 from kapy.topology.state import ClusterState
 
@@ -14,11 +16,15 @@ Settled: TypeAlias = tuple[Any, ...]
 difference."""
 
 
+_VERSION: Final = tuple(ControlPlane.status_version.path().split("."))
+_VERSIONS: Final = tuple(ControlPlane.status_versions.path().split("."))
+
+
 def fingerprint(blueprint: Blueprint, current: ClusterState) -> Settled:
     """Two equal ones have the same desired state, and the same differences from it.
 
-    Of most objects only who they are and what they are meant to be counts, not how they are doing;
-    the status of a control plane decides about upgrades.
+    Of objects only who they are and what they are meant to be counts, not how they are doing; but
+    the versions that run in a control plane decide about upgrades.
     """
     of_class, plane = blueprint.control_plane, current.control_plane
     return (
@@ -39,7 +45,7 @@ def fingerprint(blueprint: Blueprint, current: ClusterState) -> Settled:
             for template in (one.bootstrap_template, one.infrastructure_template)
         ),
         _document(current.infrastructure_cluster),
-        _revision(plane.object),
+        _control_plane(plane.object),
         _document(plane.infrastructure_machine_template),
         _object(plane.machine_health_check),
         *(
@@ -68,6 +74,15 @@ def fingerprint(blueprint: Blueprint, current: ClusterState) -> Settled:
 
 def _revision(document: Document | None) -> str:
     return "" if document is None else document["metadata"]["resourceVersion"]
+
+
+def _control_plane(document: Document | None) -> tuple[Any, ...]:
+    if document is None:
+        return ()
+    versions = value_at(document, _VERSIONS)
+    if isinstance(versions, list):
+        versions = [one.get("version") for one in versions if isinstance(one, dict)]
+    return (*_document(document), value_at(document, _VERSION), versions)
 
 
 def _version(obj: Object) -> str:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from kapy.api.cluster import Cluster
+from kapy.api.names import ConditionType
 from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import get
 from kapy.contract.errors import ContractError
 from kapy.core.topology.scope import TopologyScope
 from kapy.kube.errors import KapyError
 from kapy.topology.reconciled import Found, Said, topology_reconciled, write_upgrade_plans
 
 
+def said(cluster: Cluster) -> tuple[str, ...]:
+    """What TopologyReconciled says now; () when it is not there."""
+    found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
+    return () if found is None else (found.status, found.reason, found.message)
+
+
 def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
     """TopologyReconciled in both forms, and the versions that are ahead."""
-    cluster, said = scope.draft.object, _said(scope, failure)
+    cluster, now = scope.draft.object, _found(scope, failure)
     write_upgrade_plans(cluster.status, scope.upgrades)
-    set_condition(cluster, said.condition, scope.now)
-    v1beta1.set_condition(v1beta1.conditions_of(cluster), said.legacy, scope.now)
+    set_condition(cluster, now.condition, scope.now)
+    v1beta1.set_condition(v1beta1.conditions_of(cluster), now.legacy, scope.now)
 
 
-def _said(scope: TopologyScope, failure: KapyError | None) -> Said:
+def _found(scope: TopologyScope, failure: KapyError | None) -> Said:
     found = Found(
         cluster=scope.draft.object,
         upgrades=scope.upgrades,
