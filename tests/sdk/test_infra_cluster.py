@@ -20,7 +20,7 @@ from kapy.sdk import (
     Waiting,
     add_infra_cluster,
 )
-from kapy.testing.conformance import check_infra_cluster
+from kapy.testing.conformance.behaviour import check_infra_cluster
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.paper_cloud import CLUSTER, PAPER_CLUSTERS, PaperLand
 

@@ -26,7 +26,7 @@ from kapy.sdk import (
     add_infra_machine,
     v1beta1,
 )
-from kapy.testing.conformance import check_infra_machine
+from kapy.testing.conformance.behaviour import check_infra_machine
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.paper_cloud import MACHINE, PaperCloud, PaperMachine
 

@@ -24,7 +24,7 @@ from kapy.sdk import (
     Waiting,
     add_infra_machine_pool,
 )
-from kapy.testing.conformance import check_infra_machine_pool
+from kapy.testing.conformance.behaviour import check_infra_machine_pool
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 
 GROUP = "infrastructure.cluster.x-k8s.io"

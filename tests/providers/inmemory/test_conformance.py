@@ -11,7 +11,7 @@ from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory.clusters import DevClusters
 from kapy.providers.inmemory.machines import DevMachines
 from kapy.sdk import Endpoint, Runtime
-from kapy.testing.conformance import CLUSTER, check_infra_cluster, check_infra_machine
+from kapy.testing.conformance.behaviour import CLUSTER, check_infra_cluster, check_infra_machine
 from kapy.testing.provider_bench import key
 from tests.providers.inmemory.plane import UPSTREAM, dev_cluster, dev_machine
 

@@ -1,0 +1,71 @@
+"""What BootstrapConfig is asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.testing.conformance.rules import shared
+from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
+
+_KIND: Final = "BootstrapConfig"
+_rows: Final = Rows("bootstrap-config")
+
+DOCUMENT: Final = Document(
+    "bootstrap-config",
+    _KIND,
+    [
+        *shared.general(_rows, _KIND),
+        *shared.definition(_rows, _KIND, Level.SHOULD),
+        _rows.must(
+            "data-secret",
+            f"{_KIND}: data secret",
+            "status.dataSecretName, a string, names the Secret with the boot data.",
+            Checked.STATIC,
+        ),
+        _rows.must(
+            "data-secret-content",
+            f"{_KIND}: data secret",
+            "The Secret has the Cluster's label, the object as its controller, and the data in its "
+            "only key, value; its name can be computed again from the object.",
+        ),
+        _rows.must(
+            "initialization",
+            f"{_KIND}: initialization completed",
+            "status.initialization.dataSecretCreated (v1beta1: status.ready) is there to say that "
+            "the Secret is made.",
+            Checked.STATIC,
+        ),
+        _rows.must(
+            "initialized",
+            f"{_KIND}: initialization completed",
+            "It is set when the Secret is there, and never taken back.",
+        ),
+        *shared.conditions(_rows, _KIND),
+        shared.failures(_rows, _KIND),
+        shared.in_place(_rows, f"{_KIND}: support for in-place changes"),
+        *shared.template(_rows, _KIND, always=True),
+        shared.dry_run(_rows, _KIND),
+        _rows.must(
+            "sentinel",
+            "Sentinel file",
+            "Boot data makes /run/cluster-api/bootstrap-success.complete when the machine has "
+            "joined.",
+            Checked.AUTHOR,
+        ),
+        _rows.may(
+            "taints",
+            "Taint Nodes at creation",
+            "Nodes of workers may be born with the taint node.cluster.x-k8s.io/uninitialized.",
+            Checked.AUTHOR,
+        ),
+        shared.instances(_rows, "Support for running multiple instances"),
+        shared.clusterctl(_rows),
+        *shared.pausing(_rows, _KIND),
+        _rows.must(
+            "workflow",
+            "Typical BootstrapConfig reconciliation workflow",
+            "New, changed and deleted objects are answered: nothing before there are an owner and "
+            "its Cluster.",
+        ),
+    ],
+)

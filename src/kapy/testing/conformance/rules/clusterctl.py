@@ -1,0 +1,244 @@
+"""What clusterctl asks of releases."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.testing.conformance.rules.rule import Checked, Document, Rows
+
+_rows: Final = Rows("clusterctl")
+_REPOSITORY: Final = "Provider Repositories"
+_METADATA: Final = "Validation Rules"
+_CONTROLLERS: Final = "Controllers & Watching namespace"
+_TEMPLATES: Final = "Workload cluster templates"
+_CLASSES: Final = "ClusterClass definitions"
+_MOVE: Final = "Move"
+_WITH_TEMPLATES: Final = "there are cluster templates"
+_WITH_CLASSES: Final = "there are ClusterClass files"
+
+DOCUMENT: Final = Document(
+    "clusterctl",
+    "clusterctl",
+    [
+        _rows.must(
+            "repository",
+            _REPOSITORY,
+            "A release has metadata.yaml and a components file.",
+            Checked.STATIC,
+            "a folder is checked that is a release",
+        ),
+        _rows.should(
+            "templates",
+            _REPOSITORY,
+            "A release of an infrastructure provider has cluster templates.",
+            Checked.STATIC,
+            "it is the release of an infrastructure provider",
+        ),
+        _rows.must(
+            "version-folder",
+            "Creating a local provider repository",
+            "In a local repository, <provider label>/<version>, the version is a semantic version.",
+            Checked.STATIC,
+            "the folder above is called as the provider",
+        ),
+        _rows.must(
+            "metadata-version",
+            _METADATA,
+            "apiVersion of metadata.yaml is clusterctl.cluster.x-k8s.io/v1alpha3.",
+            Checked.STATIC,
+            "there is a metadata.yaml",
+        ),
+        _rows.must(
+            "metadata-kind",
+            _METADATA,
+            "kind of metadata.yaml is Metadata.",
+            Checked.STATIC,
+            "there is a metadata.yaml",
+        ),
+        _rows.must(
+            "release-series",
+            _METADATA,
+            "releaseSeries of metadata.yaml has at least one entry, each with major, minor and a "
+            "contract.",
+            Checked.STATIC,
+            "there is a metadata.yaml",
+        ),
+        _rows.must(
+            "release-in-series",
+            "Metadata YAML",
+            "The release itself belongs to one of these series.",
+            Checked.STATIC,
+            "the folder is called as a version",
+        ),
+        _rows.should(
+            "components-name",
+            "Components YAML",
+            "The components file is called <type of provider>-components.yaml.",
+            Checked.STATIC,
+            "there is a components file",
+        ),
+        _rows.should(
+            "namespace",
+            "Target namespace",
+            "The components file has a Namespace: where to install it.",
+            Checked.STATIC,
+            "there is a components file",
+        ),
+        _rows.must(
+            "one-namespace",
+            "Target namespace",
+            "It has not more than one Namespace: clusterctl refuses to install it.",
+            Checked.STATIC,
+            "there is a components file",
+        ),
+        _rows.must(
+            "in-namespace",
+            "Target namespace",
+            "All its objects belong to that namespace, unless they belong to none.",
+            Checked.STATIC,
+            "there is a components file with one Namespace",
+        ),
+        _rows.must(
+            "manager",
+            _CONTROLLERS,
+            "Controllers run as a Deployment, in a container that is called manager.",
+            Checked.STATIC,
+            "there is a components file",
+        ),
+        _rows.must(
+            "namespace-flag", _CONTROLLERS, "The manager knows --namespace.", when="controllers run"
+        ),
+        _rows.should(
+            "images",
+            _CONTROLLERS,
+            "Images have canonical names, with the registry that they come from.",
+            Checked.STATIC,
+            "there is a components file",
+        ),
+        _rows.must(
+            "variables",
+            "Variables",
+            "Variables are written so that envsubst understands them.",
+            Checked.STATIC,
+        ),
+        _rows.should(
+            "variable-names",
+            "Variables",
+            "Names of variables begin with the name of the provider.",
+            Checked.AUTHOR,
+        ),
+        _rows.should(
+            "variables-told",
+            "Variables",
+            "Users are told which variables there are, and what to set them to.",
+            Checked.AUTHOR,
+        ),
+        _rows.should(
+            "labels",
+            "Labels",
+            "Objects of the components file have the label cluster.x-k8s.io/provider, with the "
+            "name of the provider.",
+            Checked.STATIC,
+            "there is a components file",
+        ),
+        _rows.must(
+            "template-names",
+            _TEMPLATES,
+            "Cluster templates are beside the components file, and called cluster-template.yaml or "
+            "cluster-template-<flavor>.yaml.",
+            Checked.STATIC,
+            "there are files with Clusters",
+        ),
+        _rows.should(
+            "flavors-told", _TEMPLATES, "Users are told which templates there are.", Checked.AUTHOR
+        ),
+        _rows.must(
+            "template-namespace",
+            _TEMPLATES,
+            "The namespace is taken to be there: a template has no Namespace.",
+            Checked.STATIC,
+            _WITH_TEMPLATES,
+        ),
+        _rows.must(
+            "template-one-namespace",
+            _TEMPLATES,
+            "All objects of a template are in one namespace.",
+            Checked.STATIC,
+            _WITH_TEMPLATES,
+        ),
+        _rows.should(
+            "common-variables",
+            "Common variables",
+            "The Cluster of a template has the name ${CLUSTER_NAME}, or one with it in it.",
+            Checked.STATIC,
+            _WITH_TEMPLATES,
+        ),
+        _rows.must(
+            "class-names",
+            _CLASSES,
+            "ClusterClasses are beside the components file, in clusterclass-<name>.yaml with the "
+            "name of the class.",
+            Checked.STATIC,
+            "there are files with ClusterClasses and without Clusters",
+        ),
+        _rows.should(
+            "classes-told", _CLASSES, "Users are told which classes there are.", Checked.AUTHOR
+        ),
+        _rows.must(
+            "class-namespace",
+            _CLASSES,
+            "The namespace is taken to be there: a class's file has no Namespace.",
+            Checked.STATIC,
+            _WITH_CLASSES,
+        ),
+        _rows.should(
+            "class-references",
+            _CLASSES,
+            "References of a ClusterClass have no namespace.",
+            Checked.STATIC,
+            _WITH_CLASSES,
+        ),
+        _rows.should(
+            "class-objects",
+            _CLASSES,
+            "Objects of a class's file have no namespace.",
+            Checked.STATIC,
+            _WITH_CLASSES,
+        ),
+        _rows.should(
+            "class-sharing",
+            _CLASSES,
+            "No two classes' files have an object in common.",
+            Checked.STATIC,
+            "there are several ClusterClass files",
+        ),
+        _rows.should(
+            "class-variables",
+            _CLASSES,
+            "A class's file has no variables of the environment: classes have their own.",
+            Checked.STATIC,
+            _WITH_CLASSES,
+        ),
+        _rows.must(
+            "owners",
+            "OwnerReferences chain",
+            "Every object of the provider reaches a Cluster through its owners.",
+        ),
+        _rows.should(
+            "links",
+            "Links to external objects",
+            "Components and templates hold all objects that they need.",
+            Checked.AUTHOR,
+        ),
+        _rows.must(
+            "move",
+            _MOVE,
+            "Controllers respect spec.paused of the Cluster, and objects survive a move.",
+        ),
+        _rows.should(
+            "status",
+            _MOVE,
+            "Nothing stands in a status alone that cannot be found out again: a move loses it.",
+        ),
+    ],
+)

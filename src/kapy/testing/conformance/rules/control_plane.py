@@ -1,0 +1,191 @@
+"""What ControlPlane is asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.testing.conformance.rules import shared
+from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
+
+_KIND: Final = "ControlPlane"
+_MACHINES: Final = "control plane instances are Machines"
+_REPLICAS: Final = "the number of instances can be chosen"
+_VERSION: Final = "the version of Kubernetes can be chosen"
+_SECTION: Final = f"{_KIND}: machines"
+_KUBECONFIG: Final = "Cluster kubeconfig management"
+_rows: Final = Rows("control-plane")
+
+DOCUMENT: Final = Document(
+    "control-plane",
+    _KIND,
+    [
+        *shared.general(_rows, _KIND),
+        *shared.definition(_rows, _KIND, Level.MUST),
+        _rows.must(
+            "endpoint",
+            f"{_KIND}: endpoint",
+            "The address of the control plane stands in spec.controlPlaneEndpoint, as host and "
+            "port.",
+            Checked.STATIC,
+            "the provider makes the endpoint",
+        ),
+        _rows.should(
+            "endpoint-of-others",
+            f"{_KIND}: endpoint",
+            "Who does not make the endpoint waits for that of the Cluster.",
+            when="the provider does not make the endpoint",
+        ),
+        _rows.must(
+            "replicas",
+            f"{_KIND}: replicas",
+            "spec.replicas says how many are wanted; status has selector, replicas, readyReplicas, "
+            "availableReplicas and upToDateReplicas (v1beta1: unavailable- and updatedReplicas).",
+            Checked.STATIC,
+            _REPLICAS,
+        ),
+        _rows.must(
+            "scale",
+            f"{_KIND}: replicas",
+            "The CRD has the subresource scale with the paths .spec.replicas, .status.replicas and "
+            ".status.selector.",
+            Checked.STATIC,
+            _REPLICAS,
+        ),
+        _rows.must(
+            "version",
+            f"{_KIND}: version",
+            "spec.version, a string, says which version of Kubernetes is wanted.",
+            Checked.STATIC,
+            _VERSION,
+        ),
+        _rows.must(
+            "status-version",
+            f"{_KIND}: version",
+            "status.versions or status.version says what runs.",
+            Checked.STATIC,
+            _VERSION,
+        ),
+        _rows.must(
+            "versions-order",
+            f"{_KIND}: version",
+            "status.versions goes from old to new, with semantic versions and their replicas.",
+            when="CRDs have status.versions",
+        ),
+        _rows.must(
+            "machines-label",
+            _SECTION,
+            "Machines of the control plane have the label cluster.x-k8s.io/control-plane.",
+            when=_MACHINES,
+        ),
+        _rows.must(
+            "machine-template",
+            _SECTION,
+            "spec.machineTemplate has metadata, a reference to an infrastructure template and the "
+            "three timeouts of deletion.",
+            Checked.STATIC,
+            _MACHINES,
+        ),
+        _rows.must(
+            "machines-in-place",
+            _SECTION,
+            "Metadata and timeouts reach Machines without a rollout.",
+            when=_MACHINES,
+        ),
+        _rows.should(
+            "readiness-gates",
+            _SECTION,
+            "spec.machineTemplate.spec.readinessGates has the readiness gates of Machines.",
+            Checked.AUTHOR,
+            "readiness gates of Machines can be chosen",
+        ),
+        _rows.should(
+            "machine-taints",
+            _SECTION,
+            "spec.machineTemplate.spec.taints has the taints of Machines.",
+            Checked.AUTHOR,
+            "taints of Machines can be chosen",
+        ),
+        _rows.should(
+            "external",
+            _SECTION,
+            "status.externalManagedControlPlane, true or false, says that there are no Nodes for "
+            "the control plane.",
+            Checked.STATIC,
+            "CRDs have status.externalManagedControlPlane",
+        ),
+        _rows.must(
+            "rollout-after",
+            f"{_KIND}: rolloutAfter",
+            "spec.rollout.after, a time, says when everything is to be rolled out again.",
+            Checked.STATIC,
+            "CRDs have spec.rollout",
+        ),
+        _rows.must(
+            "initialization",
+            f"{_KIND}: initialization completed",
+            "status.initialization.controlPlaneInitialized (v1beta1: status.initialized) is there "
+            "to say that requests are answered.",
+            Checked.STATIC,
+        ),
+        _rows.must(
+            "initialized",
+            f"{_KIND}: initialization completed",
+            "It is set when requests are answered, and never taken back.",
+        ),
+        shared.in_place(_rows, f"{_KIND}: in-place updates"),
+        *shared.conditions(_rows, _KIND),
+        shared.failures(_rows, _KIND),
+        *shared.template(_rows, _KIND, always=False),
+        _rows.must(
+            "kubeconfig",
+            _KUBECONFIG,
+            "There is a Secret <cluster>-kubeconfig beside the Cluster, of type "
+            "cluster.x-k8s.io/secret, with the label cluster.x-k8s.io/cluster-name and the "
+            "kubeconfig in value.",
+        ),
+        _rows.must(
+            "kubeconfig-secrecy", _KUBECONFIG, "It is given to nobody else.", Checked.AUTHOR
+        ),
+        _rows.must(
+            "kubeconfig-renewal",
+            _KUBECONFIG,
+            "Its client certificate is short-lived and renewed in time.",
+            when="it has a client certificate",
+        ),
+        _rows.must(
+            "certificates",
+            "Cluster certificate management",
+            "Certificates are Secrets <cluster>-ca, -etcd, -proxy and -sa beside the Cluster, of "
+            "that type and with that label.",
+            when="the provider keeps certificates",
+        ),
+        _rows.should(
+            "placement",
+            "Machine placement",
+            "Machines are spread over the failure domains that are for control planes.",
+            when=_MACHINES,
+        ),
+        _rows.must(
+            "metadata-propagation",
+            "Metadata propagation",
+            "Labels and annotations of spec.machineTemplate reach Machines without a rollout.",
+            when=_MACHINES,
+        ),
+        _rows.must(
+            "min-ready-seconds",
+            "MinReadySeconds and UpToDate propagation",
+            "spec.minReadySeconds of Machines follows without a rollout, and their condition "
+            "UpToDate is kept.",
+            when=_MACHINES,
+        ),
+        shared.instances(_rows, "Support for running multiple instances"),
+        shared.clusterctl(_rows),
+        *shared.pausing(_rows, _KIND),
+        _rows.must(
+            "workflow",
+            "Typical ControlPlane reconciliation workflow",
+            "New, changed and deleted objects are answered: nothing before there are an owner and "
+            "an endpoint, and deletion waits for the workers.",
+        ),
+    ],
+)

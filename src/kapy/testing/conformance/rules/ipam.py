@@ -1,0 +1,80 @@
+"""What IPAM providers are asked for, and infrastructure providers that take addresses of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.testing.conformance.rules.rule import Checked, Document, Rows
+
+_TYPES: Final = "Data Types"
+_NORMAL: Final = "Normal IPAddressClaim"
+_DELETED: Final = "Deleted IPAddressClaim"
+_TAKER: Final = "Infrastructure Provider"
+_TAKES: Final = "machines take addresses of pools"
+_rows: Final = Rows("ipam")
+
+DOCUMENT: Final = Document(
+    "ipam",
+    "IPAM",
+    [
+        _rows.must("pool", _TYPES, "There is a CRD of a kind of pools.", Checked.STATIC),
+        _rows.must(
+            "crd-name",
+            _TYPES,
+            "CRDs of pools are called <plural>.<group>, with the plural that CalculateCRDName "
+            "makes of the kind.",
+            Checked.STATIC,
+        ),
+        _rows.must(
+            "metadata",
+            _TYPES,
+            "Objects have apiVersion, kind and metadata, as all objects of Kubernetes.",
+            Checked.STATIC,
+        ),
+        _rows.should(
+            "conditions",
+            _TYPES,
+            "status.conditions is a list of conditions with type and status, Ready among them.",
+            Checked.STATIC,
+        ),
+        _rows.must(
+            "watch",
+            "IPAM Provider",
+            "New, changed and deleted claims of the provider's pools are answered, others are left "
+            "alone.",
+        ),
+        _rows.should("paused", _NORMAL, "Nothing is done for a Cluster that is paused or gone."),
+        _rows.should("finalizer", _NORMAL, "The claim's finalizer comes before the address."),
+        _rows.should("name", _NORMAL, "The IPAddress has the name of its claim."),
+        _rows.must(
+            "claim-owner",
+            _NORMAL,
+            "The claim is the controller of the IPAddress, and blocks its deletion.",
+        ),
+        _rows.must("pool-owner", _NORMAL, "The pool is another owner of it, which blocks, too."),
+        _rows.should("protection", _NORMAL, "A finalizer keeps it from accidental deletion."),
+        _rows.should("address-ref", _NORMAL, "status.addressRef of the claim names it."),
+        _rows.should(
+            "release", _DELETED, "The address is freed, the IPAddress goes, then the finalizer."
+        ),
+        _rows.should(
+            "move-label",
+            "Clusterctl Move",
+            "Pools that move with a Cluster have the label cluster.x-k8s.io/cluster-name.",
+        ),
+        _rows.must("pool-ref", _TAKER, "spec.poolRef of a claim names the pool.", when=_TAKES),
+        _rows.should(
+            "claim-of-machine",
+            _TAKER,
+            "The infrastructure machine is the controller of its claim, and blocks its deletion.",
+            when=_TAKES,
+        ),
+        _rows.should("claim-cluster", _TAKER, "A claim names its Cluster.", when=_TAKES),
+        _rows.should(
+            "claim-deletion",
+            _TAKER,
+            "The claim goes with the machine, which waits for it.",
+            when=_TAKES,
+        ),
+    ],
+)

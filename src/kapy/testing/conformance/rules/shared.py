@@ -1,0 +1,202 @@
+"""Rules that the five documents about kinds have in the same words."""
+
+from __future__ import annotations
+
+from kapy.testing.conformance.rules.rule import Checked, Level, Rows, Rule
+
+CLASSES = "the provider's kinds are used in ClusterClasses"
+
+
+def general(rows: Rows, kind: str) -> list[Rule]:
+    """What is asked of all resources."""
+    group, version = "All resources: API group", "All resources: version"
+    return [
+        rows.must(
+            "internals",
+            "Never rely on Cluster API behaviours not defined as a contract rule!",
+            "Nothing is relied on but the contract; what is missing there is asked for upstream.",
+            Checked.AUTHOR,
+        ),
+        rows.must(
+            "scope",
+            "All resources: scope",
+            f"CRDs of {kind}, and of its template, have scope Namespaced.",
+            Checked.STATIC,
+        ),
+        rows.must(
+            "metadata",
+            "All resources: TypeMeta and ObjectMeta field",
+            "Objects have apiVersion, kind and metadata, as all objects of Kubernetes.",
+            Checked.STATIC,
+        ),
+        rows.must(
+            "rights",
+            group,
+            "In an API group that is not Cluster API's own, core is granted reading and writing by "
+            'a ClusterRole with the label cluster.x-k8s.io/aggregate-to-manager: "true".',
+            Checked.STATIC,
+            "the API group is not one that core has rights in anyway",
+        ),
+        rows.must(
+            "owner-finalizers",
+            group,
+            "Whoever makes owner references with blockOwnerDeletion may update the finalizers of "
+            "the owner.",
+            when="owner references block the deletion of their owner",
+        ),
+        rows.should(
+            "deprecation",
+            version,
+            "API versions come and go by the deprecation policy of Kubernetes.",
+            Checked.AUTHOR,
+        ),
+        rows.must(
+            "contract-label",
+            version,
+            f"CRDs of {kind} have a label cluster.x-k8s.io/v1beta2 or /v1beta1, which lists the "
+            "versions that keep that contract.",
+            Checked.STATIC,
+        ),
+        rows.must(
+            "label-versions",
+            version,
+            "Each version in such a label is one that the CRD has, and the one that core picks of "
+            "the newest contract's is served.",
+            Checked.STATIC,
+        ),
+        rows.must(
+            "metadata-contract",
+            version,
+            "The contract that metadata.yaml has for the release is among those of the labels.",
+            Checked.STATIC,
+            "the release has a metadata.yaml",
+        ),
+    ]
+
+
+def definition(rows: Rows, kind: str, level: Level) -> list[Rule]:
+    """That the kind is there, and what it is called. level: whether it has to be."""
+    section = f"{kind}, {kind}List resource definition"
+    ask = rows.must if level is Level.MUST else rows.should
+    return [
+        ask("definition", section, f"There is a CRD of {kind}.", Checked.STATIC),
+        rows.must(
+            "crd-name",
+            section,
+            "CRDs are called <plural>.<group>, with the plural that CalculateCRDName makes of the "
+            "kind: core finds them by nothing else.",
+            Checked.STATIC,
+        ),
+        rows.must("list", section, f"The list kind is called <{kind}>List.", Checked.STATIC),
+    ]
+
+
+def template(rows: Rows, kind: str, *, always: bool, section: str = "") -> list[Rule]:
+    """The template of a kind. always: whether there must be one without ClusterClasses, too."""
+    section = section or f"{kind}Template, {kind}TemplateList resource definition"
+    ask, when = (rows.must, "") if always else (rows.should, CLASSES)
+    return [
+        ask("template", section, f"Each {kind} has a template kind.", Checked.STATIC, when),
+        rows.must(
+            "template-name",
+            section,
+            f"The template kind is called <{kind}>Template.",
+            Checked.STATIC,
+            "there is a template kind",
+        ),
+        rows.must(
+            "template-list",
+            section,
+            f"Its list kind is called <{kind}Template>List.",
+            Checked.STATIC,
+            "there is a template kind",
+        ),
+    ]
+
+
+def dry_run(rows: Rows, kind: str) -> Rule:
+    """Server-side apply as a dry run."""
+    return rows.must(
+        "ssa-dry-run",
+        f"{kind}Template: support for SSA dry run",
+        "A dry run of the topology controller's server-side apply is not refused because templates "
+        "are immutable.",
+        when=CLASSES,
+    )
+
+
+def conditions(rows: Rows, kind: str) -> list[Rule]:
+    """`status.conditions`."""
+    section = f"{kind}: conditions"
+    return [
+        rows.should(
+            "conditions",
+            section,
+            "status.conditions is a list of conditions with type and status.",
+            Checked.STATIC,
+        ),
+        rows.must(
+            "legacy-conditions",
+            section,
+            "Who keeps conditions of Cluster API's legacy type takes into account what they lack "
+            "when they are shown by core.",
+            Checked.AUTHOR,
+            "conditions have Cluster API's legacy type",
+        ),
+    ]
+
+
+def failures(rows: Rows, kind: str) -> Rule:
+    """Terminal failures."""
+    return rows.should(
+        "terminal-failures",
+        f"{kind}: terminal failures",
+        "What cannot be recovered is told by conditions with documented types and reasons.",
+        Checked.AUTHOR,
+    )
+
+
+def in_place(rows: Rows, section: str) -> Rule:
+    """In-place updates."""
+    return rows.should(
+        "in-place",
+        section,
+        "Changes in place are the Update Extension's: controllers leave them to it, and validation "
+        "lets fields change that may change in place.",
+        Checked.AUTHOR,
+        "updates in place are supported",
+    )
+
+
+def instances(rows: Rows, section: str) -> Rule:
+    """--namespace and --watch-filter."""
+    return rows.should(
+        "instances",
+        section,
+        "Controllers know --namespace and --watch-filter.",
+        when="several instances of the provider may run",
+    )
+
+
+def clusterctl(rows: Rows) -> Rule:
+    """The other document."""
+    return rows.should(
+        "clusterctl",
+        "Clusterctl support",
+        "Who wants to be installed by clusterctl keeps its contract, too (the rules clusterctl/…).",
+        Checked.AUTHOR,
+    )
+
+
+def pausing(rows: Rows, kind: str) -> list[Rule]:
+    """Pausing."""
+    section = f"{kind}: pausing"
+    return [
+        rows.should(
+            "pausing",
+            section,
+            "Nothing is done while spec.paused of the Cluster, or the annotation "
+            "cluster.x-k8s.io/paused of the object, says so.",
+        ),
+        rows.should("paused-condition", section, "The condition Paused tells of it."),
+    ]
