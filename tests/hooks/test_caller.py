@@ -1,0 +1,300 @@
+"""Who is called about what, and what comes of the answers, good and bad ones."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import Any
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.engine.cache import Cache, Change
+from kapy.hooks.breaker import PATIENCE
+from kapy.hooks.caller import AT_A_TIME, Caller, Subject
+from kapy.hooks.catalog import shipped
+from kapy.hooks.errors import HookError
+from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
+from kapy.hooks.messages.message import RetryResponse
+from kapy.hooks.registry import Registry
+from kapy.kube import Document, Key
+from kapy.kube.http import Reply, Request
+from kapy.kube.names import NAMESPACES
+from tests.hooks.extension import VERSION, Extension, Network, config
+
+HERD = Subject("Cluster", Key("meadow", "herd"))
+REQUEST: Document = {"cluster": {"metadata": {"name": "herd"}}}
+FAILED = 'failed to call extension handler "quota.ext": '
+
+
+async def nowhere(_: Request) -> Reply:
+    raise AssertionError("nothing is read but what is cached")
+
+
+class Plane:
+    """Extensions, what was discovered of them, and a caller."""
+
+    def __init__(self, **extensions: Extension) -> None:
+        self.extensions = extensions
+        self.registry = Registry()
+        cache = Cache(Client(nowhere))
+        namespaces = cache.informer(NAMESPACES)
+        meadow = {"name": "meadow", "resourceVersion": "1", "labels": {"grows": "grass"}}
+        cache.observe(NAMESPACES, {"metadata": meadow})
+        self.woken: list[Key] = []
+        self.caller = Caller(
+            self.registry, shipped(), namespaces, Network(**extensions), random=Random(0)
+        )
+        self.caller.subscribe("Cluster", self.woken.append)
+        self.generation = 0
+        for name in extensions:
+            self.register(name)
+
+    def register(self, name: str, policy: str = "Fail", seconds: int = 10, **spec: Any) -> None:
+        self.generation += 1
+        handlers = [
+            {
+                "name": f"{handler}.{name}",
+                "requestHook": {"apiVersion": VERSION, "hook": hook},
+                "timeoutSeconds": seconds,
+                "failurePolicy": policy,
+            }
+            for handler, (hook, _) in self.extensions[name].handlers.items()
+        ]
+        document = config(name, **spec)
+        document["metadata"] |= {"uid": name, "generation": self.generation}
+        condition = {
+            "type": "Discovered",
+            "status": "True",
+            "observedGeneration": self.generation,
+            "reason": "Discovered",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        document["status"] = {"handlers": handlers, "conditions": [condition]}
+        self.registry.follow(Change(None, document))
+
+    async def create(self) -> RetryResponse:
+        return await self.caller.call_all(BEFORE_CLUSTER_CREATE, HERD, REQUEST)
+
+    async def failure(self) -> str:
+        with pytest.raises(HookError) as caught:
+            await self.create()
+        hook = "BeforeClusterCreate.hooks.runtime.cluster.x-k8s.io"
+        said = str(caught.value)
+        assert said.startswith(f'failed to call extension handlers for hook "{hook}": ')
+        return said.partition(": ")[2]
+
+
+def quota(**answer: Any) -> Extension:
+    return Extension(quota=("BeforeClusterCreate", answer))
+
+
+def waits(seconds: int, message: str = "") -> Document:
+    return {"retryAfterSeconds": seconds, "message": message}
+
+
+async def test_nobody_is_registered() -> None:
+    assert await Plane().create() == RetryResponse()
+
+
+async def test_handlers_answer_together_in_the_order_of_their_names() -> None:
+    both = Extension(b=("BeforeClusterCreate", waits(9, "bees")), a=("BeforeClusterCreate", {}))
+    plane = Plane(two=both, one=Extension(b=("BeforeClusterCreate", waits(5, "birds"))))
+    assert await plane.create() == RetryResponse(retry_after_seconds=5, message="birds, bees")
+    assert both.calls() == ["a", "b"]
+
+
+async def test_the_first_failure_ends_it() -> None:
+    last = quota()
+    refusing = Extension(a=("BeforeClusterCreate", {"status": "Failure", "message": "no room"}))
+    plane = Plane(ext=refusing, last=last)
+    assert await plane.failure() == (
+        'failed to call extension handler "a.ext": got failure response with message: no room'
+    )
+    assert last.calls() == []
+
+
+async def test_settings_of_the_call_go_over_those_of_the_config() -> None:
+    plane = Plane(ext=quota())
+    plane.register("ext", settings={"a": "config", "b": "config"})
+    await plane.caller.call(
+        BEFORE_CLUSTER_CREATE, "quota.ext", HERD, {**REQUEST, "settings": {"a": "call"}}
+    )
+    assert plane.extensions["ext"].asked[0].request == {
+        "apiVersion": VERSION,
+        "kind": "BeforeClusterCreateRequest",
+        "settings": {"a": "call", "b": "config"},
+        **REQUEST,
+    }
+
+
+@pytest.mark.parametrize(
+    ("selector", "asked"),
+    [
+        ({}, True),
+        ({"matchLabels": {"grows": "grass"}}, True),
+        ({"matchLabels": {"grows": "trees"}}, False),
+    ],
+)
+async def test_namespaces_are_selected(selector: Document, asked: bool) -> None:
+    plane = Plane(ext=quota())
+    plane.register("ext", namespaceSelector=selector)
+    await plane.create()
+    assert bool(plane.extensions["ext"].asked) == asked
+
+
+def broken(**changes: Any) -> Extension:
+    extension = quota()
+    for name, value in changes.items():
+        setattr(extension, name, value)
+    return extension
+
+
+URL = f"https://ext/{VERSION}/beforeclustercreate/quota?timeout=10s"
+BAD = [
+    pytest.param(broken(down="EOF"), f'http call failed: Post "{URL}": EOF', id="reset"),
+    pytest.param(
+        broken(delay=11.0), f'http call failed: Post "{URL}": no answer within 10s', id="too late"
+    ),
+    pytest.param(
+        broken(code=500, raw=b"oops"),
+        'http call failed: got response with status code 500 != 200: response : "oops"',
+        id="500",
+    ),
+    pytest.param(
+        broken(code=301, raw=b""),
+        'http call failed: got response with status code 301 != 200: response : ""',
+        id="a redirect is not followed",
+    ),
+    pytest.param(
+        broken(code=404, raw=b"x" * 600),
+        f'http call failed: got response with status code 404 != 200: response : "{"x" * 512}..."',
+        id="a long page is cut",
+    ),
+    pytest.param(
+        broken(raw=b"<html>"),
+        "http call failed: failed to decode response: invalid character '<' looking for beginning "
+        "of value",
+        id="no JSON",
+    ),
+    pytest.param(
+        broken(raw=b"[]"),
+        "http call failed: failed to decode response: it is no JSON object",
+        id="no object",
+    ),
+    pytest.param(
+        broken(raw=b'{"status":"Success","retryAfterSeconds":"5"}'),
+        "http call failed: failed to decode response: Expected `int`, got `str` - at "
+        "`$.retryAfterSeconds`",
+        id="another type",
+    ),
+]
+
+
+@pytest.mark.parametrize(("extension", "said"), BAD)
+async def test_bad_answers_fail_or_are_ignored(extension: Extension, said: str) -> None:
+    plane = Plane(ext=extension)
+    assert await plane.failure() == FAILED + said
+    plane.register("ext", policy="Ignore")
+    assert await plane.create() == RetryResponse()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            {"status": "Failure", "message": "never"},
+            "got failure response with message: never",
+        ),
+        (
+            {"status": "Maybe", "message": "?"},
+            'got unknown response status "Maybe" with message: ?',
+        ),
+        ({"status": ""}, 'got unknown response status "" with message: '),
+    ],
+)
+async def test_who_answers_is_never_ignored(answer: Document, said: str) -> None:
+    plane = Plane(ext=quota(**answer))
+    plane.register("ext", policy="Ignore")
+    assert await plane.failure() == FAILED + said
+
+
+async def test_unknown_fields_and_another_kind_do_no_harm() -> None:
+    plane = Plane(ext=quota(kind="Foo", apiVersion="v9", later={"than": "us"}, message=None))
+    assert await plane.create() == RetryResponse()
+
+
+async def test_a_handler_has_the_time_that_it_asked_for_and_no_more() -> None:
+    plane = Plane(ext=broken(delay=100.0))
+    plane.register("ext", seconds=3)
+    began = asyncio.get_running_loop().time()
+    assert "no answer within 3s" in await plane.failure()
+    assert asyncio.get_running_loop().time() - began == pytest.approx(3)
+
+
+async def test_a_dead_extension_is_left_alone_and_others_are_not() -> None:
+    dead, well = broken(down="EOF"), quota()
+    plane = Plane(ext=dead, well=well)
+    plane.register("ext", namespaceSelector={"matchLabels": {"grows": "grass"}})
+    for _ in range(PATIENCE + 5):
+        assert "EOF" in await plane.failure()
+    assert len(dead.asked) == PATIENCE
+    await plane.caller.call(BEFORE_CLUSTER_CREATE, "quota.well", HERD, REQUEST)
+    dead.down = ""
+    await asyncio.sleep(2)
+    assert plane.woken == [HERD.key]
+    assert await plane.create() == RetryResponse()
+    plane.register("ext", settings={"a": "new"})  # another config: nothing is held against it
+    assert await plane.create() == RetryResponse()
+
+
+async def test_calls_of_one_extension_are_so_many_at_a_time() -> None:
+    slow = broken(delay=0.5)
+    plane = Plane(ext=slow)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(5 * AT_A_TIME):
+            group.create_task(plane.create())
+    assert slow.most_at_a_time == AT_A_TIME
+    assert len(slow.asked) == 5 * AT_A_TIME
+
+
+async def test_an_answer_to_the_same_request_counts_until_something_is_another() -> None:
+    patching = Extension(patch=("GeneratePatches", {"items": []}))
+    plane = Plane(ext=patching)
+
+    async def generate(**request: Any) -> int:
+        await plane.caller.call(GENERATE_PATCHES, "patch.ext", HERD, request, keep=True)
+        return len(patching.asked)
+
+    assert [await generate(items=[]), await generate(items=[])] == [1, 1]
+    assert await generate(items=[], variables=[{"name": "a", "value": 1}]) == 2
+    plane.register("ext", settings={"a": "new"})
+    assert [await generate(items=[]), await generate(items=[])] == [3, 3]
+    await asyncio.sleep(601)
+    assert await generate(items=[]) == 4
+
+
+async def test_names_that_are_no_handlers() -> None:
+    plane = Plane(ext=quota())
+    for name, said in (
+        ("quota.other", 'handler with name "quota.other" has not been registered'),
+        ("quota.ext", "handler does not match GroupHook"),
+    ):
+        with pytest.raises(HookError, match=said):
+            await plane.caller.call(GENERATE_PATCHES, name, HERD, {"items": []})
+
+
+async def test_calls_are_counted() -> None:
+    plane = Plane(ext=quota())
+    await plane.create()
+    plane.extensions["ext"].down = "EOF"
+    await plane.failure()
+    counts = {
+        (sample.labels["code"], sample.labels["status"]): sample.value
+        for family in plane.caller.measures.collect()
+        for sample in family.samples
+        if sample.name == "capi_runtime_sdk_requests_total"
+    }
+    assert counts == {("200", "Success"): 1, ("<error>", "Unknown"): 1}
