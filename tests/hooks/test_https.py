@@ -1,0 +1,229 @@
+"""Extensions over real TLS sockets: who is trusted, and what keeps an answer from coming."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.api.extension_config import ClientConfig, ServiceReference
+from kapy.hooks.https import LARGEST_ANSWER, ClientCertificate, HttpsPost
+from kapy.hooks.posting import NoAnswer
+from kapy.kube.pki import Algorithm, KeyPair, issue, new_ca
+
+pytestmark = pytest.mark.sockets
+NOW: Final = system_clock()
+Respond = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+def authority() -> KeyPair:
+    return new_ca("extensions", now=NOW, algorithm="ECDSA-P256")
+
+
+AUTHORITY: Final = authority()
+ANOTHER: Final = authority()
+
+
+def certificate(of: KeyPair = AUTHORITY, *, name: str = "127.0.0.1", ago: int = 0) -> KeyPair:
+    """A server's certificate, good for a minute from so many minutes ago, or for a day."""
+    began, valid = NOW - timedelta(minutes=ago), timedelta(minutes=1 if ago else 1440)
+    algorithm: Algorithm = "ECDSA-P256"
+    return issue(
+        of, "server", now=began, names=[name], usages=["server"], valid=valid, algorithm=algorithm
+    )
+
+
+def sending(*parts: bytes) -> Respond:
+    async def respond(writer: asyncio.StreamWriter) -> None:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+
+    return respond
+
+
+def answer(body: bytes, status: str = "200 OK", more: str = "") -> Respond:
+    head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n{more}\r\n".encode()
+    return sending(head, body)
+
+
+async def reset(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")
+    await writer.drain()
+    writer.transport.abort()
+
+
+async def endless(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n")
+    while not writer.is_closing():
+        writer.write(b" " * (1 << 20))
+        await writer.drain()
+
+
+@asynccontextmanager
+async def server(
+    respond: Respond, own: KeyPair, folder: Path, *, clients: KeyPair | None = None
+) -> AsyncIterator[int]:
+    """A server with a certificate; its port. clients: whose certificates clients must have."""
+    files = folder / "tls.crt", folder / "tls.key"
+    files[0].write_bytes(own.certificate)
+    files[1].write_bytes(own.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*files)
+    if clients is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=clients.certificate.decode())
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            await reader.readexactly(int(head.partition(b"content-length: ")[2].split()[0]))
+            await respond(writer)
+        except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+            return
+        finally:
+            writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    async with listening:
+        yield listening.sockets[0].getsockname()[1]
+
+
+async def post(
+    config: ClientConfig, url: str, made: HttpsPost | None = None, seconds: float = 5
+) -> tuple[int, bytes]:
+    sender = made or HttpsPost()
+    try:
+        async with asyncio.timeout(seconds):
+            return await sender(config, url, b"{}")
+    finally:
+        await sender.aclose()
+
+
+def trusting(pair: KeyPair, url: str) -> ClientConfig:
+    return ClientConfig(url=url, ca_bundle=base64.b64encode(pair.certificate).decode())
+
+
+OWN = certificate()
+
+
+@pytest.mark.parametrize(
+    ("own", "trusted"),
+    [
+        pytest.param(OWN, AUTHORITY, id="by its authority"),
+        pytest.param(OWN, OWN, id="as it is"),
+    ],
+)
+async def test_who_is_trusted_is_called(own: KeyPair, trusted: KeyPair, tmp_path: Path) -> None:
+    async with server(answer(b'{"a": 1}'), own, tmp_path) as port:
+        url = f"https://127.0.0.1:{port}"
+        assert await post(trusting(trusted, url), url) == (200, b'{"a": 1}')
+
+
+UNTRUSTED = "tls: failed to verify certificate: x509: "
+REFUSALS = [
+    pytest.param(
+        answer(b""),
+        certificate(ANOTHER),
+        UNTRUSTED + "certificate signed by unknown authority",
+        id="another authority",
+    ),
+    pytest.param(
+        answer(b""), certificate(ago=3), UNTRUSTED + "certificate has expired", id="expired"
+    ),
+    pytest.param(
+        answer(b""),
+        certificate(name="example.com"),
+        UNTRUSTED + "IP address mismatch, certificate is not valid for '127.0.0.1'.",
+        id="another name",
+    ),
+    pytest.param(reset, OWN, "", id="reset in the middle"),
+    pytest.param(endless, OWN, f"the answer is larger than {LARGEST_ANSWER} bytes", id="too large"),
+    pytest.param(sending(b"SSH-2.0\r\n\r\n"), OWN, "", id="no HTTP"),
+]
+
+
+@pytest.mark.parametrize(("respond", "own", "said"), REFUSALS)
+async def test_what_keeps_an_answer_from_coming(
+    respond: Respond, own: KeyPair, said: str, tmp_path: Path
+) -> None:
+    async with server(respond, own, tmp_path) as port:
+        url = f"https://127.0.0.1:{port}"
+        with pytest.raises(NoAnswer) as caught:
+            await post(trusting(AUTHORITY, url), url)
+    assert str(caught.value)
+    assert not said or str(caught.value) == said
+
+
+async def test_nobody_listens_there_and_no_such_host(tmp_path: Path) -> None:
+    async with server(answer(b""), OWN, tmp_path) as port:
+        pass
+    for host, said in (
+        (f"127.0.0.1:{port}", f"dial tcp 127.0.0.1:{port}: connect: connection refused"),
+        ("nowhere.invalid", "dial tcp: lookup nowhere.invalid: no such host"),
+    ):
+        url = f"https://{host}"
+        with pytest.raises(NoAnswer) as caught:
+            await post(trusting(AUTHORITY, url), url)
+        assert str(caught.value) == said
+
+
+async def test_redirects_are_answers(tmp_path: Path) -> None:
+    elsewhere = answer(b"", "301 Moved Permanently", "location: https://127.0.0.1:1/\r\n")
+    async with server(elsewhere, OWN, tmp_path) as port:
+        url = f"https://127.0.0.1:{port}"
+        assert await post(trusting(AUTHORITY, url), url) == (301, b"")
+
+
+async def test_who_sends_a_byte_at_a_time_is_given_up(tmp_path: Path) -> None:
+    async def slowly(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    async with server(slowly, OWN, tmp_path) as port:
+        url = f"https://127.0.0.1:{port}"
+        with pytest.raises(TimeoutError):
+            await post(trusting(AUTHORITY, url), url, seconds=0.2)
+
+
+async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path) -> None:
+    own = certificate(name="quota.rules.svc")
+    reference = ServiceReference(namespace="rules", name="quota", path="/base", port=443)
+    config = trusting(AUTHORITY, "")
+    config.url, config.service = "", reference
+    url = "https://quota.rules.svc:443/base/hook?timeout=10s"
+    async with server(answer(b"{}"), own, tmp_path) as port:
+        known = HttpsPost({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
+        assert await post(config, url, known) == (200, b"{}")
+    with pytest.raises(NoAnswer, match='service "rules/quota" not found'):
+        await post(config, url, HttpsPost({}))
+
+
+async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:
+    client = issue(ANOTHER, "kapy", now=NOW, usages=["client"], algorithm="ECDSA-P256")
+    files = ClientCertificate(tmp_path / "client.crt", tmp_path / "client.key")
+    files.certificate.write_bytes(client.certificate)
+    files.key.write_bytes(client.key)
+    async with server(answer(b"{}"), OWN, tmp_path, clients=ANOTHER) as port:
+        url = f"https://127.0.0.1:{port}"
+        config = trusting(AUTHORITY, url)
+        assert await post(config, url, HttpsPost(own=files)) == (200, b"{}")
+        with pytest.raises(NoAnswer):
+            await post(config, url)
+
+
+async def test_a_bundle_that_is_none_is_told() -> None:
+    config = ClientConfig(url="https://127.0.0.1:1", ca_bundle=base64.b64encode(b"no").decode())
+    with pytest.raises(NoAnswer, match="the caBundle or the client certificate is no PEM"):
+        await post(config, config.url)
