@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from random import Random
 from typing import Any
 
-from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
-from kapy.api.cluster_class import ClusterClass
-from kapy.api.crds import crds
-from kapy.apiserver.server import Server
 from kapy.client.client import Client
-from kapy.core.clusterclass.controller import add_to as add_classes
-from kapy.core.topology.controller import add_to
-from kapy.engine.runtime import Runtime
-from kapy.kube import Document, Key
-from kapy.kube.http import ADMIN
-from kapy.kube.names import CRDS, Resource
-from kapy.remote.connections import Connections
+from kapy.kube import Document
 from kapy.topology.hooks import Answer, Hook
-from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS, crd_of, default_namespace, of
+from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS
 from tests.core.topology.herd import reconciled
-
-KEY = Key("default", "c")
-
-
-def template(of_kind: Resource) -> Resource:
-    kind = f"{of_kind.kind}Template"
-    return Resource(of_kind.group, of_kind.version, f"{kind.lower()}s", kind)
-
-
-TEMPLATES = (template(INFRA_CLUSTERS), template(CONTROL_PLANES))
+from tests.core.topology.yard import KEY, yard
 
 
 class Hooks:
@@ -52,38 +30,6 @@ class Hooks:
             return self.answers.get(name, Answer())
 
         return answer
-
-
-@asynccontextmanager
-async def yard(hooks: Hooks) -> AsyncIterator[Client]:
-    """A server with a class and its templates, and the controllers of both."""
-    server = Server.open(None, clock=loop_clock())
-    client = Client(server.transport(ADMIN), field_manager="person")
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(server.run())]
-        await default_namespace(client)
-        for crd in (*crds(), *map(crd_of, (INFRA_CLUSTERS, CONTROL_PLANES, *TEMPLATES))):
-            await client.create(CRDS, crd)
-        refs = []
-        for one in TEMPLATES:
-            await client.create(one, of(one, "meadow", spec={"template": {"spec": {"a": 1}}}))
-            named = {"apiVersion": one.api_version, "kind": one.kind, "name": "meadow"}
-            refs.append({"templateRef": named})
-        spec = {"infrastructure": refs[0], "controlPlane": refs[1]}
-        await client.create(ClusterClass.RESOURCE, of(ClusterClass.RESOURCE, "meadow", spec=spec))
-        runtime = Runtime.on(server.transport(ADMIN), clock=loop_clock(), random=Random(0))
-        connections = Connections(runtime, dial=lambda _: server.transport(ADMIN))
-        add_classes(runtime)
-        add_to(runtime, connections, hooks=hooks)
-        running.append(group.create_task(runtime.run()))
-        topology = {"classRef": {"name": "meadow"}, "version": "v1.34.0"}
-        cluster = of(Cluster.RESOURCE, "c", spec={"topology": topology})
-        cluster["metadata"]["finalizers"] = ["example.com/held"]
-        await client.create(Cluster.RESOURCE, cluster)
-        yield client
-        for task in running:
-            task.cancel()
-    server.close()
 
 
 async def found(client: Client, seconds: float = 2.0) -> tuple[Cluster, str, str]:

@@ -15,7 +15,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_set import MachineSet
 from kapy.client.intercept import Counted
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.kube.names import EVENTS, NAMESPACES, SECRETS
 from tests.core.topology.herd import (
@@ -132,7 +132,7 @@ async def a_pause_is_told_and_kept(story: Herd) -> None:
     assert await story.told("Paused") == f"Cluster has the {annotation} annotation"
     await story.merge(Cluster, CLUSTER, {"metadata": {"annotations": {annotation: None}}})
     await story.until_settled()
-    lost = {"status": {"conditions": []}}
+    lost: Document = {"status": {"conditions": []}}
     await story.client.patch(Cluster, Key("default", CLUSTER), lost, subresource="status")
     await story.until_settled()
 

@@ -1,0 +1,55 @@
+"""Answers that get lost never make anything twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request, Transport
+from kapy.kube.names import SECRETS
+from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS
+from tests.core.topology.herd import reconciled
+from tests.core.topology.yard import KEY, yard
+
+
+class Losing:
+    """Writes are done, and the answers to the first ones of each object are lost.
+
+    times: how many of them.
+    """
+
+    over_network = False
+
+    def __init__(self, transport: Transport, times: int) -> None:
+        self._transport = transport
+        self._times = times
+        self.lost: dict[str, int] = {}
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self._transport(request)
+        path = f"{request.method} {request.path}"
+        is_write = request.method != "GET" and "events" not in path
+        if is_write and self.lost.get(path, 0) < self._times:
+            self.lost[path] = self.lost.get(path, 0) + 1
+            raise Unreachable("the answer was lost")
+        return reply
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_what_was_made_is_found_again(times: int) -> None:
+    async with yard(through=lambda transport: Losing(transport, times)) as client:
+        await asyncio.sleep(60)
+        found = await client.get(Cluster, KEY)
+        said = reconciled(found)
+        assert said is not None
+        assert (said.status, said.reason) == ("True", "ReconcileSucceeded")
+        for kind in (INFRA_CLUSTERS, CONTROL_PLANES):
+            (one,) = (await client.list(kind, "default")).items
+            assert one["metadata"]["labels"]["topology.cluster.x-k8s.io/owned"] == ""
+        assert found.spec.control_plane_ref is not None
+        assert found.spec.control_plane_ref.name == one["metadata"]["name"]
+        names = [one["metadata"]["name"] for one in (await client.list(SECRETS)).items]
+        assert names == ["c-shim"]  # until the Cluster's controller, who is not here, owns them
