@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```(\w+)( make)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCUMENTS = {
     "README.md": True,
     "docs/reference/cli.md": True,
+    "docs/how-to/change-a-fleet-with-a-plan.md": True,
     "docs/how-to/kinds-in-a-script.md": False,
     "docs/tutorial/first-cluster.md": False,
 }

@@ -18,7 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import Service, run_together
+from kapy._aio.services import running
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.controllers.expiry import Expiry
 from kapy.apiserver.controllers.kube_controller_manager import accompany
@@ -117,7 +117,7 @@ async def _started(
     post: Post | None,
 ) -> Plane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
-    await stack.enter_async_context(_running(server=server.run))
+    await stack.enter_async_context(running(server=server.run))
     # The server makes its namespaces in its first step.
     await asyncio.sleep(0)
     await install_definitions(client)
@@ -147,7 +147,7 @@ async def _started(
         access = await stack.enter_async_context(_served(server, settings.serving, clock))
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
     services = {"runtime": runtime.run, "events": Expiry(server.plane).run, **controllers.services}
-    await stack.enter_async_context(_running(**services))
+    await stack.enter_async_context(running(**services))
     await runtime.working.wait()
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access)
@@ -214,18 +214,3 @@ def _access(made: Credentials, host: str, port: int) -> Kubeconfig:
         client_certificate=made.administrator.certificate,
         client_key=made.administrator.key,
     )
-
-
-@asynccontextmanager
-async def _running(**services: Service) -> AsyncIterator[None]:
-    """Services that run while the context is open; what its body raises goes up as it is."""
-    failure: Exception | None = None
-    async with asyncio.TaskGroup() as group:
-        together = group.create_task(run_together(**services), name="plane")
-        try:
-            yield
-        except Exception as error:
-            failure = error
-        together.cancel()
-    if failure is not None:
-        raise failure

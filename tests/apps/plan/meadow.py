@@ -12,12 +12,14 @@ from typing import Any, Final
 from kapy._aio.clock import loop_clock
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.plan.planned import Plan, planned
+from kapy.apps.plan.snapshot import Name
 from kapy.apps.plan.trying import Wish, last_applied, three_way
 from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, Controlling, Settings
 from kapy.client.kinds import Kinds
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
+from kapy.kube.names import GroupKind, split_api_version
 from kapy.kube.yaml import load_all
 
 SAMPLE: Final = Path(__file__).parents[2] / "data" / "plan" / "meadow.yaml"
@@ -86,3 +88,16 @@ async def plan_of(running: Plane, documents: Iterable[Document], *, delete: bool
     wishes = [Wish(one, deletes=delete) for one in documents]
     world = Managed(running.client)
     return await planned(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
+
+
+def graph(running: Plane) -> dict[Name, Document]:
+    """Everything of Cluster API's kinds, as it is stored."""
+    found = {}
+    for kind in running.server.plane.registry:
+        if not kind.custom or kind.resource != kind.storage:
+            continue
+        table = running.server.store.peek(kind.table)
+        for document in () if table is None else table.scan(""):
+            group, _ = split_api_version(document["apiVersion"])
+            found[Name(GroupKind(group, document["kind"]), Key.of(document))] = document
+    return found

@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
-from kapy.apps.all_in_one import Plane
 from kapy.apps.plan.afterwards import PLANNED
 from kapy.apps.plan.differences import shown
 from kapy.apps.plan.planned import Plan
 from kapy.apps.plan.snapshot import Name
-from kapy.kube import Document, Key
-from kapy.kube.names import GroupKind, split_api_version
-from tests.apps.plan.meadow import LONG, apply, plan_of, plane, sample
+from kapy.kube import Document
+from kapy.kube.names import GroupKind
+from tests.apps.plan.meadow import LONG, apply, graph, plan_of, plane, sample
 
 SEEDS = int(os.environ.get("KAPY_SEEDS", "2"))
 TOPOLOGY = "topology.cluster.x-k8s.io/owned"
@@ -160,19 +159,6 @@ async def test_a_plan_is_what_happens(seed: int) -> None:
 
 def shown_all(objects: dict[Name, Document]) -> dict[Name, Document]:
     return {name: without_owners(shown(one)) for name, one in objects.items()}
-
-
-def graph(running: Plane) -> dict[Name, Document]:
-    """Everything of Cluster API's kinds, as it is stored."""
-    found = {}
-    for kind in running.server.plane.registry:
-        if not kind.custom or kind.resource != kind.storage:
-            continue
-        table = running.server.store.peek(kind.table)
-        for document in () if table is None else table.scan(""):
-            group, _ = split_api_version(document["apiVersion"])
-            found[Name(GroupKind(group, document["kind"]), Key.of(document))] = document
-    return found
 
 
 def expect_objects(plan: Plan, after: dict[Name, Document], what: list[str]) -> None:

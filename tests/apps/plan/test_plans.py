@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 
+import pytest
+
 from kapy.apps.plan.differences import Verb
 from kapy.apps.plan.planned import planned
 from kapy.apps.plan.report import as_text, summary
-from kapy.apps.plan.trying import Wish
+from kapy.apps.plan.trying import Refused, Wish, three_way
 from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES
 from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request, Transport
-from tests.apps.plan.meadow import cluster, plan_of, plane, sample, the
+from tests.apps.plan.meadow import cluster, graph, plan_of, plane, sample, the
 
 
 async def test_an_upgrade_is_told_stage_by_stage_with_the_machines() -> None:
@@ -193,3 +195,30 @@ def refusing(transport: Transport, refuse: Callable[[Request], Reply | None]) ->
         return refuse(request) or await transport(request)
 
     return ask
+
+
+async def test_an_object_that_was_modified_since_it_was_read_is_read_again_first() -> None:
+    async with plane() as running:
+        live = next(one for one in graph(running).values() if one["kind"] == "Cluster")
+        read = deepcopy(live)
+        assert (await plan_of(running, [read])).is_empty
+        read["metadata"]["resourceVersion"] = "1"
+        with pytest.raises(Refused, match="its resourceVersion is 1, but the object has been"):
+            await plan_of(running, [read])
+
+
+@pytest.mark.parametrize(
+    ("original", "wanted", "live", "patch"),
+    [
+        ({}, {"a": 1}, {"a": 1, "b": 2}, {}),
+        ({}, {"a": {"x": 1}}, {"a": {"x": 2, "y": 3}}, {"a": {"x": 1}}),
+        ({"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": 2}, {"b": None}),
+        ({"a": {"x": 1}}, {"a": {}}, {"a": {"x": 1, "y": 2}}, {"a": {"x": None}}),
+        ({"b": 2}, {"a": 1}, {"a": 1}, {}),
+        ({}, {"l": [1, 2]}, {"l": [1]}, {"l": [1, 2]}),
+    ],
+)
+def test_a_wish_is_merged_as_kubectl_apply_merges_it(
+    original: Document, wanted: Document, live: Document, patch: Document
+) -> None:
+    assert three_way(original, wanted, live) == patch

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import shorten
+from typing import Final
 
 from kapy.apps.plan.differences import Change, FieldChange, Verb, field_changes, shown
 from kapy.apps.plan.snapshot import Name, Snapshot
@@ -68,20 +70,24 @@ def _renamed(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
 
 
 def _explained(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
-    because = tuple(
-        dict.fromkeys(
-            words(one)
-            for one in causes
-            if field.path == one.path
-            or field.path.startswith(f"{one.path}/")
-            or one.path.startswith(f"{field.path}/")
-        )
-    )
+    because = tuple(dict.fromkeys(words(one) for one in causes if _touches(one.path, field.path)))
     return replace(field, because=because) if because else field
+
+
+def _touches(patched: str, path: str) -> bool:
+    """Whether a patch of one path can be behind a change at another: the same, above or below it.
+
+    What is added at the end of a list (`/-`) can be any of its items.
+    """
+    patched = patched.removesuffix("/-")
+    return path == patched or path.startswith(f"{patched}/") or patched.startswith(f"{path}/")
 
 
 def words(cause: Cause) -> str:
     """`patch imageRepository, variable imageRepository`."""
     where = "" if cause.definition is None else f" definitions[{cause.definition}]"
-    source = f", {cause.source}" if cause.source else ""
-    return f"patch {cause.patch}{where}{source}"
+    source = shorten(cause.source, _LONGEST, placeholder=" …")
+    return f"patch {cause.patch}{where}" + (f", {source}" if source else "")
+
+
+_LONGEST: Final = 60

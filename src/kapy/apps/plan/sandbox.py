@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kapy._aio.clock import Clock
+from kapy._aio.services import running
 from kapy.api.crds import crds
 from kapy.api.features import FeatureGates
 from kapy.apiserver.resources.kind import Kind
@@ -46,12 +47,14 @@ class Sandbox:
     """A management cluster on paper.
 
     client: asks it as its administrator would. nodes: what its workload clusters would say.
+    versions: the resourceVersions that objects have outside.
     """
 
     server: Server
     runtime: Runtime
     client: Client
     nodes: PaperNodes = field(default_factory=PaperNodes)
+    versions: dict[Name, str] = field(default_factory=dict)
 
     async def define(self, crds: Iterable[Document]) -> None:
         """Serve kinds of others, too; those that are there stay as they are."""
@@ -68,6 +71,8 @@ class Sandbox:
         plane = self.server.plane
         for document in documents:
             kind = self.kind_of(document)
+            version = document["metadata"].get("resourceVersion", "")
+            self.versions.setdefault(self.name_of(document), version)
             (stored,) = await plane.converted([document], kind.resource, kind.storage)
             key = Key.of(stored)
             plane.store.put(plane.table(kind), key.namespace, key.name, _identified(stored))
@@ -137,8 +142,7 @@ async def sandbox(
     runtime = Runtime.on(server.transport(ADMIN), clock=clock)
     found = Sandbox(server, runtime, client)
     try:
-        async with asyncio.TaskGroup() as group:
-            serving = group.create_task(server.run())
+        async with running(server=server.run):
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             # Ours are known to be good: what admission would find out costs a tenth of a second.
             await found.put(map(_bare, crds()))
@@ -146,11 +150,9 @@ async def sandbox(
             found.nodes.read(found.snapshot())
             add_cluster_classes(runtime)
             add_topologies(runtime, found.nodes, explain=explain)
-            working = group.create_task(runtime.run())
-            await runtime.working.wait()
-            yield found
-            working.cancel()
-            serving.cancel()
+            async with running(runtime=runtime.run):
+                await runtime.working.wait()
+                yield found
     finally:
         server.close()
 

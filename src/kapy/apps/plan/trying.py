@@ -97,13 +97,27 @@ async def _grant(sandbox: Sandbox, wish: Wish) -> None:
         except NotFound:
             await sandbox.client.create(resource, wish.document)
             return
-        patch = three_way(last_applied(live), wish.document, live)
+        wanted = _of_now(sandbox, wish)
+        patch = three_way(last_applied(live), wanted, live)
         if patch:
             await sandbox.client.patch(resource, key, patch)
     except Unknown as error:
         raise Refused(f"{wish}: {error}") from None
     except ApiError as error:
         raise Refused(f"{wish} would be refused: {error}") from None
+
+
+def _of_now(sandbox: Sandbox, wish: Wish) -> Document:
+    """The wanted object without its resourceVersion. Raises Refused when that is an older one."""
+    metadata = dict(wish.document["metadata"])
+    given = metadata.pop("resourceVersion", None)
+    now = sandbox.versions.get(sandbox.name_of(wish.document), "")
+    if given is not None and given != now:
+        raise Refused(
+            f"{wish} would be refused: its resourceVersion is {given}, but the object has been "
+            f"modified and is at {now} by now; read it again, or leave the resourceVersion out"
+        )
+    return {**wish.document, "metadata": metadata}
 
 
 def last_applied(live: Document) -> Document:
@@ -115,7 +129,10 @@ def last_applied(live: Document) -> Document:
         found = msgspec.json.decode(text)
     except msgspec.DecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
+        return {}
+    found["metadata"].pop("resourceVersion", None)  # a condition, nothing that was wanted
+    return found
 
 
 def three_way(
