@@ -1,0 +1,99 @@
+"""Whether a hook's versions convert into each other, tried with messages that have every field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from msgspec import inspect
+from msgspec.structs import fields
+
+from kapy.hooks.catalog import Catalog
+from kapy.hooks.hook import AnyHook, Conversion
+from kapy.hooks.messages.message import M, Message
+
+_ENVELOPE: Final = fields(Message)
+"""Kind and version, which the hook says and no conversion has to."""
+
+_SAMPLES: Final[dict[type[inspect.Type], Any]] = {
+    inspect.IntType: 7,
+    inspect.FloatType: 7.5,
+    inspect.BoolType: True,
+    inspect.BytesType: b"sample",
+    inspect.AnyType: {"any": ["value"]},
+    inspect.NoneType: None,
+}
+
+
+def unconverted(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
+    """What is lost between a hook and the version before it, one sentence each."""
+    versions = catalog.versions(hook.group_hook)
+    conversion = hook.conversion
+    if conversion is None:
+        if hook != versions[0]:
+            yield f"{hook.name} of {hook.api_version} has no conversion to the version before it"
+        return
+    name = f"{hook.name} of {hook.version} and {conversion.older.version}"
+    if conversion.older not in versions:
+        yield f"{name}: the older one is not in the catalog"
+        return
+    yield from _tried(name, lambda: _losses(hook, conversion))
+
+
+def _tried(name: str, find: Callable[[], list[str]]) -> Iterator[str]:
+    try:
+        found = find()
+    except Exception as error:
+        # A conversion that breaks is what is looked for, whatever it breaks with.
+        found = [f"a conversion raised {type(error).__name__}: {error}"]
+    for one in found:
+        yield f"{name}: {one}"
+
+
+def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
+    """Older messages have to come back as they were, newer ones but for what has a default."""
+    older = conversion.older
+    request, response = sample(older.request), sample(older.response)
+    there = conversion.request_down(conversion.request_up(request))
+    back = conversion.response_down(conversion.response_up(response))
+    newest = sample(hook.request)
+    again = conversion.request_up(conversion.request_down(newest))
+    return [
+        *_different(request, there, "a request of the older version", optional=True),
+        *_different(response, back, "a response of the older version", optional=True),
+        *_different(newest, again, "a request of the newer version", optional=False),
+    ]
+
+
+def _different(before: Message, after: Message, what: str, *, optional: bool) -> list[str]:
+    """optional: whether fields that have a default count, too."""
+    return [
+        f"{what} loses {one.encode_name}"
+        for one in fields(type(before))[len(_ENVELOPE) :]
+        if (one.required or optional) and getattr(before, one.name) != getattr(after, one.name)
+    ]
+
+
+def sample(kind: type[M]) -> M:
+    """A message that has a value in every field, the same one each time."""
+    made: M = _sample(inspect.type_info(kind), kind.__name__)
+    return made
+
+
+def _sample(of: inspect.Type, name: str) -> Any:
+    match of:
+        case inspect.Metadata(type=inner):
+            return _sample(inner, name)
+        case inspect.StructType(cls=kind):
+            return kind(**{one.name: _sample(one.type, one.name) for one in of.fields})
+        case inspect.ListType(item_type=item):
+            return [_sample(item, name)]
+        case inspect.DictType(value_type=value):
+            return {"key": _sample(value, name)}
+        case inspect.UnionType(types=types):
+            present = [one for one in types if not isinstance(one, inspect.NoneType)]
+            return _sample(present[0], name)
+        case inspect.StrType():
+            return f"a {name}"
+        case _:
+            return _SAMPLES[type(of)]

@@ -1,0 +1,140 @@
+"""The rules by which hooks change (Runtime SDK proposal, annex), as checks of a catalog.
+
+1. Nothing is removed from a version, or changed in it, once it was released.
+2. Requests convert down and responses up between a hook's versions, and back without loss.
+3. A version is deprecated only for one that is at least as stable.
+4. After that it is supported for 12 months and 3 releases if it is stable, 6 and 2 if it is a beta.
+
+    broken(catalog, released("v1.14.0"), release="v1.15.0")     # sentences; none is good
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import date
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from kapy.hooks.catalog import Catalog, shipped, stability
+from kapy.hooks.conversions import unconverted
+from kapy.hooks.hook import AnyHook, Deprecation
+from kapy.hooks.openapi.components import message_component
+from kapy.hooks.openapi.document import openapi
+from kapy.hooks.schema_changes import Part, changes
+from kapy.kube import Document
+
+_SUPPORT: Final[Mapping[int, tuple[int, int]]] = {0: (0, 0), 1: (6, 2), 2: (12, 3)}
+"""Months and releases, by how stable a version is."""
+
+_PARTS: Final[tuple[Part, ...]] = ("request", "response")
+
+
+def snapshot(catalog: Catalog, release: str) -> Document:
+    """What was promised with a release: hooks, and the schemas of their messages without prose."""
+    document = openapi(catalog, release)
+    return {
+        "release": release,
+        "hooks": [_promised(one) for one in catalog],
+        "schemas": _without_prose(document["components"]["schemas"]),
+    }
+
+
+def released(release: str) -> Document:
+    """The snapshot of a release. Raises FileNotFoundError if there is none."""
+    text = files("kapy.hooks").joinpath("released", f"{release}.json").read_text()
+    found: Document = msgspec.json.decode(text)
+    return found
+
+
+def broken(catalog: Catalog, before: Document, *, release: str) -> list[str]:
+    """What of the rules a catalog breaks, one sentence each.
+
+    before: the snapshot of the last release. release: the one that the catalog is to be part of.
+    """
+    return [
+        *_removed_or_changed(catalog, before, release),
+        *(line for one in catalog for line in unconverted(one, catalog)),
+        *(line for one in catalog for line in _badly_deprecated(one, catalog)),
+    ]
+
+
+def _promised(hook: AnyHook) -> Document:
+    deprecation = hook.deprecation
+    return {
+        "apiVersion": hook.api_version,
+        "hook": hook.name,
+        "request": message_component(hook, hook.request_kind),
+        "response": message_component(hook, hook.response_kind),
+        "lastRelease": deprecation.last_release if deprecation else None,
+    }
+
+
+def _removed_or_changed(catalog: Catalog, before: Document, release: str) -> Iterator[str]:
+    after = snapshot(catalog, release)
+    for one in before["hooks"]:
+        name = f"{one['hook']} of {one['apiVersion']}"
+        if catalog.get(one["apiVersion"], one["hook"]) is None:
+            last = one["lastRelease"]
+            if last is None or _minor(last) >= _minor(release):
+                yield f"{name} was removed; it has to be deprecated, and supported for a time"
+            continue
+        for part in _PARTS:
+            for line in changes(before["schemas"], after["schemas"], one[part], part):
+                yield f"{name}: {line}; a new version of the hook can change that"
+
+
+def _badly_deprecated(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
+    deprecation = hook.deprecation
+    if deprecation is None:
+        return
+    name = f"{hook.name} of {hook.api_version}"
+    replacement = catalog.get(f"{hook.group}/{deprecation.replacement}", hook.name)
+    if replacement is None:
+        yield f"{name} is deprecated for {deprecation.replacement}, which is not there"
+    elif stability(replacement.version) < stability(hook.version):
+        yield f"{name} is deprecated for {deprecation.replacement}, which is less stable"
+    months, releases = _SUPPORT[stability(hook.version)]
+    if _months(deprecation) < months or _releases(deprecation) < releases:
+        yield (
+            f"{name} is supported for {_months(deprecation)} months and {_releases(deprecation)} "
+            f"releases after its deprecation; {months} months and {releases} releases are promised"
+        )
+
+
+def _months(deprecation: Deprecation) -> int:
+    since = date.fromisoformat(deprecation.since_date)
+    until = date.fromisoformat(deprecation.removed_date)
+    whole = (until.year - since.year) * 12 + until.month - since.month
+    return whole - (until.day < since.day)
+
+
+def _releases(deprecation: Deprecation) -> int:
+    return _minor(deprecation.last_release)[1] - _minor(deprecation.since)[1]
+
+
+def _minor(release: str) -> tuple[int, int]:
+    major, minor, *_ = release.removeprefix("v").split(".")
+    return int(major), int(minor)
+
+
+def _without_prose(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {
+            key: _without_prose(value)
+            for key, value in node.items()
+            if not (key == "description" and isinstance(value, str))
+        }
+    return [_without_prose(one) for one in node] if isinstance(node, list) else node
+
+
+def main(release: str) -> None:
+    """Print the snapshot of a release, for `kapy/hooks/released`."""
+    found = msgspec.json.encode(snapshot(shipped(), release), order="sorted")
+    sys.stdout.write(f"{msgspec.json.format(found, indent=1).decode()}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,97 @@
+"""Testing runtime extensions: handlers are asked without sockets, as bytes like over the wire.
+
+    response = await ask(extension, BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
+    await check_deterministic(extension, GENERATE_PATCHES, request, "registry")
+
+A check raises AssertionError with what the extension answered differently.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kapy.hooks.conversions import sample
+from kapy.hooks.extension import Extension
+from kapy.hooks.hook import Hook, Req, Resp
+from kapy.hooks.messages.generate_patches import (
+    GENERATE_PATCHES,
+    GeneratePatchesRequest,
+    GeneratePatchesResponseItem,
+)
+from kapy.hooks.messages.message import SUCCESS
+from kapy.hooks.messages.patch import JSON_MERGE_PATCH
+from kapy.kube import Document
+from kapy.kube.patch import merge_patch, strict_json_patch
+from kapy.kube.yaml import load
+
+
+async def ask(extension: Extension, hook: Hook[Req, Resp], request: Req, name: str) -> Resp:
+    """What a handler answers, as the caller reads it. Raises ValueError if there is none."""
+    return hook.decode_response(await _asked(extension, hook, request, name))
+
+
+def recorded(hook: Hook[Req, Any], path: Path) -> Req:
+    """A request out of a file, JSON or YAML. Raises BadMessage if it is none of the hook."""
+    return hook.decode_request(msgspec.json.encode(load(path.read_bytes(), str(path))))
+
+
+def made(hook: Hook[Req, Any]) -> Req:
+    """A request that has a value in every field, the same one each time; objects in it are only
+    stand-ins."""
+    found: Req = sample(hook.request)
+    return msgspec.structs.replace(found, kind=hook.request_kind, api_version=hook.api_version)
+
+
+async def check_deterministic(
+    extension: Extension, hook: Hook[Req, Resp], request: Req, name: str
+) -> None:
+    """The same request has to have the same answer, to the byte: another one is a rollout, or a
+    condition that changes for ever."""
+    first = await _asked(extension, hook, request, name)
+    second = await _asked(extension, hook, request, name)
+    assert first == second, (
+        f"{name} answered {hook.name} in two ways:\n{first.decode()}\n{second.decode()}"
+    )
+
+
+async def check_idempotent(
+    extension: Extension, request: GeneratePatchesRequest, name: str
+) -> None:
+    """Templates that are patched must not be changed by the same patches again."""
+    once = await _applied(extension, request, name)
+    again = await _applied(extension, once, name)
+    for before, after in zip(once.templates, again.templates, strict=True):
+        changed = merge_patch.difference(before.object, after.object)
+        assert not changed, f"{name} changes {before.uid} again when it is patched: {changed}"
+
+
+async def _asked(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:
+    path = extension.route(hook, name).hook.path(name)
+    answered = await extension.dispatch(path, hook.encode_request(request))
+    assert answered is not None, path
+    return answered
+
+
+async def _applied(
+    extension: Extension, request: GeneratePatchesRequest, name: str
+) -> GeneratePatchesRequest:
+    response = await ask(extension, GENERATE_PATCHES, request, name)
+    assert response.status == SUCCESS, f"{name} failed: {response.message}"
+    objects = {item.uid: item.object for item in request.templates}
+    for patch in response.items:
+        assert patch.uid in objects, f"{name} patches {patch.uid}, which nobody asked for"
+        objects[patch.uid] = _patched(objects[patch.uid], patch)
+    items = [msgspec.structs.replace(item, object=objects[item.uid]) for item in request.templates]
+    return msgspec.structs.replace(request, items=items)
+
+
+def _patched(document: Document, patch: GeneratePatchesResponseItem) -> Document:
+    content = msgspec.json.decode(patch.patch or b"null")
+    if patch.patch_type == JSON_MERGE_PATCH:
+        found: Document = merge_patch.apply(document, content or {})
+    else:
+        found = strict_json_patch.apply(document, strict_json_patch.compiled(content))
+    return found

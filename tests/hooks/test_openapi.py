@@ -1,0 +1,83 @@
+"""The OpenAPI document, and hooks in a few words, as upstream has them but for prose."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kapy.cli.root import ROOT
+from kapy.hooks.catalog import shipped
+from kapy.hooks.evolution import released
+from kapy.hooks.openapi.document import described, openapi
+from kapy.kube import Document
+from kapy.kube.yaml import load
+from tests.oracle.recorded import RECORDED, must_be_there
+from tests.oracle.topic import compared
+
+FOLDER = RECORDED / "hooks"
+there = pytest.mark.skipif(
+    not FOLDER.is_dir() and not must_be_there(), reason="the recorded documents are not here"
+)
+
+
+def without_prose(node: Any, key: str = "") -> Any:
+    """A document without sentences, and with sets in one order."""
+    if isinstance(node, dict):
+        return {
+            name: without_prose(value, name)
+            for name, value in node.items()
+            if not (name.lower() in ("description", "summary") and isinstance(value, str))
+        }
+    if isinstance(node, list):
+        texts = key in ("required", "enum")
+        return sorted(node) if texts else [without_prose(one) for one in node]
+    return node
+
+
+@there
+def test_the_document_says_what_upstreams_says() -> None:
+    recorded = load((FOLDER / "openapi.yaml").read_bytes())
+    given = openapi(shipped(), "v1.14.0")
+    assert list(compared(without_prose(recorded), without_prose(given))) == []
+
+
+@there
+def test_the_catalog_has_the_hooks_of_upstreams() -> None:
+    recorded = {one["hook"]: one for one in json.loads((FOLDER / "catalog.json").read_text())}
+    for one in shipped():
+        expected = recorded.pop(one.name)
+        assert expected.pop("path_with_name_My-Handler") == one.path("My-Handler")
+        assert list(compared(without_prose(expected), without_prose(described(one)))) == []
+    assert not recorded
+
+
+def references(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own.union(*(references(one) for one in node.values()))
+    return set().union(*(references(one) for one in node)) if isinstance(node, list) else set()
+
+
+def test_every_reference_leads_somewhere_and_everything_has_words() -> None:
+    document = openapi(shipped(), "v1.14.0")
+    schemas = document["components"]["schemas"]
+    assert {one.rpartition("/")[2] for one in references(document)} == set(schemas)
+    silent = [
+        f"{component}.{name}"
+        for component, schema in schemas.items()
+        if ".hooks." in component
+        for name, field in schema["properties"].items()
+        if not field.get("description")
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_the_command_prints_it(output: str) -> None:
+    answered = CliRunner().invoke(ROOT, ["hooks", "openapi", "-o", output])
+    document: Document = load(answered.output)
+    assert answered.exit_code == 0
+    assert set(document["components"]["schemas"]) == set(released("v1.14.0")["schemas"])
