@@ -250,6 +250,45 @@ async def test_a_dead_extension_is_left_alone_and_others_are_not() -> None:
     assert await plane.create() == RetryResponse()
 
 
+async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other() -> None:
+    """A thousand Clusters, and an extension that is away for ten minutes."""
+    away = broken(down="EOF")
+    plane = Plane(ext=away)
+    done: set[Key] = set()
+
+    async def look(key: Key) -> None:
+        subject = Subject("Cluster", key)
+        try:
+            await plane.caller.call(BEFORE_CLUSTER_CREATE, "quota.ext", subject, REQUEST)
+        except HookError as error:
+            if "left alone" not in str(error):  # then a controller tries again soon
+                await asyncio.sleep(0.01)
+                await look(key)
+        else:
+            done.add(key)
+
+    async with asyncio.TaskGroup() as group:
+
+        def wake(key: Key) -> None:
+            group.create_task(look(key))
+
+        plane.caller.subscribe("Cluster", wake)
+        for number in range(1000):
+            group.create_task(look(Key("meadow", f"herd-{number}")))
+        await asyncio.sleep(600)
+        asked = len(away.asked)
+        assert not done
+        assert asked < 600 / 30 * 2 + 50  # rarely, while nobody answers
+        away.down, back = "", asyncio.get_running_loop().time()
+        while len(done) < 1000:
+            await asyncio.sleep(1)
+            assert asyncio.get_running_loop().time() - back < 60
+    times = [one.at for one in away.asked[asked:]]
+    assert len(times) == 1000
+    assert away.most_at_a_time <= AT_A_TIME
+    assert max(sum(at <= one < at + 1 for one in times) for at in times) < 150
+
+
 async def test_calls_of_one_extension_are_so_many_at_a_time() -> None:
     slow = broken(delay=0.5)
     plane = Plane(ext=slow)
