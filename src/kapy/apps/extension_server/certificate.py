@@ -81,6 +81,7 @@ class GivenCertificate:
             if (stamp := self._stamp()) != self._seen:
                 # Certificate and key are two files: as long as they do not fit, the old ones count.
                 with contextlib.suppress(NoCertificate):
+                    _context(self._folder)  # half of a pair would spoil the one that is in use
                     _load(self.context, self._folder)
                     self._seen = stamp
 

@@ -1,0 +1,124 @@
+"""An extension on a real socket with real TLS, and where it is found."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.apps.extension_server.certificate import certificate_in
+from kapy.apps.extension_server.loading import NoExtension, application_at
+from kapy.apps.extension_server.serving import NoAddress, serving
+from kapy.hooks import (
+    BEFORE_CLUSTER_CREATE,
+    DISCOVERY,
+    Application,
+    BeforeClusterCreateRequest,
+    Extension,
+    RetryResponse,
+)
+
+PATH = BEFORE_CLUSTER_CREATE.path("quota")
+BODY = BEFORE_CLUSTER_CREATE.encode_request(BeforeClusterCreateRequest(cluster={}))
+
+
+def quota(asked: asyncio.Event | None = None, hold: asyncio.Event | None = None) -> Application:
+    """An extension that says when it is asked, and answers when it may."""
+    extension = Extension()
+
+    @extension.handles(BEFORE_CLUSTER_CREATE, name="quota")
+    async def quota(request: BeforeClusterCreateRequest) -> RetryResponse:
+        if asked is not None and hold is not None:
+            asked.set()
+            await hold.wait()
+        return RetryResponse.wait(60, "no quota")
+
+    return Application(extension)
+
+
+@asynccontextmanager
+async def session(ca: bytes) -> AsyncIterator[aiohttp.ClientSession]:
+    context = ssl.create_default_context(cadata=ca.decode())
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as opened:
+        yield opened
+
+
+async def message_of(client: aiohttp.ClientSession, port: int) -> Any:
+    async with client.post(f"https://127.0.0.1:{port}{PATH}", data=BODY) as answer:
+        return (await answer.json())["message"]
+
+
+@pytest.mark.sockets
+async def test_it_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
+    certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
+    async with (
+        serving(quota(), certificate) as (host, port),
+        session(certificate.ca) as client,
+    ):
+        assert await message_of(client, port) == "no quota"
+        async with client.post(f"https://{host}:{port}{DISCOVERY.path()}", data=b"{}") as answer:
+            assert [one["name"] for one in (await answer.json())["handlers"]] == ["quota"]
+        with pytest.raises(NoAddress, match=f"cannot listen on 127.0.0.1 port {port}"):
+            async with serving(quota(), certificate, port=port):
+                pass
+
+
+@pytest.mark.sockets
+async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
+    certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
+    asked, hold = asyncio.Event(), asyncio.Event()
+    application = quota(asked, hold)
+    async with session(certificate.ca) as client, asyncio.TaskGroup() as group:
+        async with serving(application, certificate) as (_, port):
+            call = group.create_task(message_of(client, port))
+            await asked.wait()
+            asyncio.get_running_loop().call_later(0.2, hold.set)
+        assert await call == "no quota"
+    assert not application.ready
+
+
+MODULE = """
+from kapy.hooks import Application, Extension
+extension = Extension()
+mounted = Application(extension)
+number = 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("no_such_module_here", "there is no module no_such_module_here"),
+        ("found_extension:nothing", "has no nothing; there is extension, mounted"),
+        ("found_extension:number", "is int; it has to be a kapy.hooks.Extension"),
+        ("broken_extension", "broken_extension cannot be imported"),
+        ("needing_extension", "needing_extension needs no_such_library"),
+    ],
+)
+def test_where_no_extension_is_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, sentence: str
+) -> None:
+    (tmp_path / "found_extension.py").write_text(MODULE)
+    (tmp_path / "broken_extension.py").write_text("def (")
+    (tmp_path / "needing_extension.py").write_text("import no_such_library")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(NoExtension) as refused:
+        application_at(place)
+    assert sentence in str(refused.value)
+
+
+def test_an_extension_or_its_application_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "another_extension.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = application_at("another_extension")
+    assert found.extension is application_at("another_extension:mounted").extension
