@@ -22,6 +22,7 @@ from kapy.clusterctl.patience import PAUSES, persistently
 from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.waiting import established, until_established, until_gone
 from kapy.kube import Document, Key
+from kapy.kube.creation_order import creation_rank
 from kapy.kube.errors import AlreadyExists, ApiError, NotFound
 from kapy.kube.names import CRDS, NAMESPACES, GroupKind, Resource, split_api_version
 
@@ -29,20 +30,6 @@ T = TypeVar("T")
 
 GONE_WITHIN: Final = 120.0
 """Seconds for an object of the same name, which is being deleted, to go."""
-_RANKS: Final = (
-    "Namespace",
-    "CustomResourceDefinition",
-    "StorageClass",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Secret",
-    "ConfigMap",
-    "ServiceAccount",
-    "LimitRange",
-    "Pod",
-    "ReplicaSet",
-    "Endpoint",
-)
 
 
 class NotApplied(ClusterctlError):
@@ -63,9 +50,12 @@ class Applying:
 
     async def apply(self, objects: Iterable[Document]) -> None:
         """Write them all. Raises NotApplied, NotInTime and Unreachable."""
-        ranked = sorted(objects, key=rank)
-        for place, some in groupby(ranked, key=rank):
-            if place == rank_of("CustomResourceDefinition"):
+
+        def rank(one: Document) -> int:
+            return creation_rank(one["kind"])
+
+        for place, some in groupby(sorted(objects, key=rank), key=rank):
+            if place == creation_rank(CRDS.kind):
                 await self._define(list(some))
                 continue
             every = list(some)
@@ -150,16 +140,6 @@ class Applying:
                 return
             self._kinds = Kinds(self._client)
             await sleep(pause)
-
-
-def rank(document: Document) -> int:
-    """When an object is written: the lower, the earlier."""
-    return rank_of(document["kind"])
-
-
-def rank_of(kind: str) -> int:
-    """When objects of a kind are written."""
-    return _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
 
 
 async def _once(work: Callable[[], Awaitable[T]]) -> T:

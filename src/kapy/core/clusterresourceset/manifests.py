@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kapy.engine.correlation import Lru
 from kapy.kube import Document, Key
+from kapy.kube.creation_order import creation_rank
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError, load_all
 from kapy.remote.secrets import BadSecret, secret_value
@@ -16,26 +17,6 @@ from kapy.remote.secrets import BadSecret, secret_value
 Values = Mapping[str, bytes]
 
 REMEMBERED: Final = 32
-_ORDER: Final = {
-    kind: place
-    for place, kind in enumerate(
-        (
-            "Namespace",
-            "CustomResourceDefinition",
-            "StorageClass",
-            "PersistentVolume",
-            "PersistentVolumeClaim",
-            "Secret",
-            "ConfigMap",
-            "ServiceAccount",
-            "LimitRange",
-            "Pod",
-            "ReplicaSet",
-            "Endpoint",
-        )
-    )
-}
-"""What others depend on goes first; all other kinds follow in the order of their value."""
 
 
 class BadManifest(KapyError):
@@ -73,7 +54,7 @@ def objects_of(values: Values, source: str, *, secret: bool) -> list[Document]:
     for field, value in values.items():
         where = f"{source}: {field}"
         found = list(_objects(value, where, secret=secret))
-        objects += sorted(found, key=lambda one: _ORDER.get(one["kind"], len(_ORDER)))
+        objects += sorted(found, key=lambda one: creation_rank(one["kind"]))
     return objects
 
 
