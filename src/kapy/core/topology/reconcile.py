@@ -89,34 +89,46 @@ async def _work(scope: TopologyScope) -> None:
     if await mend(tools, current, scope.now):
         blueprint, current = await _read(scope)
         mark = fingerprint(blueprint, current)
-    is_new = current.cluster.spec.infrastructure_ref is None and (
-        current.cluster.spec.control_plane_ref is None
-    )
-    if is_new and not await scope.calls.before_cluster_create():
+    if _is_new(current) and not await scope.calls.before_cluster_create():
         return
-    causes: list[Cause] | None = [] if tools.explain is not None else None
-    with doing("error computing the desired state of the Cluster topology"):
-        scope.desired = await desired_state(
-            blueprint,
-            current,
-            scope.upgrades,
-            scope.calls,
-            external=tools.patches,
-            causes=causes,
-        )
-    if tools.explain is not None and causes:
-        tools.explain(key, causes)
+    scope.desired = await _desired(scope, blueprint, current)
     with doing("error reconciling the Cluster topology"):
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
-        await scope.calls.after_control_plane_initialized(
-            creating=is_new, initialized=_is_initialized(scope.cluster)
-        )
-        topology = scope.cluster.spec.topology
-        assert topology is not None
-        await scope.calls.after_cluster_upgrade(topology.version, settled=scope.upgrades.is_settled)
+        await _tell_what_is_done(scope, current)
         await Writer(tools, current).write(plan)
     if plan.is_empty and tools.hooks is None and tools.patches is None:
         scope.mark = mark  # extensions may answer something else tomorrow
+
+
+def _is_new(current: ClusterState) -> bool:
+    """Whether nothing has been made for the Cluster yet."""
+    spec = current.cluster.spec
+    return spec.infrastructure_ref is None and spec.control_plane_ref is None
+
+
+async def _desired(
+    scope: TopologyScope, blueprint: Blueprint, current: ClusterState
+) -> ClusterState:
+    tools = scope.tools
+    causes: list[Cause] | None = [] if tools.explain is not None else None
+    with doing("error computing the desired state of the Cluster topology"):
+        found = await desired_state(
+            blueprint, current, scope.upgrades, scope.calls, external=tools.patches, causes=causes
+        )
+    if tools.explain is not None and causes:
+        tools.explain(scope.cluster.key, causes)
+    return found
+
+
+async def _tell_what_is_done(scope: TopologyScope, current: ClusterState) -> None:
+    """The hooks that follow something: a control plane that is initialized, a whole upgrade."""
+    cluster = scope.cluster
+    topology = cluster.spec.topology
+    assert topology is not None
+    await scope.calls.after_control_plane_initialized(
+        creating=_is_new(current), initialized=_is_initialized(cluster)
+    )
+    await scope.calls.after_cluster_upgrade(topology.version, settled=scope.upgrades.is_settled)
 
 
 async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:
