@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from random import Random
 
+import msgspec
+import yaml
+
 from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import Annotation
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
 from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network, config, waits
@@ -136,3 +142,126 @@ async def test_an_extension_that_is_taken_away_holds_nothing_any_more() -> None:
         await available(story)
         assert asyncio.get_running_loop().time() - began < 60
         assert quota.calls() == ["quota"]
+
+
+async def test_a_dead_extension_holds_nobody_who_does_not_ask_it() -> None:
+    """It is there when the plane starts and never answers; it is told, and what it holds says so,
+    until it comes back."""
+    dead = Extension(quota=("BeforeClusterCreate", {}))
+    dead.down = "dial tcp 10.0.0.1:443: connect: connection refused"
+    chosen = {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
+    async with plane(dead=dead) as story:
+        await story.create([config("dead", namespaceSelector=chosen)])
+        found = await story.until(
+            ExtensionConfig,
+            "dead",
+            lambda one: bool(message_of(one.status.conditions, "Discovered")),
+            namespace="",
+        )
+        assert "connection refused" in message_of(found.status.conditions, "Discovered")
+        dead.down = ""
+        await discovered(story, "dead")
+        dead.down = "EOF"
+        await story.create([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "far"}}])
+        await story.create(CLASS.replace("namespace: default", "namespace: far"))
+        await story.until(
+            Cluster,
+            "herd",
+            lambda one: is_true(one.status.conditions, "Available"),
+            namespace="far",
+        )
+        await story.create(CLASS)
+        await story.until(
+            Cluster, "herd", lambda one: "EOF" in message_of(one.status.conditions, RECONCILED)
+        )
+        await asyncio.sleep(600)
+        calls = len(dead.calls())
+        assert calls < 600 / 15
+        dead.down, back = "", asyncio.get_running_loop().time()
+        await available(story)
+        assert asyncio.get_running_loop().time() - back < 60
+
+
+PATCHED = "kapy.example/herder"
+
+
+def herder(request: Document) -> Document:
+    """Writes a variable of its own into a label of the control plane."""
+    named = {one["name"]: one["value"] for one in request["variables"]}
+    patch = {"spec": {"template": {"metadata": {"labels": {PATCHED: named["herder"]}}}}}
+    items = [
+        {
+            "uid": one["uid"],
+            "patchType": "JSONMergePatch",
+            "patch": base64.b64encode(msgspec.json.encode(patch)).decode(),
+        }
+        for one in request["items"]
+        if one["object"]["kind"] == "KubeadmControlPlaneTemplate"
+    ]
+    return {"items": items}
+
+
+def two_herders_at_most(request: Document) -> Document:
+    replicas = [
+        variable["value"]["controlPlane"]["replicas"]
+        for item in request["items"]
+        for variable in item.get("variables", ())
+        if "controlPlane" in variable["value"]
+    ]
+    if max(replicas) > 3:
+        return {"status": "Failure", "message": "five are too many"}
+    return {}
+
+
+async def test_extensions_patch_and_check_templates_with_variables_of_their_own() -> None:
+    variable = {
+        "name": "herder",
+        "required": True,
+        "schema": {"openAPIV3Schema": {"type": "string", "default": "Ada"}},
+    }
+    mutation = Extension(
+        generate=("GeneratePatches", herder),
+        validate=("ValidateTopology", two_herders_at_most),
+        discover=("DiscoverVariables", {"variables": [variable]}),
+    )
+    *templates, meadow, herd = list(yaml.safe_load_all(CLASS))
+    external = {
+        "generatePatchesExtension": "generate.ext",
+        "validateTopologyExtension": "validate.ext",
+        "discoverVariablesExtension": "discover.ext",
+    }
+    meadow["spec"]["patches"] = [{"name": "herder", "external": external}]
+    async with plane(ext=mutation) as story:
+        await story.create([*templates, meadow])
+        missing = await story.until(
+            ClusterClass,
+            "meadow",
+            lambda one: bool(message_of(one.status.conditions, "VariablesReady")),
+        )
+        assert 'handler with name "discover.ext" has not been registered' in message_of(
+            missing.status.conditions, "VariablesReady"
+        )
+        await story.create([config("ext")])
+        await story.until(
+            ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+        )
+        await story.create([herd])
+        await available(story)
+        labels = {one.metadata.labels.get(PATCHED) for one in await story.all(KubeadmControlPlane)}
+        assert labels == {"Ada"}
+        asked = len(mutation.calls())
+        await asyncio.sleep(300)
+        assert len(mutation.calls()) == asked  # nothing has changed: nobody is asked
+        replicas = {"spec": {"topology": {"controlPlane": {"replicas": 5}}}}
+        await story.merge(Cluster, "herd", replicas)
+        refused = 'extension handler "validate.ext": got failure response with message: five are'
+        await story.until(
+            Cluster, "herd", lambda one: refused in message_of(one.status.conditions, RECONCILED)
+        )
+        await story.client.delete(ExtensionConfig, Key("", "ext"))
+        gone = 'handler with name "discover.ext" has not been registered'
+        await story.until(
+            ClusterClass,
+            "meadow",
+            lambda one: gone in message_of(one.status.conditions, "VariablesReady"),
+        )
