@@ -83,3 +83,8 @@ EXTENSION = _group(
     {"serve": ("kapy.cli.extension:serve", "Serve the handlers of a Python module.")},
     "Run runtime extensions that are written in Python.",
 )
+CONFORMANCE = _group(
+    "conformance",
+    {"check": ("kapy.cli.conformance_check:check", "Check the files of a provider's release.")},
+    "Check providers, in any language, by the contracts of Cluster API.",
+)

@@ -1,0 +1,49 @@
+"""`kapy conformance check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kapy.cli.flags import command
+
+_CODES = {"MUST": 2, "SHOULD": 3, "MAY": 4}
+
+
+@command(missing="please name a file or a folder")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "junit", "html"]),
+    default="text",
+    show_default=True,
+    help="How to print the report.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(_CODES), case_sensitive=False),
+    default="MUST",
+    show_default=True,
+    help="The lowest level of rules whose breach makes the exit code another than 0.",
+)
+def check(path: Path, output: str, fail_on: str) -> int:
+    """Check a provider's release by the written contracts, without a cluster.
+
+    PATH is a release's folder, a folder of releases, or one file. What files show is judged: CRDs,
+    rights, Deployment, metadata, cluster templates and ClusterClasses. What only a running provider
+    shows is reported as not run.
+
+    The exit code is 0 where nothing is broken, 2 where a MUST is, 3 where a SHOULD is, 4 where a
+    MAY is (the first of these, down to --fail-on), and 1 where something cannot be read.
+    """
+    from kapy.testing.conformance.check import checked
+    from kapy.testing.conformance.findings import worst_of
+    from kapy.testing.conformance.reports import FORMATS
+
+    reports = checked(path)
+    click.echo(FORMATS[output](reports).encode("utf-8", "replace"), nl=False)
+    worst = worst_of(reports)
+    code = _CODES[worst.value] if worst else 0
+    return code if code <= _CODES[fail_on] else 0

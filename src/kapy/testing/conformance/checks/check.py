@@ -1,0 +1,50 @@
+"""What a static check is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kapy.kube.errors import KapyError
+from kapy.testing.conformance.files import Object
+from kapy.testing.conformance.findings import Finding, Result, State
+from kapy.testing.conformance.release import Release
+from kapy.testing.conformance.rules import Rule
+
+S = TypeVar("S")
+
+
+class CannotTell(KapyError):
+    """A check cannot be run, and the message says why."""
+
+
+@dataclass(frozen=True)
+class Check(Generic[S]):
+    """A rule's check.
+
+    subjects: what there is to be judged; none: the rule is not applicable. Raises CannotTell.
+    faults: the findings about one of them. nothing: why there may be nothing to be judged.
+    """
+
+    subjects: Callable[[Release], Iterable[S]]
+    faults: Callable[[S], Iterator[Finding]]
+    nothing: str = ""
+
+    def result(self, rule: Rule, release: Release) -> Result:
+        """What comes of it for a release."""
+        try:
+            subjects = list(self.subjects(release))
+        except CannotTell as error:
+            return Result(rule, State.NOT_RUN, str(error))
+        if not subjects:
+            return Result(rule, State.NOT_APPLICABLE, self.nothing or f"unless {rule.when}")
+        found = tuple(finding for one in subjects for finding in self.faults(one))
+        if found:
+            return Result(rule, State.BROKEN, findings=found)
+        return Result(rule, State.PASSED, f"{len(subjects)} checked")
+
+
+def fault(one: Object, field: str, evidence: str, mend: str) -> Finding:
+    """A finding about an object."""
+    return Finding(one.file, one.called, field, evidence, mend)

@@ -1,0 +1,206 @@
+"""ClusterClasses, their files, and the templates that they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from kapy.kube.names import split_api_version
+from kapy.kube.nested import value_at
+from kapy.testing.conformance.checks.check import Check, fault
+from kapy.testing.conformance.checks.templates import namespaces_in
+from kapy.testing.conformance.definitions import TEMPLATE, Role
+from kapy.testing.conformance.files import File, Object
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.release import CORE_GROUP, Release
+
+_KIND: Final = "ClusterClass"
+_NONE: Final = "there are no ClusterClass files"
+
+
+def _files(release: Release) -> list[File]:
+    return release.classes
+
+
+def _definitions(release: Release) -> list[Object]:
+    """ClusterClasses in files of their own."""
+    if not release.is_repository:
+        return []
+    files = [*release.classes, *release.templates, *release.misnamed(_KIND)]
+    return [
+        each
+        for one in files
+        if not one.of_kind("Cluster", CORE_GROUP)
+        for each in one.of_kind(_KIND, CORE_GROUP)
+    ]
+
+
+def _misnamed(one: Object) -> Iterator[Finding]:
+    expected = f"clusterclass-{one.name}.yaml"
+    if "${" in one.name:
+        if one.file.startswith("clusterclass-"):
+            return
+        expected = "clusterclass-<name>.yaml"
+    if one.file != expected:
+        yield fault(
+            one,
+            "metadata.name",
+            f"is {one.name}, and no Cluster is in the file",
+            f"call the file {expected}: `generate cluster` looks for it there",
+        )
+
+
+NAMES: Final = Check(_definitions, _misnamed, "it is no release with files of ClusterClasses")
+NAMESPACE: Final = Check(_files, namespaces_in, _NONE)
+
+
+def _with_namespace(file: File) -> Iterator[Finding]:
+    for one in file.objects:
+        if one.namespace and one.kind != "Namespace":
+            mend = "leave it out: the class goes where it is asked for"
+            yield fault(one, "metadata.namespace", f"is {one.namespace}", mend)
+
+
+OBJECTS: Final = Check(_files, _with_namespace, _NONE)
+
+
+def _with_variables(file: File) -> Iterator[Finding]:
+    if file.variables:
+        yield Finding(
+            file.name,
+            "",
+            "",
+            f"has the variables {', '.join(file.variables)}",
+            "make them variables of the ClusterClass (spec.variables)",
+        )
+
+
+VARIABLES: Final = Check(_files, _with_variables, _NONE)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    one: Object
+    first: Object | None
+
+
+def _all_objects(release: Release) -> Iterator[_Shared]:
+    if len(release.classes) < 2:
+        return
+    known: dict[tuple[str, str, str], Object] = {}
+    for file in release.classes:
+        for one in file.objects:
+            key = (one.group, one.kind, one.name)
+            first = known.setdefault(key, one)
+            # A variable may be another name in each of the files.
+            shared = first.file != one.file and "${" not in one.name
+            yield _Shared(one, first if shared else None)
+
+
+def _shared(judged: _Shared) -> Iterator[Finding]:
+    if judged.first is not None:
+        yield fault(
+            judged.one,
+            "metadata.name",
+            f"is in {judged.first.file}, too",
+            "give each class objects of its own: a change of one changes all",
+        )
+
+
+SHARING: Final = Check(_all_objects, _shared, "there are not several ClusterClass files")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference of a ClusterClass. path: where it stands; word: what it is for."""
+
+    owner: Object
+    path: str
+    word: str
+    value: dict[str, Any]
+
+
+def references(release: Release) -> Iterator[Reference]:
+    """All references of all ClusterClasses, in both versions of the API."""
+    for one in release.cluster_classes:
+        yield from _references(one, one.at("spec"), "spec", "")
+
+
+def _references(one: Object, node: Any, path: str, word: str) -> Iterator[Reference]:
+    """v1beta2 calls them templateRef, v1beta1 ref; both are of the field that they are in."""
+    if isinstance(node, list):
+        for place, below in enumerate(node):
+            yield from _references(one, below, f"{path}[{place}]", word)
+    elif isinstance(node, dict):
+        for key, below in node.items():
+            if key in _BLIND:
+                continue
+            if key in ("ref", "templateRef") and isinstance(below, dict):
+                yield Reference(one, f"{path}.{key}", word, below)
+            else:
+                inner = word if key == "template" else f"{word}.{key}"
+                yield from _references(one, below, f"{path}.{key}", inner)
+
+
+_BLIND: Final = ("variables", "patches")
+
+
+def _with_files(release: Release) -> list[Reference]:
+    return [one for one in references(release) if one.owner.file in _names_of(release)]
+
+
+def _names_of(release: Release) -> set[str]:
+    return {one.name for one in release.classes}
+
+
+def _namespaced(judged: Reference) -> Iterator[Finding]:
+    namespace = judged.value.get("namespace")
+    if namespace:
+        mend = "leave it out: templates are in the namespace of their class"
+        yield fault(judged.owner, f"{judged.path}.namespace", f"is {namespace}", mend)
+
+
+REFERENCES: Final = Check(_with_files, _namespaced, _NONE)
+
+USES: Final = {
+    "infra-cluster": ".infrastructure",
+    "infra-machinepool": ".workers.machinePools.infrastructure",
+    "control-plane": ".controlPlane",
+}
+"""Where a ClusterClass refers to templates, by the document of their kinds."""
+
+
+def template_of_class(role: Role) -> Check[tuple[Reference, Release]]:
+    """Whether templates that a class of the release names for own kinds have a CRD."""
+    return Check(
+        partial(_uses, role),
+        _without_crd,
+        "no ClusterClass of the release refers to a template of such a kind",
+    )
+
+
+def _uses(role: Role, release: Release) -> Iterator[tuple[Reference, Release]]:
+    own = {
+        (one.group, one.kind)
+        for one in release.definitions
+        if one.role == role and not one.is_template
+    }
+    for one in references(release):
+        group, kind = _meant(one)
+        if one.word == USES[role.document] and (group, kind.removesuffix(TEMPLATE)) in own:
+            yield one, release
+
+
+def _meant(one: Reference) -> tuple[str, str]:
+    group, _ = split_api_version(str(one.value.get("apiVersion") or ""))
+    return group, str(value_at(one.value, ("kind",)) or "")
+
+
+def _without_crd(judged: tuple[Reference, Release]) -> Iterator[Finding]:
+    one, release = judged
+    meant = _meant(one)
+    if meant not in {(each.group, each.kind) for each in release.definitions}:
+        mend = f"add the kind {meant[1]}"
+        yield fault(one.owner, one.path, f"no CRD has the kind {meant[1]}", mend)

@@ -1,0 +1,180 @@
+"""The components file: what clusterctl installs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.clusterctl.components import PROVIDER_LABEL
+from kapy.clusterctl.components.images import MANAGER
+from kapy.testing.conformance.checks.check import Check, fault
+from kapy.testing.conformance.files import File, Object
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.release import Release
+
+_NONE: Final = "there is no components file"
+_CLUSTER_WIDE: Final = frozenset(
+    {
+        "APIService",
+        "ClusterIssuer",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "PriorityClass",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+    }
+)
+_WITH_PODS: Final = ("Deployment", "DaemonSet", "StatefulSet")
+_WITH_REGISTRY: Final = re.compile(r"(localhost|[^/]*[.:][^/]*)/.+")
+
+
+def components(release: Release) -> list[File]:
+    """Components files."""
+    return release.components
+
+
+def _misnamed(release: Release) -> Iterator[Finding]:
+    if release.type is None or not release.components:
+        return
+    expected = release.type.components_file
+    names = [one.name for one in release.components]
+    if expected not in names:
+        yield Finding(names[0], "", "", f"is not called {expected}", f"publish it as {expected}")
+
+
+def _of_known_type(release: Release) -> list[Release]:
+    return [release] if release.components and release.type else []
+
+
+COMPONENTS_NAME: Final = Check(
+    _of_known_type, _misnamed, "there is no components file of a provider whose type is known"
+)
+
+
+def _namespaces(file: File) -> list[Object]:
+    return [one for one in file.objects if one.kind == "Namespace"]
+
+
+def _no_namespace(file: File) -> Iterator[Finding]:
+    if not _namespaces(file):
+        mend = "add one, or users have to say --target-namespace"
+        yield Finding(file.name, "", "", "has no Namespace", mend)
+
+
+NAMESPACE: Final = Check(components, _no_namespace, _NONE)
+
+
+def _many_namespaces(file: File) -> Iterator[Finding]:
+    found = _namespaces(file)
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found)
+        mend = "keep one of them; clusterctl refuses to install the file"
+        yield Finding(file.name, "", "", f"has {len(found)} Namespaces: {names}", mend)
+
+
+ONE_NAMESPACE: Final = Check(components, _many_namespaces, _NONE)
+
+
+def _with_namespace(release: Release) -> list[File]:
+    return [one for one in release.components if len(_namespaces(one)) == 1]
+
+
+def _elsewhere(file: File) -> Iterator[Finding]:
+    target = _namespaces(file)[0].name
+    for one in file.objects:
+        if one.kind not in _CLUSTER_WIDE and one.namespace not in ("", target):
+            yield fault(
+                one,
+                "metadata.namespace",
+                f"{one.namespace}, where the Namespace of the file is {target}",
+                f"set it to {target}; clusterctl moves the object there",
+            )
+
+
+IN_NAMESPACE: Final = Check(
+    _with_namespace, _elsewhere, "there is no components file with one Namespace"
+)
+
+
+def _no_manager(release: Release) -> Iterator[Finding]:
+    deployments = [one for one in release.installed if one.kind == "Deployment"]
+    names = [str(each.get("name")) for one in deployments for each in _containers(one)]
+    if MANAGER not in names:
+        told = f"Deployments have the containers {', '.join(names)}"
+        yield Finding(
+            release.components[0].name,
+            deployments[0].called if deployments else "",
+            "spec.template.spec.containers" if deployments else "",
+            told if deployments else "has no Deployment",
+            f"run the controllers in a Deployment, in a container that is called {MANAGER}",
+        )
+
+
+def _with_components(release: Release) -> list[Release]:
+    return [release] if release.components else []
+
+
+MANAGED: Final = Check(_with_components, _no_manager, _NONE)
+
+
+def _containers(one: Object) -> list[dict[str, Any]]:
+    pod = "spec.template.spec"
+    return one.items(f"{pod}.containers") + one.items(f"{pod}.initContainers")
+
+
+def _short_images(file: File) -> Iterator[Finding]:
+    for one in file.objects:
+        for container in _containers(one) if one.kind in _WITH_PODS else ():
+            image = str(container.get("image") or "")
+            if image and "${" not in image and not _WITH_REGISTRY.match(image):
+                yield fault(
+                    one,
+                    f"spec.template.spec.containers[{container.get('name')}].image",
+                    f"{image} does not say of which registry it is",
+                    "write the registry before it, as docker.io/library/…",
+                )
+
+
+IMAGES: Final = Check(components, _short_images, _NONE)
+
+
+def _unlabelled(release: Release) -> Iterator[Finding]:
+    for file in release.components:
+        wrong = [one for one in file.objects if not _is_labelled(one, release.label)]
+        if wrong:
+            told = f"{len(wrong)} of {len(file.objects)} objects have another label, or none"
+            names = ", ".join(one.called for one in wrong[:3])
+            yield Finding(
+                file.name,
+                f"{names}{' …' if len(wrong) > 3 else ''}",
+                f"metadata.labels[{PROVIDER_LABEL}]",
+                told,
+                f"set it to {release.label or 'the name of the provider'} on all objects",
+            )
+
+
+def _is_labelled(one: Object, label: str) -> bool:
+    return bool(label) and one.labels.get(PROVIDER_LABEL) == label
+
+
+LABELS: Final = Check(_with_components, _unlabelled, _NONE)
+
+
+def _all_files(release: Release) -> list[File]:
+    return list(release.files)
+
+
+def _bad_variables(file: File) -> Iterator[Finding]:
+    if file.bad_variable:
+        mend = "write variables as ${NAME} or ${NAME:=default}"
+        yield Finding(file.name, "", "", file.bad_variable, mend)
+
+
+VARIABLES: Final = Check(_all_files, _bad_variables)

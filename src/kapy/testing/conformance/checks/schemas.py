@@ -1,0 +1,205 @@
+"""Fields of schemas, in the version that core reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from kapy.contract.fields import Version
+from kapy.kube.nested import value_at
+from kapy.testing.conformance.checks.check import CannotTell, Check, fault
+from kapy.testing.conformance.checks.definitions import Subjects
+from kapy.testing.conformance.definitions import Definition, Reading
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.release import Release
+
+Types = Mapping[str, str]
+"""Types as OpenAPI calls them, by paths; `[]` is an item of a list."""
+
+_OPEN: Final = ("x-kubernetes-preserve-unknown-fields", "additionalProperties")
+_ANY: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Fields that have to be there, by contract.
+
+    shown: a kind has to keep to it only where it has one of these fields; none: always.
+    """
+
+    v1beta2: Types
+    v1beta1: Types
+    shown: tuple[str, ...] = ()
+
+
+def same(types: Types, *shown: str) -> Shape:
+    """A shape that both contracts have."""
+    return Shape(types, types, shown)
+
+
+def fields(subjects: Subjects, shape: Shape) -> Check[tuple[Definition, Reading]]:
+    """Whether the fields of a shape are there, and have its types."""
+    shown = partial(_shown, subjects, shape.shown)
+    return Check(shown, partial(_faults, shape), _nothing(shape.shown))
+
+
+def stored_fields(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
+    """The same, in the version that is stored: for kinds that no label has a contract for."""
+    return Check(
+        lambda release: [(one, one.stored) for one in subjects(release) if one.stored],
+        partial(_faults, same(types)),
+        _nothing(()),
+    )
+
+
+def one_of(
+    subjects: Subjects, shown: tuple[str, ...], types: Types
+) -> Check[tuple[Definition, Reading]]:
+    """Whether at least one field is there; those that are have their types."""
+    return Check(partial(_shown, subjects, shown), partial(_alternatives, types), _nothing(shown))
+
+
+def optional(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
+    """Whether those fields that are there have their types."""
+    shown = tuple(types)
+    return Check(partial(_shown, subjects, shown), partial(_types, types), _nothing(shown))
+
+
+def scale(subjects: Subjects, shown: str) -> Check[tuple[Definition, Reading]]:
+    """The subresource scale."""
+    return Check(partial(_shown, subjects, (shown,)), _scale, _nothing((shown,)))
+
+
+def metadata(subjects: Subjects) -> Check[Definition]:
+    """apiVersion, kind and metadata of every version; left out, the API server adds them."""
+    return Check(subjects, _metadata, _nothing(()))
+
+
+def _nothing(shown: tuple[str, ...]) -> str:
+    return f"no CRD has {' or '.join(shown)}" if shown else "there is no CRD of such a kind"
+
+
+def _shown(
+    subjects: Subjects, shown: tuple[str, ...], release: Release
+) -> Iterator[tuple[Definition, Reading]]:
+    found = subjects(release)
+    readable = [(one, one.reading) for one in found if one.reading]
+    if found and not readable:
+        kinds = ", ".join(one.kind for one in found)
+        raise CannotTell(f"no label says which version of {kinds} keeps a contract")
+    for one, reading in readable:
+        if not shown or any(_declares(reading.schema, path) for path in shown):
+            yield one, reading
+
+
+def _declares(schema: Any, path: str) -> bool:
+    """Whether a schema names a field; to keep unknown ones shows nothing."""
+    return node_at(schema, path) not in (None, _ANY)
+
+
+def _faults(shape: Shape, judged: tuple[Definition, Reading]) -> Iterator[Finding]:
+    one, reading = judged
+    types = shape.v1beta1 if reading.contract is Version.V1BETA1 else shape.v1beta2
+    for path, wanted in types.items():
+        node = node_at(reading.schema, path)
+        if node is None:
+            yield _lacks(one, reading, path, f"add it, with the type {wanted}")
+        else:
+            yield from _wrong_type(one, reading, path, node, wanted)
+
+
+def _alternatives(types: Types, judged: tuple[Definition, Reading]) -> Iterator[Finding]:
+    one, reading = judged
+    if all(node_at(reading.schema, path) is None for path in types):
+        yield _lacks(one, reading, " or ".join(types), "add one of them")
+    yield from _types(types, judged)
+
+
+def _types(types: Types, judged: tuple[Definition, Reading]) -> Iterator[Finding]:
+    one, reading = judged
+    for path, wanted in types.items():
+        node = node_at(reading.schema, path)
+        if node is not None:
+            yield from _wrong_type(one, reading, path, node, wanted)
+
+
+def _lacks(one: Definition, reading: Reading, path: str, mend: str) -> Finding:
+    return fault(
+        one.object,
+        _field(reading),
+        f"has no {path} (contract {reading.contract})",
+        mend,
+    )
+
+
+def _wrong_type(
+    one: Definition, reading: Reading, path: str, node: Mapping[str, Any], wanted: str
+) -> Iterator[Finding]:
+    told = node.get("type")
+    if told and told != wanted:
+        yield fault(
+            one.object,
+            _field(reading),
+            f"{path} is of type {told}, and not {wanted} (contract {reading.contract})",
+            f"make it of type {wanted}",
+        )
+
+
+def _field(reading: Reading) -> str:
+    return f"spec.versions[{reading.version}].schema"
+
+
+_SCALE: Final = {
+    "specReplicasPath": ".spec.replicas",
+    "statusReplicasPath": ".status.replicas",
+    "labelSelectorPath": ".status.selector",
+}
+
+
+def _scale(judged: tuple[Definition, Reading]) -> Iterator[Finding]:
+    one, reading = judged
+    told = value_at(reading.subresources, ("scale",))
+    for key, wanted in _SCALE.items():
+        found = value_at(told, (key,))
+        if found != wanted:
+            yield fault(
+                one.object,
+                f"spec.versions[{reading.version}].subresources.scale.{key}",
+                f"is {found}" if found else "is missing",
+                f"set it to {wanted}",
+            )
+
+
+_METADATA: Final = {"apiVersion": "string", "kind": "string", "metadata": "object"}
+
+
+def _metadata(one: Definition) -> Iterator[Finding]:
+    for version, document in one.versions.items():
+        for name, wanted in _METADATA.items():
+            node = value_at(document, ("schema", "openAPIV3Schema", "properties", name))
+            told = value_at(node, ("type",))
+            if told not in (None, wanted):
+                yield fault(
+                    one.object,
+                    f"spec.versions[{version}].schema",
+                    f"{name} is of type {told}",
+                    f"make it of type {wanted}",
+                )
+
+
+def node_at(schema: Any, path: str) -> Mapping[str, Any] | None:
+    """The schema of a field; None where there is none.
+
+    Parts of a schema that keep unknown fields, and maps, have every field.
+    """
+    node = schema
+    for part in path.split("."):
+        if not isinstance(node, dict):
+            return None
+        below = node.get("items") if part == "[]" else value_at(node, ("properties", part))
+        if below is None and any(map(node.get, _OPEN)):
+            return _ANY
+        node = below
+    return node if isinstance(node, dict) else None

@@ -1,0 +1,78 @@
+"""Cluster templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.testing.conformance.checks.check import Check, fault
+from kapy.testing.conformance.files import File, Object
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.release import CORE_GROUP, Release
+
+_NONE: Final = "there are no cluster templates"
+_CLUSTER: Final = "Cluster"
+_NAME: Final = "CLUSTER_NAME"
+
+
+def _templates(release: Release) -> list[File]:
+    return release.templates
+
+
+def _with_clusters(release: Release) -> list[tuple[File, bool]]:
+    if not release.is_repository:
+        return []
+    named = [(one, True) for one in release.templates if one.of_kind(_CLUSTER, CORE_GROUP)]
+    return [*named, *((one, False) for one in release.misnamed(_CLUSTER))]
+
+
+def _misnamed(judged: tuple[File, bool]) -> Iterator[Finding]:
+    file, named = judged
+    if not named:
+        cluster = file.of_kind(_CLUSTER, CORE_GROUP)[0]
+        mend = "call the file cluster-template-<flavor>.yaml"
+        yield fault(cluster, "", "a Cluster, in a file that is not called as templates are", mend)
+
+
+NAMES: Final = Check(_with_clusters, _misnamed, "it is no release with Clusters in its files")
+
+
+def namespaces_in(file: File) -> Iterator[Finding]:
+    """Namespaces among the objects of a file, which belong to whoever uses it."""
+    for one in file.objects:
+        if one.kind == "Namespace" and not one.group:
+            yield fault(one, "", "a Namespace", "drop it: the namespace is taken to be there")
+
+
+NAMESPACE: Final = Check(_templates, namespaces_in, _NONE)
+
+
+def _several(file: File) -> Iterator[Finding]:
+    first: Object | None = None
+    for one in file.objects:
+        if one.kind == "Namespace" or not one.namespace:
+            continue
+        if first is not None and one.namespace != first.namespace:
+            yield fault(
+                one,
+                "metadata.namespace",
+                f"{one.namespace}, where {first.called} is in {first.namespace}",
+                "leave the namespace out, or write ${NAMESPACE} everywhere",
+            )
+        first = first or one
+
+
+ONE_NAMESPACE: Final = Check(_templates, _several, _NONE)
+
+
+def _of_clusters(release: Release) -> list[Object]:
+    return [each for one in release.templates for each in one.of_kind(_CLUSTER, CORE_GROUP)]
+
+
+def _another_name(one: Object) -> Iterator[Finding]:
+    if f"${{{_NAME}" not in one.name.replace(" ", ""):
+        mend = f"name it after ${{{_NAME}}}, which `generate cluster` sets"
+        yield fault(one, "metadata.name", f"is {one.name}", mend)
+
+
+COMMON_VARIABLES: Final = Check(_of_clusters, _another_name, "no cluster template has a Cluster")

@@ -1,0 +1,142 @@
+"""Files of releases: which there are, and the objects in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from kapy.clusterctl.envsubst import BadSubstitution
+from kapy.clusterctl.manifests import BadManifest, objects_of
+from kapy.clusterctl.variables import processed, variables_of
+from kapy.kube import Document
+from kapy.kube.nested import value_at
+from kapy.testing.conformance.errors import ConformanceError
+
+METADATA: Final = "metadata.yaml"
+_SUFFIXES: Final = (".yaml", ".yml")
+_LARGEST: Final = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object and the file that it is in."""
+
+    file: str
+    document: Document
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.document.get("kind") or "")
+
+    @property
+    def group(self) -> str:
+        """Its API group."""
+        version = str(self.document.get("apiVersion") or "")
+        return version.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.at("metadata.name") or "")
+
+    @property
+    def called(self) -> str:
+        """What findings call it."""
+        return f"{self.kind} {self.name}".strip()
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace, "" where it says none."""
+        return str(self.at("metadata.namespace") or "")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its labels."""
+        found = self.at("metadata.labels")
+        return {key: str(one) for key, one in found.items()} if isinstance(found, dict) else {}
+
+    def at(self, path: str) -> Any:
+        """What stands at a path; None when nothing does."""
+        return value_at(self.document, tuple(path.split(".")))
+
+    def items(self, path: str) -> list[Any]:
+        """The objects of the list at a path; empty where none is."""
+        found = self.at(path)
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a release. text: with its variables."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """Names of its variables; none where they cannot be understood (`bad_variable`)."""
+        return () if self.bad_variable else tuple(variables_of(self.text))
+
+    @cached_property
+    def bad_variable(self) -> str:
+        """What is wrong with its variables."""
+        try:
+            variables_of(self.text)
+        except BadSubstitution as error:
+            return str(error)
+        return ""
+
+    @cached_property
+    def objects(self) -> tuple[Object, ...]:
+        """Its objects, with variables in them, if it is YAML with these."""
+        try:
+            found = objects_of(self.text, self.name)
+        except BadManifest as error:
+            found = self._substituted(error)
+        return tuple(Object(self.name, one) for one in found)
+
+    def of_kind(self, kind: str, group: str) -> list[Object]:
+        """Its objects of a kind, in any version."""
+        return [one for one in self.objects if (one.kind, one.group) == (kind, group)]
+
+    def _substituted(self, error: BadManifest) -> list[Document]:
+        """The objects of a file that is YAML only when its variables have values."""
+        if not self.variables:
+            raise ConformanceError(_unreadable(error)) from None
+        values = {name: "1" for name, default in variables_of(self.text).items() if default is None}
+        try:
+            return objects_of(processed(self.text, values), self.name)
+        except BadManifest:
+            raise ConformanceError(_unreadable(error)) from None
+
+
+def _unreadable(error: BadManifest) -> str:
+    told = str(error).removeprefix("failed to parse yaml: ")
+    return f"{told}; only files of YAML with objects in them can be checked"
+
+
+def read_file(path: Path) -> File:
+    """A file. Raises ConformanceError."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ConformanceError(f"{path} is larger than 64 MiB: no release has such a file")
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise ConformanceError(f"{path} cannot be read: {error.strerror or error}") from None
+    return File(path.name, text)
+
+
+def folders(path: Path) -> Iterator[Path]:
+    """The folders at and below a path that have YAML files in them; links are not followed."""
+    for one in sorted([path, *(each for each in path.rglob("*") if each.is_dir())]):
+        if any(yaml_files(one)):
+            yield one
+
+
+def yaml_files(folder: Path) -> list[Path]:
+    """The YAML files right in a folder."""
+    return sorted(one for one in folder.iterdir() if one.suffix in _SUFFIXES and one.is_file())

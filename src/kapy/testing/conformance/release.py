@@ -1,0 +1,145 @@
+"""A release of a provider: its files, and what they say about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from kapy.clusterctl.components import PROVIDER_LABEL
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.repository.tags import semantic
+from kapy.testing.conformance.definitions import Definition, definition_of
+from kapy.testing.conformance.errors import ConformanceError
+from kapy.testing.conformance.files import METADATA, File, Object, folders, read_file, yaml_files
+
+CORE_GROUP: Final = "cluster.x-k8s.io"
+CORE_LABEL: Final = "cluster-api"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is checked at once.
+
+    name: what it is called in reports. folder: the last two parts of its path, `()` where a single
+    file is checked.
+    """
+
+    name: str
+    files: tuple[File, ...]
+    folder: tuple[str, ...] = ()
+
+    @cached_property
+    def metadata(self) -> File | None:
+        """Its `metadata.yaml`."""
+        return next((one for one in self.files if one.name == METADATA), None)
+
+    @cached_property
+    def components(self) -> list[File]:
+        """Files with what is installed."""
+        return [one for one in self._others if "components" in one.name or _installs(one)]
+
+    @cached_property
+    def templates(self) -> list[File]:
+        """Files that are called as cluster templates are."""
+        return [one for one in self.files if one.name.startswith("cluster-template")]
+
+    @cached_property
+    def classes(self) -> list[File]:
+        """Files that are called as ClusterClass files are."""
+        return [one for one in self.files if one.name.startswith("clusterclass")]
+
+    @cached_property
+    def _others(self) -> list[File]:
+        told = {one.name for one in (*self.templates, *self.classes)} | {METADATA}
+        return [one for one in self.files if one.name not in told]
+
+    @cached_property
+    def is_repository(self) -> bool:
+        """Whether this is a folder as releases are, and not any folder with YAML in it."""
+        return bool(self.folder) and bool(self.metadata or self.components)
+
+    @cached_property
+    def installed(self) -> list[Object]:
+        """The objects of the components."""
+        return [each for one in self.components for each in one.objects]
+
+    @cached_property
+    def label(self) -> str:
+        """What the provider is called: most of its objects say so, else its folder."""
+        said = Counter(one.labels[PROVIDER_LABEL] for one in self.installed if _labelled(one))
+        if said:
+            return said.most_common(1)[0][0]
+        above = self.folder[0] if self.folder else ""
+        return above if above == CORE_LABEL or _type_of(above) else ""
+
+    @cached_property
+    def type(self) -> ProviderType | None:
+        """Its type, as its label or else its components file say; None where nothing does."""
+        if self.label == CORE_LABEL:
+            return ProviderType.CORE
+        named = (_type_of(one.name) for one in self.components)
+        return _type_of(self.label) or next((one for one in named if one), None)
+
+    @cached_property
+    def version(self) -> str:
+        """Its version, as its folder says; "" where it says none."""
+        version = self.folder[-1] if self.folder else ""
+        return version if semantic(version) else ""
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        """The CRDs of its components, in the order of the file."""
+        return [
+            definition_of(one, self.type)
+            for one in self.installed
+            if one.kind == "CustomResourceDefinition"
+        ]
+
+    @cached_property
+    def cluster_classes(self) -> list[Object]:
+        """All ClusterClasses, in whatever file."""
+        files = (*self.templates, *self.classes, *self._others)
+        return [each for one in files for each in one.of_kind("ClusterClass", CORE_GROUP)]
+
+    def misnamed(self, kind: str) -> list[File]:
+        """Files with an object of core that are called neither template nor class."""
+        return [one for one in self._others if one.of_kind(kind, CORE_GROUP)]
+
+
+def releases_at(path: Path) -> list[Release]:
+    """What is to be checked at a path: a file, a folder, or each folder below it.
+
+    Raises ConformanceError.
+    """
+    if not path.exists():
+        raise ConformanceError(f"{path} does not exist: name a release's folder, or one file of it")
+    if path.is_file():
+        return [Release(path.name, (read_file(path),))]
+    try:
+        found = [_release(one) for one in folders(path)]
+    except OSError as error:
+        raise ConformanceError(f"{path} cannot be read: {error.strerror or error}") from None
+    if not found:
+        raise ConformanceError(f"{path} has no file that ends with .yaml or .yml")
+    return found
+
+
+def _release(folder: Path) -> Release:
+    parts = folder.resolve().parts[-2:]
+    return Release("/".join(parts), tuple(map(read_file, yaml_files(folder))), parts)
+
+
+def _installs(file: File) -> bool:
+    return any(one.kind in ("CustomResourceDefinition", "Deployment") for one in file.objects)
+
+
+def _labelled(one: Object) -> bool:
+    return PROVIDER_LABEL in one.labels
+
+
+def _type_of(name: str) -> ProviderType | None:
+    """The type that a label or a file name begins with."""
+    return next((one for one in ProviderType if name.startswith(f"{one.word}-")), None)

@@ -1,0 +1,60 @@
+"""For browsers: one page that needs no other file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Final
+
+from kapy.testing.conformance.findings import Finding, Report, Result, State
+
+_HEAD: Final = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Conformance</title>
+<style>
+body { font: 15px/1.4 sans-serif; margin: 2em; }
+table { border-collapse: collapse; }
+td, th { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
+.broken { background: #fdd; }
+.passed { background: #dfd; }
+</style>
+</head>
+<body>
+<h1>Conformance</h1>
+"""
+
+
+def html(reports: Sequence[Report]) -> str:
+    """All reports; ends with a newline."""
+    parts = "".join("".join(_report(one)) for one in reports)
+    page = f"{_HEAD}{parts}</body>\n</html>\n"
+    return page.encode("utf-8", "replace").decode()
+
+
+def _report(report: Report) -> Iterator[str]:
+    counted = Counter(one.state for one in report.results)
+    summary = "; ".join(f"{counted[state]} {state.value}" for state in State)
+    yield f"<h2>{escape(report.name)}</h2>\n<p>{summary}</p>\n<table>\n"
+    yield "<tr><th>rule</th><th>level</th><th>state</th><th></th></tr>\n"
+    for state in State:
+        yield from map(_row, report.of(state))
+    yield "</table>\n"
+
+
+def _row(result: Result) -> str:
+    rule, state = result.rule, result.state
+    found = "".join(map(_item, result.findings))
+    told = f"<ul>{found}</ul>" if found else escape(result.reason)
+    return (
+        f'<tr class="{state.value.replace(" ", "-")}">'
+        f'<td><a href="{escape(rule.address)}">{escape(rule.id)}</a><br>{escape(rule.says)}</td>'
+        f"<td>{rule.level.value}</td><td>{state.value}</td><td>{told}</td></tr>\n"
+    )
+
+
+def _item(one: Finding) -> str:
+    return f"<li>{escape(one.place)}: {escape(one.evidence)} → {escape(one.mend)}</li>"

@@ -1,0 +1,37 @@
+"""For programs: every rule with its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from json import dumps
+from typing import Any
+
+from kapy.testing.conformance.findings import Report, Result
+
+
+def json(reports: Sequence[Report]) -> str:
+    """All reports as one object; ends with a newline."""
+    found = {"releases": [_report(one) for one in reports]}
+    return dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _report(report: Report) -> dict[str, Any]:
+    worst = report.worst.value if report.worst else None
+    return {"name": report.name, "worst": worst, "results": list(map(_result, report.results))}
+
+
+def _result(result: Result) -> dict[str, Any]:
+    rule = result.rule
+    return {
+        "rule": rule.id,
+        "section": rule.section,
+        "level": rule.level.value,
+        "says": rule.says,
+        "when": rule.when,
+        "address": rule.address,
+        "checked": rule.checked.value,
+        "state": result.state.value,
+        "reason": result.reason,
+        "findings": [asdict(one) for one in result.findings],
+    }

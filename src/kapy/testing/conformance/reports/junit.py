@@ -1,0 +1,54 @@
+"""For CI: a suite for each release, a case for each rule that a program can judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from kapy.testing.conformance.findings import Report, Result, State
+
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(reports: Sequence[Report]) -> str:
+    """All reports as one XML document; ends with a newline."""
+    root = Element("testsuites")
+    for one in reports:
+        _suite(root, one)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _suite(root: Element, report: Report) -> None:
+    judged = [one for one in report.results if one.state is not State.AUTHOR]
+    broken = len(report.of(State.BROKEN))
+    passed = len(report.of(State.PASSED))
+    suite = SubElement(
+        root,
+        "testsuite",
+        name=_clean(report.name),
+        tests=str(len(judged)),
+        failures=str(broken),
+        errors="0",
+        skipped=str(len(judged) - broken - passed),
+    )
+    for one in judged:
+        _case(suite, one)
+
+
+def _case(suite: Element, result: Result) -> None:
+    rule = result.rule
+    case = SubElement(suite, "testcase", classname=rule.document, name=rule.id)
+    if result.state is State.BROKEN:
+        failure = SubElement(case, "failure", type=rule.level.value, message=rule.says)
+        lines = [f"{one.place}: {one.evidence} → {one.mend}" for one in result.findings]
+        failure.text = _clean("\n".join([*lines, rule.address]))
+    elif result.state is not State.PASSED:
+        SubElement(case, "skipped", message=_clean(f"{result.state.value}: {result.reason}"))
+
+
+def _clean(told: str) -> str:
+    """Without what XML has no place for."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", told)

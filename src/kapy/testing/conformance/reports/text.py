@@ -1,0 +1,54 @@
+"""For people: what is broken and what was not run; the rest as numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from kapy.testing.conformance.findings import Finding, Report, Result, State
+from kapy.testing.conformance.rules import Checked, Level
+
+
+def text(reports: Sequence[Report]) -> str:
+    """All reports; ends with a newline."""
+    return "\n".join("\n".join(_lines(one)) + "\n" for one in reports)
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield report.name
+    broken = report.of(State.BROKEN)
+    for level in Level:
+        for result in broken:
+            if result.rule.level is level:
+                yield from _broken(result)
+    unknown = [one for one in report.of(State.NOT_RUN) if one.rule.checked is Checked.STATIC]
+    for result in unknown:
+        yield ""
+        yield f"  not run  {result.rule.id}: {result.reason}"
+    yield ""
+    yield f"  {_summary(report)}"
+
+
+def _broken(result: Result) -> Iterator[str]:
+    rule = result.rule
+    yield ""
+    yield f"  {rule.level.value}  {rule.id}: {rule.says}"
+    yield f"        {rule.address}"
+    for mend, found in groupby(result.findings, key=lambda one: one.mend):
+        yield from (f"      - {_told(one)}" for one in found)
+        yield f"        → {mend}"
+
+
+def _told(one: Finding) -> str:
+    return f"{one.place}: {one.evidence}"
+
+
+def _summary(report: Report) -> str:
+    counted = Counter(one.state for one in report.results)
+    levels = Counter(one.rule.level for one in report.of(State.BROKEN))
+    broken = ", ".join(f"{levels[one]} {one.value}" for one in Level if levels[one])
+    told = {state: f"{counted[state]} {state.value}" for state in State}
+    if broken:
+        told[State.BROKEN] += f" ({broken})"
+    return "; ".join(told.values())
