@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,7 +23,7 @@ from kapy.apps.feature_gates import NAMES, feature_gates, notices
 from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
 from kapy.apps.manifests import class_sample, sample
 from kapy.apps.progress import is_complete
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, Controlling, ExtensionCalls, Settings
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
 from kapy.engine.options import CONCURRENCY, ManagerOptions
@@ -113,7 +115,8 @@ async def test_every_controller_can_be_held_to_a_filter() -> None:
 
 async def test_every_concurrency_is_that_of_a_controller() -> None:
     wanted = {name: number for number, name in enumerate(CONCURRENCY, start=1)}
-    async with plane(concurrency=wanted) as there:
+    gates = replace(EMBEDDED_GATES, runtime_sdk=True)
+    async with plane(concurrency=wanted, gates=gates) as there:
         given = {one.name: one.concurrency for one in there.runtime.controllers}
         given["clustercache"] = there.connections.controller.concurrency
         given["clustertopology"] = given["topology/cluster"]
@@ -264,6 +267,9 @@ def test_flags_say_what_controllers_are_told() -> None:
             "bootstrap-token-ttl": ["30m"],
             "machineset-preflight-checks": ["KubeadmVersionSkew,ControlPlaneIsStable"],
             "additional-sync-machine-labels": ["^a/.*", "b,c"],
+            "runtime-extension-max-timeout": ["5s"],
+            "runtime-extension-client-cert-file": ["tls.crt"],
+            "runtime-extension-client-key-file": ["tls.key"],
         }
     )
     assert (told.manager.namespace, told.manager.watch_filter) == ("a", "mine")
@@ -274,6 +280,9 @@ def test_flags_say_what_controllers_are_told() -> None:
     assert told.token_life == timedelta(minutes=30)
     assert told.preflight_checks == ("KubeadmVersionSkew", "ControlPlaneIsStable")
     assert [one.pattern for one in told.machine_labels] == ["^a/.*", "b", "c"]
+    assert told.extensions == ExtensionCalls(
+        longest=timedelta(seconds=5), certificate=Path("tls.crt"), key=Path("tls.key")
+    )
 
 
 @pytest.mark.parametrize(
@@ -292,6 +301,8 @@ def test_flags_say_what_controllers_are_told() -> None:
         ("additional-sync-machine-labels", "(", "'(' is no regular expression"),
         ("remote-conditions-grace-period", "40s", "must be greater than --remote-connection-grace"),
         ("remote-conditions-grace-period", "1m", "must be at least 2m0s"),
+        ("runtime-extension-max-timeout", "31s", "whole seconds up to 30s"),
+        ("runtime-extension-client-cert-file", "tls.crt", "belong together"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentence: str) -> None:
@@ -312,6 +323,12 @@ def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
     bootstrap = {flag.name for flag in flags_of("kubeadm-bootstrap")}
     assert bootstrap == every | {"bootstrap-token-ttl", "kubeadmconfig-concurrency"}
     control_plane = {flag.name for flag in flags_of("kubeadm-control-plane")}
-    own = {"kubeadmcontrolplane-concurrency", "remote-conditions-grace-period"}
+    own = {
+        "kubeadmcontrolplane-concurrency",
+        "remote-conditions-grace-period",
+        "runtime-extension-client-cert-file",
+        "runtime-extension-client-key-file",
+        "runtime-extension-max-timeout",
+    }
     assert control_plane == every | own
     assert len({flag.name for flag in FLAGS}) == len(FLAGS)

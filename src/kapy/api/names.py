@@ -95,6 +95,7 @@ class Annotation:
     )
     IN_MEMORY_LISTENER: Final = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener"
     LOAD_BALANCER_WEIGHT: Final = "devmachine.infrastructure.cluster.x-k8s.io/weight"
+    LONGEST_TIMEOUT: Final = "runtime.cluster.x-k8s.io/longest-timeout-seconds"
     INJECT_CA_FROM_SECRET: Final = "runtime.cluster.x-k8s.io/inject-ca-from-secret"
     OK_TO_DELETE: Final = "runtime.cluster.x-k8s.io/ok-to-delete"
     PENDING_HOOKS: Final = "runtime.cluster.x-k8s.io/pending-hooks"

@@ -154,9 +154,14 @@ async def _started(
 
 
 def _https(settings: Settings) -> Post:
-    from kapy.hooks.https import HttpsPost  # aiohttp: only where there are extensions
+    # aiohttp: only where there are extensions
+    from kapy.hooks.https import ClientCertificate, HttpsPost
 
-    return HttpsPost(settings.webhook_services)
+    told = settings.controlling.extensions
+    own = None
+    if told.certificate is not None and told.key is not None:
+        own = ClientCertificate(told.certificate, told.key)
+    return HttpsPost(settings.webhook_services, own)
 
 
 def _show_metrics(server: Server, runtime: Runtime) -> None:

@@ -52,7 +52,7 @@ def add_controllers(
     in_memory = InMemory(clock=runtime.clock, elsewhere=over_network if sockets else None)
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
-    called = _add_extensions(runtime, post) if told.manager.gates.runtime_sdk else None
+    called = _add_extensions(runtime, told, post) if told.manager.gates.runtime_sdk else None
     _add_core(runtime, connections, told, called)
     add_bootstrap(runtime, connections, token_life=told.token_life)
     add_control_planes(
@@ -115,10 +115,11 @@ def _add_topologies(runtime: Runtime, connections: Connections, called: Extensio
     called.wake(clusters=topologies.enqueue, classes=classes.enqueue)
 
 
-def _add_extensions(runtime: Runtime, post: Callable[[], Post]) -> Extensions:
+def _add_extensions(runtime: Runtime, told: Controlling, post: Callable[[], Post]) -> Extensions:
     from kapy.apps.extensions import extensions  # all hooks: most planes have no extension
     from kapy.core.extensionconfig.controller import add_to
 
-    found = extensions(runtime, post())
+    longest = int(told.extensions.longest.total_seconds())
+    found = extensions(runtime, post(), longest=longest)
     add_to(runtime, found.caller)
     return found

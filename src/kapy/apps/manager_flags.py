@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.apps.feature_gates import feature_gates
-from kapy.apps.settings import Controlling
+from kapy.apps.settings import Controlling, ExtensionCalls
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
 
@@ -27,6 +28,7 @@ PREFLIGHT_CHECKS: Final = (
     "KubeadmVersionSkew",
     "KubernetesVersionSkew",
 )
+LONGEST_EXTENSION_TIMEOUT: Final = timedelta(seconds=30)
 SHORTEST_CONDITIONS_GRACE: Final = timedelta(minutes=2)
 
 
@@ -56,6 +58,17 @@ def _length(texts: Sequence[str]) -> timedelta:
     if found <= timedelta(0):
         raise ValueError(f"{texts[-1]} is no length of time that can pass; say 10m, or 90s")
     return found
+
+
+def _seconds(texts: Sequence[str]) -> timedelta:
+    found = _length(texts)
+    if found % timedelta(seconds=1) or found > LONGEST_EXTENSION_TIMEOUT:
+        raise ValueError(f"{texts[-1]} is not a number of whole seconds up to 30s")
+    return found
+
+
+def _file(texts: Sequence[str]) -> Path | None:
+    return Path(texts[-1]) if texts[-1] else None
 
 
 def _count(texts: Sequence[str]) -> int:
@@ -165,6 +178,27 @@ FLAGS: Final = (
         _CORE,
         several=True,
     ),
+    Flag(
+        "runtime-extension-client-cert-file",
+        _file,
+        "",
+        "Certificate, PEM, that runtime extensions are shown.",
+        _CORE | _CONTROL_PLANE,
+    ),
+    Flag(
+        "runtime-extension-client-key-file",
+        _file,
+        "",
+        "Key, PEM, of that certificate.",
+        _CORE | _CONTROL_PLANE,
+    ),
+    Flag(
+        "runtime-extension-max-timeout",
+        _seconds,
+        "30s",
+        "Time that no handler of a runtime extension may exceed, whatever it asks for.",
+        _CORE | _CONTROL_PLANE,
+    ),
     Flag("bootstrap-token-ttl", _length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),
     *(
         Flag(
@@ -195,6 +229,12 @@ def controlling(
     connection = found["remote-connection-grace-period"]
     conditions = found["remote-conditions-grace-period"]
     _check_graces(connection, conditions)
+    calls = ExtensionCalls(
+        longest=found["runtime-extension-max-timeout"],
+        certificate=found["runtime-extension-client-cert-file"],
+        key=found["runtime-extension-client-key-file"],
+    )
+    _check_pair(calls)
     opened = found["feature-gates"](gates)
     manager = ManagerOptions(
         namespace=found["namespace"],
@@ -211,6 +251,7 @@ def controlling(
         machine_labels=found["additional-sync-machine-labels"],
         machine_annotations=found["additional-sync-machine-annotations"],
         token_life=found["bootstrap-token-ttl"],
+        extensions=calls,
     )
 
 
@@ -219,6 +260,14 @@ def _read(flag: Flag, texts: Sequence[str]) -> Any:
         return flag.read(texts)
     except ValueError as error:
         raise BadFlag(f"--{flag.name}: {error}") from None
+
+
+def _check_pair(calls: ExtensionCalls) -> None:
+    if (calls.certificate is None) != (calls.key is None):
+        raise BadFlag(
+            "--runtime-extension-client-cert-file and --runtime-extension-client-key-file belong "
+            "together: say both, or none"
+        )
 
 
 def _check_graces(connection: timedelta, conditions: timedelta) -> None:

@@ -62,13 +62,26 @@ class AuditLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionCalls:
+    """How runtime extensions are called.
+
+    longest: what no handler may exceed, whatever it asks for. certificate, key: files of what
+    extensions are shown, None for nothing.
+    """
+
+    longest: timedelta = timedelta(seconds=30)
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Controlling:
     """What the controllers are told.
 
     connection_grace, conditions_grace: silence of a workload cluster after which a Cluster says
     so, and after which what was known of it is Unknown. preflight_checks: by name, or `All`.
     machine_labels, machine_annotations: which more of them a Node gets from its Machine.
-    token_life: how long a bootstrap token lasts.
+    token_life: how long a bootstrap token lasts. extensions: how runtime extensions are called.
     """
 
     manager: ManagerOptions = EMBEDDED_OPTIONS
@@ -78,6 +91,7 @@ class Controlling:
     machine_labels: tuple[re.Pattern[str], ...] = ()
     machine_annotations: tuple[re.Pattern[str], ...] = ()
     token_life: timedelta = timedelta(minutes=15)
+    extensions: ExtensionCalls = field(default_factory=ExtensionCalls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

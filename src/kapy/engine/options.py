@@ -22,6 +22,7 @@ CONCURRENCY: Final[Mapping[str, int]] = {
     "machinepool": 50,
     "machinehealthcheck": 50,
     "clusterresourceset": 10,
+    "extensionconfig": 10,
     "kubeadmconfig": 100,
     "kubeadmcontrolplane": 100,
     "devcluster": 50,

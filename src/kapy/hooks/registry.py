@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kapy.api.extension_config import ClientConfig, ExtensionConfig, ExtensionHandler
 from kapy.api.names import ConditionType
+from kapy.api.validation.extension_config import longest_timeout
 from kapy.conditions.lookup import get
 from kapy.engine.cache import Change
 from kapy.hooks.errors import HookError
@@ -80,24 +81,9 @@ class Registry:
         self, config: ExtensionConfig, document: Document
     ) -> tuple[Registration, ...]:
         selector = selector_of(document["spec"].get("namespaceSelector") or {})
-        return tuple(self._registration(config, one, selector) for one in config.status.handlers)
-
-    def _registration(
-        self, config: ExtensionConfig, handler: ExtensionHandler, selector: LabelSelector
-    ) -> Registration:
-        metadata = config.metadata
-        return Registration(
-            name=handler.name,
-            config=metadata.name,
-            mark=f"{metadata.uid}/{metadata.generation}",
-            hook_version=handler.request_hook.api_version,
-            hook=handler.request_hook.hook,
-            selector=selector,
-            client=config.spec.client_config,
-            seconds=min(handler.timeout_seconds or DEFAULT_TIMEOUT_SECONDS, self._longest),
-            ignored=handler.failure_policy == "Ignore",
-            settings=config.spec.settings,
-        )
+        longest = min(self._longest, longest_timeout(config) or self._longest)
+        handlers = config.status.handlers
+        return tuple(_registration(config, one, selector, longest) for one in handlers)
 
     def _set(self, config: str, registrations: tuple[Registration, ...]) -> None:
         for one in self._by_config.pop(config, ()):
@@ -120,6 +106,24 @@ class Registry:
         """The handlers of a hook in any version, by name."""
         found = [one for one in self._by_name.values() if one.hook == hook and one.group == group]
         return sorted(found, key=lambda one: one.name)
+
+
+def _registration(
+    config: ExtensionConfig, handler: ExtensionHandler, selector: LabelSelector, longest: int
+) -> Registration:
+    metadata = config.metadata
+    return Registration(
+        name=handler.name,
+        config=metadata.name,
+        mark=f"{metadata.uid}/{metadata.generation}",
+        hook_version=handler.request_hook.api_version,
+        hook=handler.request_hook.hook,
+        selector=selector,
+        client=config.spec.client_config,
+        seconds=min(handler.timeout_seconds or DEFAULT_TIMEOUT_SECONDS, longest),
+        ignored=handler.failure_policy == "Ignore",
+        settings=config.spec.settings,
+    )
 
 
 def is_discovered(config: ExtensionConfig) -> bool:

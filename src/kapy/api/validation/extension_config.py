@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from kapy.api.extension_config import ClientConfig, ExtensionConfig, ServiceReference
 from kapy.api.features import FeatureGates
+from kapy.api.names import Annotation
 from kapy.api.validation.features import closed_gate_error
 from kapy.api.validation.selectors import selector_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
@@ -25,9 +27,20 @@ def extension_config_errors(
         return [closed_gate_error("RuntimeSDK")]
     spec = config.spec
     errors = _name_errors(config.metadata.name) + _client_errors(spec.client_config)
+    text = config.metadata.annotations.get(Annotation.LONGEST_TIMEOUT)
+    if text is not None and longest_timeout(config) is None:
+        where = f"metadata.annotations[{Annotation.LONGEST_TIMEOUT}]"
+        errors.append(invalid(where, text, "must be a number of seconds from 1 to 30"))
     if spec.namespace_selector is None:
         errors.append(required(_SELECTOR, "must be defined"))
     return errors + selector_errors(spec.namespace_selector, _SELECTOR)
+
+
+def longest_timeout(config: ExtensionConfig) -> int | None:
+    """Seconds that no handler of an extension may exceed, as its administrator says; None where
+    nothing is said that is a number from 1 to 30."""
+    text = config.metadata.annotations.get(Annotation.LONGEST_TIMEOUT, "")
+    return int(text) if re.fullmatch(r"[1-9]|[12]\d|30", text, re.ASCII) else None
 
 
 def _name_errors(name: str) -> list[FieldError]:

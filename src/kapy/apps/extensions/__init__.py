@@ -38,9 +38,12 @@ class Extensions:
         self.caller.subscribe(variables.KIND, classes)
 
 
-def extensions(runtime: Runtime, post: Post) -> Extensions:
-    """Call the extensions that a runtime's server has ExtensionConfigs of."""
-    catalog, registry = shipped(), Registry()
+def extensions(runtime: Runtime, post: Post, *, longest: int) -> Extensions:
+    """Call the extensions that a runtime's server has ExtensionConfigs of.
+
+    longest: seconds that no handler may exceed.
+    """
+    catalog, registry = shipped(), Registry(longest=longest)
     # Before any controller watches them: who is woken by a change finds it registered.
     runtime.cache.informer(ExtensionConfig.RESOURCE).subscribe(registry.follow)
     namespaces = runtime.cache.informer(NAMESPACES)
