@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,12 +54,13 @@ def serve(
     runs, unless the folder has one already; then that is loaded again when it changes.
     """
     from kapy.apps.extension_server.loading import application_at
+    from kapy.cli.event_loop import run
     from kapy.cli.log_lines import log_to_stderr
 
     log_to_stderr(int(log_calls))
     application = application_at(place)
     folder = Path(tls_dir or ".kapy-extension")
-    asyncio.run(_serve(application, host, port, folder, names, register_as))
+    run(_serve(application, host, port, folder, names, register_as))
 
 
 async def _serve(

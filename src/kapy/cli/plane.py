@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +33,6 @@ from kapy.apps.settings import (
 from kapy.kube.http import User
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +153,3 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
 def _presence(up: Up) -> Presence:
     started = system_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
     return Presence(os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__)
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run on uvloop where it is installed, else on asyncio's own loop."""
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    if sys.platform != "win32":
-        try:
-            import uvloop  # type: ignore[import-not-found, unused-ignore]
-
-            factory = uvloop.new_event_loop
-        except ImportError:
-            pass
-    with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(work)

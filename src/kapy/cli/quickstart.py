@@ -23,9 +23,10 @@ from kapy.apps.progress import until_available
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
 from kapy.cli.describe import wants_color
+from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.plane import Options, plane_options, run, up_and_announced
+from kapy.cli.plane import Options, plane_options, up_and_announced
 from kapy.cli.running import chosen_folder
 from kapy.cli.stopping import told_to_stop
 from kapy.client.client import Client

@@ -11,9 +11,10 @@ import click
 from kapy.apps.settings import Durability
 from kapy.cli.background import READY
 from kapy.cli.controller_options import controller_options, controlling_of
+from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.plane import Options, Up, plane_options, run, up_and_announced
+from kapy.cli.plane import Options, Up, plane_options, up_and_announced
 from kapy.cli.running import chosen_folder
 from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.stopping import told_to_stop

@@ -15,7 +15,6 @@ What a function changes in `template.object` becomes a patch; the same request g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -40,25 +39,26 @@ T = TypeVar("T")
 class Variables:
     """The variables that hold for one template, its own over those for all."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+    def __init__(self, own: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
+        self._own = own
+        self._shared = shared
 
     def __contains__(self, name: str) -> bool:
-        return name in self._values
+        return name in self._own or name in self._shared
 
     def get(self, name: str, kind: type[T], default: T) -> T:
         """A variable's value, or the default. Raises HookFailed if it is no `kind`."""
-        return self.require(name, kind) if name in self._values else default
+        return self.require(name, kind) if name in self else default
 
     def require(self, name: str, kind: type[T]) -> T:
         """A variable's value. Raises HookFailed if it is not set, or no `kind`.
 
         kind: `str`, `int`, `bool`, `list[str]` … or a Struct.
         """
-        if name not in self._values:
+        if name not in self:
             raise HookFailed(f'the variable "{name}" is needed and has no value')
         try:
-            return msgspec.convert(self._values[name], kind)
+            return msgspec.convert(self._value(name), kind)
         except msgspec.ValidationError as error:
             raise HookFailed(f'the variable "{name}" cannot be used: {error}') from None
 
@@ -67,17 +67,34 @@ class Variables:
         """What is known of the cluster without being said."""
         return self.get(_BUILTIN, Builtins, Builtins())
 
+    def _value(self, name: str) -> Any:
+        if name == _BUILTIN and name in self._own and name in self._shared:
+            return merge_patch.apply(self._shared[name], self._own[name])
+        return self._own[name] if name in self._own else self._shared[name]
 
-@dataclass(frozen=True, slots=True)
+
 class Template:
-    """A template, who refers to it, and the variables that hold for it.
+    """A template, who refers to it, and the variables that hold for it."""
 
-    object: a copy of one's own, to be changed in place.
-    """
+    __slots__ = ("_copy", "_given", "holder", "variables")
 
-    object: Document
-    holder: HolderReference
-    variables: Variables
+    def __init__(self, given: Document, holder: HolderReference, variables: Variables) -> None:
+        self._given = given
+        self._copy: Document | None = None
+        self.holder = holder
+        self.variables = variables
+
+    @property
+    def object(self) -> Document:
+        """The template as a copy of one's own, to be changed in place."""
+        if self._copy is None:
+            self._copy = msgspec.json.decode(msgspec.json.encode(self._given))
+        return self._copy
+
+    @property
+    def changes(self) -> Document:
+        """What was changed so far, as a JSON merge patch."""
+        return {} if self._copy is None else merge_patch.difference(self._given, self._copy)
 
     @property
     def spec(self) -> Document:
@@ -88,8 +105,8 @@ class Template:
 
     def is_a(self, group: str, kind: str) -> bool:
         """Whether the template is of a kind, in whatever version."""
-        of = split_api_version(self.object.get("apiVersion", ""))[0]
-        return (of, self.object.get("kind")) == (group, kind)
+        of = split_api_version(self._given.get("apiVersion", ""))[0]
+        return (of, self._given.get("kind")) == (group, kind)
 
     def is_held_by(self, kind: str, field_path: str = "") -> bool:
         """Whether an object of a kind refers to the template, in that field if it is said."""
@@ -105,7 +122,7 @@ def patched(
     for item in request.templates:
         template = _template(item, shared)
         change(template)
-        if changes := merge_patch.difference(item.object, template.object):
+        if changes := template.changes:
             items.append(GeneratePatchesResponseItem.merge_patch(item.uid, changes))
     return GeneratePatchesResponse(items=items)
 
@@ -118,11 +135,8 @@ def templates(request: ValidateTopologyRequest | GeneratePatchesRequest) -> Iter
 
 
 def _template(item: TemplateItem, shared: Mapping[str, Any]) -> Template:
-    values = {**shared, **_by_name(item.variables)}
-    if _BUILTIN in shared:
-        values[_BUILTIN] = merge_patch.apply(shared[_BUILTIN], values[_BUILTIN])
-    own: Document = msgspec.json.decode(msgspec.json.encode(item.object))
-    return Template(own, item.holder_reference, Variables(values))
+    variables = Variables(_by_name(item.variables), shared)
+    return Template(item.object, item.holder_reference, variables)
 
 
 def _by_name(variables: Iterable[Variable]) -> dict[str, Any]:

@@ -87,10 +87,16 @@ def _config(application: Application, certificate: Certificate) -> Config:
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends without delay only on sockets that say they are TCP.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=1024)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen(1024)
+        return bound
     except OSError as error:
+        bound.close()
         raise NoAddress(
             f"cannot listen on {host} port {port}: {error.strerror or error}; choose another one "
             "with --host and --port"
