@@ -16,6 +16,7 @@ DOCUMENTS = {
     "README.md": True,
     "docs/reference/cli.md": True,
     "docs/how-to/change-a-fleet-with-a-plan.md": True,
+    "docs/how-to/install-create-move-upgrade.md": False,
     "docs/how-to/kinds-in-a-script.md": False,
     "docs/tutorial/first-cluster.md": False,
 }
@@ -42,7 +43,8 @@ def test_the_commands_of_a_document_work(document: str, tmp_path: Path) -> None:
             shell.ok("kapy", "quickstart", "--detach")
         shell.ok("bash", "-e", "-o", "pipefail", "-c", "\n".join(found))
     finally:
-        shell.run("kapy", "down")
+        for plane in ["quickstart", *re.findall(r"kapy up --name (\S+)", "\n".join(found))]:
+            shell.run("kapy", "down", "--name", plane)
 
 
 def test_what_the_readme_makes_can_be_made() -> None:

@@ -95,7 +95,7 @@ class _Stage:
         self.kubeconfig.write_text(json.dumps(kubeconfig_of(self.url, self.ca)))
         for name in ("certificates", "issuers"):
             self.ask("apis/apiextensions.k8s.io/v1/customresourcedefinitions", _stand_in(name))
-        _copy_newer(self.folder / "providers2")
+        copy_newer(self.folder / "providers2")
 
     def differences(self, record: Record) -> Iterator[str]:
         if "inventory" in record:
@@ -249,7 +249,7 @@ def _stand_in(name: str) -> Any:
     }
 
 
-def _copy_newer(folder: Path) -> None:
+def copy_newer(folder: Path) -> None:
     """The providers, and copies of those of v1.14.0 as v1.14.1 and v1.15.0."""
     for label in sorted(PROVIDERS.iterdir()):
         (folder / label.name).mkdir(parents=True)
