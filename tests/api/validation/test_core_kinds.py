@@ -173,6 +173,16 @@ def test_what_may_not_be(kind: str, change: Document, expected: list[Any]) -> No
     assert found(apply(GOOD[kind], {"spec": change})) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("1", False), ("30", False), ("31", True), ("0", True), ("5s", True), ("", True)],
+)
+def test_how_long_an_extension_may_take_is_a_number(text: str, wrong: bool) -> None:
+    name = "runtime.cluster.x-k8s.io/longest-timeout-seconds"
+    document = apply(GOOD["ExtensionConfig"], {"metadata": {"annotations": {name: text}}})
+    assert found(document) == [("Invalid", f"metadata.annotations[{name}]")] * wrong
+
+
 CHANGED: Final[list[tuple[str, Document, list[tuple[str, str]]]]] = [
     (
         "MachinePool",

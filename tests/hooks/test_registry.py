@@ -1,0 +1,102 @@
+"""Which handlers are called: those that were discovered last, of the ExtensionConfigs there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.engine.cache import Change
+from kapy.hooks.hook import GROUP
+from kapy.hooks.registry import NotRegistered, Registry
+from kapy.kube import Document
+from tests.hooks.extension import VERSION, config
+
+HOOK = "BeforeClusterCreate"
+
+
+def found(
+    *handlers: str, generation: int = 1, seen: int | None = 1, status: str = "True", **more: Any
+) -> Document:
+    """An ExtensionConfig. seen: the generation that discovery has seen."""
+    document = config("ext", settings={"generation": str(generation)})
+    document["metadata"] |= {"uid": "u", "generation": generation, **more}
+    listed = [
+        {"name": f"{one}.ext", "requestHook": {"apiVersion": VERSION, "hook": HOOK}}
+        for one in handlers
+    ]
+    condition = {
+        "type": "Discovered",
+        "status": status,
+        "reason": "Any",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "observedGeneration": seen,
+    }
+    conditions = [] if seen is None else [condition]
+    document["status"] = {"handlers": listed, "conditions": conditions}
+    return document
+
+
+def following(*documents: Document | None, longest: int = 30) -> Registry:
+    registry, old = Registry(longest=longest), None
+    for new in documents:
+        registry.follow(Change(old, new))
+        old = new
+    return registry
+
+
+GOING = found("a", deletionTimestamp="2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("documents", "called"),
+    [
+        pytest.param([found(seen=None)], [], id="new"),
+        pytest.param([found("b", "a")], ["a.ext 1", "b.ext 1"], id="discovered"),
+        pytest.param(
+            [found("a", status="False")],
+            ["a.ext 1"],
+            id="dead when the program starts: what it told before counts",
+        ),
+        pytest.param(
+            [found("a"), found("a", generation=2)],
+            ["a.ext 1"],
+            id="changed, not yet discovered: it goes on as it was",
+        ),
+        pytest.param(
+            [found("a"), found("b", generation=2, seen=2)], ["b.ext 2"], id="changed, discovered"
+        ),
+        pytest.param(
+            [found("a"), found("a", generation=2, seen=2, status="False")],
+            ["a.ext 1"],
+            id="changed, and dead",
+        ),
+        pytest.param([found("a"), found()], [], id="no handlers any more"),
+        pytest.param([found("a"), GOING], [], id="goes"),
+        pytest.param([found("a"), None], [], id="gone"),
+    ],
+)
+def test_what_is_called(documents: list[Document | None], called: list[str]) -> None:
+    serving = following(*documents).serving(GROUP, HOOK)
+    assert [f"{one.name} {one.settings['generation']}" for one in serving] == called
+
+
+def test_handlers_have_names_and_hooks() -> None:
+    registry = following(found("a"))
+    assert registry.named("a.ext").handler == "a"
+    assert list(registry.serving(GROUP, "BeforeClusterDelete")) == []
+    assert list(registry.serving("other.example.com", HOOK)) == []
+    with pytest.raises(NotRegistered, match=r'"b\.ext" has not been registered'):
+        registry.named("b.ext")
+
+
+@pytest.mark.parametrize(
+    ("longest", "annotation", "seconds"),
+    [(30, None, 10), (5, None, 5), (30, "3", 3), (2, "3", 2), (30, "30", 10)],
+)
+def test_the_shortest_time_counts(longest: int, annotation: str | None, seconds: int) -> None:
+    named = {"runtime.cluster.x-k8s.io/longest-timeout-seconds": annotation}
+    annotations = {} if annotation is None else named
+    registry = following(found("a", annotations=annotations), longest=longest)
+    assert registry.named("a.ext").seconds == seconds
