@@ -76,6 +76,7 @@ bench: $(RUN)/.made
 reference: $(RUN)/.made
 	$(RUN)/bin/python -m kapy.api.reference docs/reference/api
 	$(RUN)/bin/python -m kapy.cli.reference docs/reference/commands.md
+	$(RUN)/bin/python -m kapy.hooks.openapi.pages docs/reference
 	$(RUN)/bin/python -m tests.contract.rules.pages docs/contracts
 
 dist: $(DIST)/.made

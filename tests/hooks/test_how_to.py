@@ -1,0 +1,60 @@
+"""The how-to for authors does what it says, and the reference is the one that is printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.hooks import BEFORE_CLUSTER_UPGRADE, GENERATE_PATCHES, BeforeClusterUpgradeRequest
+from kapy.hooks.catalog import shipped
+from kapy.hooks.openapi.pages import pages
+from kapy.testing.extension import ask, check_idempotent, made
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def module() -> dict[str, Any]:
+    text = (DOCS / "how-to" / "write-an-extension.md").read_text()
+    found: dict[str, Any] = {"__name__": "freeze"}
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, "write-an-extension.md", "exec", dont_inherit=True), found)
+    return found
+
+
+async def test_the_test_of_the_how_to_passes(module: dict[str, Any]) -> None:
+    await module["test_a_frozen_cluster_waits"]()
+
+
+async def test_what_it_says_of_answers_holds(module: dict[str, Any]) -> None:
+    request = BeforeClusterUpgradeRequest(
+        cluster={"metadata": {}},
+        from_kubernetes_version="v1.33.0",
+        to_kubernetes_version="v1.34.0",
+        settings={"forbidden": "v1.34.0"},
+    )
+    refused = await ask(module["extension"], BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
+    assert (refused.status, refused.message) == ("Failure", "v1.34.0 is not approved")
+    request.settings = {}
+    agreed = await ask(module["extension"], BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
+    assert (agreed.status, agreed.retry_after_seconds) == ("Success", 0)
+
+
+async def test_its_patches_are_patches(module: dict[str, Any]) -> None:
+    request = made(GENERATE_PATCHES)
+    assert request.items
+    request.items[0].object = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "DevMachineTemplate",
+    }
+    answer = await ask(module["extension"], GENERATE_PATCHES, request, "sizes")
+    assert [one.patch for one in answer.items] == [b'{"spec":{"size":"small"}}']
+    await check_idempotent(module["extension"], request, "sizes")
+
+
+@pytest.mark.parametrize("name", ["hooks.md", "runtime-sdk-openapi.yaml"])
+def test_the_reference_is_the_one_that_is_printed(name: str) -> None:
+    assert (DOCS / "reference" / name).read_text() == pages(shipped())[name]
