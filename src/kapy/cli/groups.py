@@ -85,6 +85,12 @@ EXTENSION = _group(
 )
 CONFORMANCE = _group(
     "conformance",
-    {"check": ("kapy.cli.conformance_check:check", "Check the files of a provider's release.")},
+    {
+        "check": ("kapy.cli.conformance_check:check", "Check the files of a provider's release."),
+        "extension": (
+            "kapy.cli.conformance_extension:extension",
+            "Judge a running extension, in any language.",
+        ),
+    },
     "Check providers, in any language, by the contracts of Cluster API.",
 )

@@ -8,9 +8,15 @@ from typing import Any, Final
 from msgspec import inspect
 from msgspec.structs import fields
 
+from kapy.api.names import CLUSTER_GROUP
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.hook import AnyHook, Conversion
+from kapy.hooks.messages.content import RAW_OBJECT
 from kapy.hooks.messages.message import M, Message
+from kapy.kube import Document
+
+_WORDS: Final = {"kind": "Sample", "api_version": "example.com/v1"}
+_A_VERSION: Final = "v1.34.0"
 
 _ENVELOPE: Final = fields(Message)
 """Kind and version, which the hook says and no conversion has to."""
@@ -80,8 +86,22 @@ def sample(kind: type[M]) -> M:
     return made
 
 
+def _object(of: str) -> Document:
+    """A stand-in for an object that a message carries."""
+    _, _, kind = of.rpartition(":")
+    ours = kind != RAW_OBJECT
+    return {
+        "apiVersion": f"{CLUSTER_GROUP}/v1beta2" if ours else _WORDS["api_version"],
+        "kind": kind if ours else _WORDS["kind"],
+        "metadata": {"name": "sample", "namespace": "default"},
+        "spec": {},
+    }
+
+
 def _sample(of: inspect.Type, name: str) -> Any:
     match of:
+        case inspect.Metadata(type=inspect.DictType(), extra_json_schema={"of": str(of_kind)}):
+            return _object(of_kind)
         case inspect.Metadata(type=inner):
             return _sample(inner, name)
         case inspect.StructType(cls=kind):
@@ -94,6 +114,6 @@ def _sample(of: inspect.Type, name: str) -> Any:
             present = [one for one in types if not isinstance(one, inspect.NoneType)]
             return _sample(present[0], name)
         case inspect.StrType():
-            return f"a {name}"
+            return _WORDS.get(name, _A_VERSION if name.endswith("version") else f"a {name}")
         case _:
             return _SAMPLES[type(of)]

@@ -1,0 +1,59 @@
+"""`kapy conformance extension`."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kapy.cli.flags import command
+
+if TYPE_CHECKING:
+    from kapy.testing.extension_conformance import Finding
+
+
+@command(missing="please say where the extension is, as in https://127.0.0.1:9443")
+@click.argument("url")
+@click.option(
+    "--ca",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="PEM file of the authority of its certificate, where that is none of the system's.",
+)
+def extension(url: str, ca: Path | None) -> int:
+    """Judge a running extension, in whatever language it is written.
+
+    Its handlers are called as kapy calls them, for a cluster called sample that is not there: what
+    the answers do is done. The exit code is 2 where a rule is not kept.
+    """
+    import asyncio
+
+    authority = b64encode(ca.read_bytes()).decode("ascii") if ca else ""
+    findings = asyncio.run(_judged(url, authority))
+    for one in findings:
+        who = f"{one.handler}: " if one.handler else ""
+        click.echo(f"{'kept  ' if one.kept else 'BROKEN'}  {who}{one.rule}")
+        if one.why:
+            click.echo(f"        {one.why}")
+    broken = sum(not one.kept for one in findings)
+    click.echo(f"{len(findings) - broken} rules kept, {broken} broken")
+    return 2 if broken else 0
+
+
+async def _judged(url: str, authority: str) -> list[Finding]:
+    from kapy.api.extension_config import ClientConfig
+    from kapy.hooks.catalog import shipped
+    from kapy.hooks.https import HttpsPost
+    from kapy.hooks.posting import Answer
+    from kapy.testing.extension_conformance import judged
+
+    client, post = ClientConfig(url=url, ca_bundle=authority), HttpsPost()
+
+    async def ask(path: str, body: bytes) -> Answer:
+        return await post(client, url.rstrip("/") + path, body)
+
+    try:
+        return await judged(ask, shipped())
+    finally:
+        await post.aclose()

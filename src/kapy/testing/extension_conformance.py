@@ -1,0 +1,175 @@
+"""Judging a running extension, in whatever language it is written: it is called like kapy calls it.
+
+    findings = await judged(post, shipped())
+    broken = [one for one in findings if not one.kept]
+
+Handlers are called with made requests: whoever judges an extension whose answers do something must
+want that to be done for a cluster called `sample` in the namespace `default`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from kapy.hooks.catalog import Catalog
+from kapy.hooks.conversions import sample
+from kapy.hooks.discovery import accepted
+from kapy.hooks.errors import BadDiscovery, BadMessage
+from kapy.hooks.hook import AnyHook, Hook, Resp
+from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
+from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
+from kapy.hooks.messages.message import FAILURE, SUCCESS
+from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH
+from kapy.hooks.posting import Answer, NoAnswer
+from kapy.kube import Document
+
+Ask: TypeAlias = Callable[[str, bytes], Awaitable[Answer]]
+"""Posts a body to a path of the extension. Raises NoAnswer."""
+
+_TOTAL_SECONDS: Final = 30.0
+
+
+class Finding(NamedTuple):
+    """One rule, of one handler or of the whole extension, and whether it is kept.
+
+    why: what was seen where it is not.
+    """
+
+    rule: str
+    handler: str
+    why: str = ""
+
+    @property
+    def kept(self) -> bool:
+        return not self.why
+
+
+class _Broken(Exception):
+    """A rule is not kept; says what was seen."""
+
+
+async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
+    """All findings, handler by handler. Raises NoAnswer if nobody answers at all."""
+    found: list[Finding] = []
+    handlers = await _discovered(ask, catalog, found)
+    found.append(await _finding("an unknown path is refused", "", _unknown_path(ask)))
+    for handler in handlers:
+        hook = catalog.get(handler.request_hook.api_version, handler.request_hook.hook)
+        assert hook is not None, handler  # discovery would not have been accepted
+        found += [one async for one in _of_handler(ask, hook, handler)]
+    return found
+
+
+async def _discovered(ask: Ask, catalog: Catalog, found: list[Finding]) -> list[ExtensionHandler]:
+    answer = await ask(DISCOVERY.path(), DISCOVERY.encode_request(DiscoveryRequest()))
+    rule = "Discovery lists the handlers"
+    try:
+        response = _response(DISCOVERY, answer)
+        if response.status != SUCCESS:
+            raise _Broken(f"it fails: {response.message}")
+        handlers = accepted(response.handlers, catalog)
+    except (_Broken, BadDiscovery) as error:
+        found.append(Finding(rule, "", str(error)))
+        return []
+    found.append(Finding(rule, "", "" if handlers else "there are none"))
+    return handlers
+
+
+async def _of_handler(ask: Ask, hook: AnyHook, handler: ExtensionHandler) -> AsyncIterator[Finding]:
+    path = hook.path(handler.name)
+    body = hook.encode_request(sample(hook.request))
+    limit = float(handler.timeout_seconds or _TOTAL_SECONDS)
+    rules: dict[str, Callable[[], Awaitable[None]]] = {
+        "a request is answered in time, as the hook says": partial(
+            _answered, ask, hook, path, body, limit
+        ),
+        "the same request has the same answer": partial(_same_twice, ask, path, body),
+        "fields of newer releases are left alone": partial(_newer, ask, hook, path, body),
+        "what is no JSON is a failure": partial(_no_json, ask, hook, path),
+    }
+    if hook.name == GENERATE_PATCHES.name:
+        rules["patches are for templates of the request"] = partial(_patches, ask, hook, path, body)
+    for rule, check in rules.items():
+        yield await _finding(rule, handler.name, check())
+
+
+async def _finding(rule: str, handler: str, check: Awaitable[None]) -> Finding:
+    try:
+        await check
+    except (_Broken, NoAnswer) as error:
+        return Finding(rule, handler, str(error))
+    return Finding(rule, handler)
+
+
+async def _unknown_path(ask: Ask) -> None:
+    answer = await ask("/no/such/handler", b"{}")
+    if answer.code == 200:
+        raise _Broken("it is answered with status 200")
+
+
+async def _answered(ask: Ask, hook: AnyHook, path: str, body: bytes, limit: float) -> None:
+    try:
+        async with asyncio.timeout(limit):
+            response = _response(hook, await ask(path, body))
+    except TimeoutError:
+        raise _Broken(f"there is no answer in the {limit:g} s that it says itself") from None
+    if response.status not in (SUCCESS, FAILURE):
+        raise _Broken(f'status is "{response.status}", neither Success nor Failure')
+
+
+async def _same_twice(ask: Ask, path: str, body: bytes) -> None:
+    first, second = await ask(path, body), await ask(path, body)
+    if _document(first) != _document(second):
+        raise _Broken(f"{_shown(first)} and then {_shown(second)}")
+
+
+async def _newer(ask: Ask, hook: AnyHook, path: str, body: bytes) -> None:
+    plain = _response(hook, await ask(path, body))
+    newer = {**msgspec.json.decode(body), "aFieldOfANewerRelease": {"of": ["any", "form"]}}
+    found = _response(hook, await ask(path, msgspec.json.encode(newer)))
+    if found.status != plain.status:
+        raise _Broken(f"the answer becomes {found.status}: {found.message}")
+
+
+async def _no_json(ask: Ask, hook: AnyHook, path: str) -> None:
+    answer = await ask(path, b"this is no JSON")
+    if answer.code == 200 and _response(hook, answer).status == SUCCESS:
+        raise _Broken("it is answered with Success")
+
+
+async def _patches(ask: Ask, hook: AnyHook, path: str, body: bytes) -> None:
+    request: Any = hook.decode_request(body)
+    response: Any = _response(hook, await ask(path, body))
+    asked = {one.uid for one in request.templates}
+    for one in response.items:
+        if one.uid not in asked:
+            raise _Broken(f'there is a patch for "{one.uid}", which nobody asked for')
+        if one.patch_type not in (JSON_PATCH, JSON_MERGE_PATCH):
+            raise _Broken(f'"{one.patch_type}" is neither {JSON_PATCH} nor {JSON_MERGE_PATCH}')
+
+
+def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
+    if answer.code != 200:
+        raise _Broken(f"the status code is {answer.code}: {_shown(answer)}")
+    try:
+        return hook.decode_response(answer.body)
+    except BadMessage as error:
+        raise _Broken(str(error)) from None
+
+
+def _document(answer: Answer) -> Document | bytes:
+    try:
+        found: Document = msgspec.json.decode(answer.body)
+    except msgspec.DecodeError:
+        return answer.body
+    return found
+
+
+def _shown(answer: Answer) -> str:
+    text = answer.body.decode(errors="replace")
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,0 +1,129 @@
+"""The judge of running extensions: a good one keeps all rules, each bad one breaks its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kapy.hooks import (
+    BEFORE_CLUSTER_CREATE,
+    DISCOVERY,
+    GENERATE_PATCHES,
+    BeforeClusterCreateRequest,
+    Extension,
+    GeneratePatchesRequest,
+    GeneratePatchesResponse,
+    RetryResponse,
+)
+from kapy.hooks.catalog import shipped
+from kapy.hooks.mutation import patched
+from kapy.hooks.posting import Answer
+from kapy.testing.extension_conformance import judged
+
+QUOTA = BEFORE_CLUSTER_CREATE.path("quota")
+PATCHES = GENERATE_PATCHES.path("labels")
+ANSWERED = "a request is answered in time, as the hook says"
+SAME = "the same request has the same answer"
+NEWER = "fields of newer releases are left alone"
+NO_JSON = "what is no JSON is a failure"
+DISCOVERED = "Discovery lists the handlers"
+
+Wrong = Callable[[str, bytes, Answer], Answer]
+
+
+def good() -> Extension:
+    extension = Extension()
+
+    @extension.handles(BEFORE_CLUSTER_CREATE, name="quota", timeout_seconds=2)
+    async def quota(request: BeforeClusterCreateRequest) -> RetryResponse:
+        return RetryResponse.wait(30, f"no room for {request.cluster['metadata']['name']}")
+
+    @extension.handles(GENERATE_PATCHES, name="labels")
+    async def labels(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
+        return patched(request, lambda one: one.object.update(labeled=True))
+
+    return extension
+
+
+def asking(wrong: Wrong, delay: float = 0) -> Any:
+    """An extension whose answers go through a function."""
+    extension = good()
+
+    async def ask(path: str, body: bytes) -> Answer:
+        if path == QUOTA:
+            await asyncio.sleep(delay)
+        answer = await extension.dispatch(path, body)
+        good_one = Answer(404, b"") if answer is None else Answer(200, answer)
+        return wrong(path, body, good_one)
+
+    return ask
+
+
+def as_it_is(path: str, body: bytes, answer: Answer) -> Answer:
+    return answer
+
+
+def on(where: str, change: Callable[[bytes, Answer], Answer]) -> Wrong:
+    return lambda path, body, answer: change(body, answer) if path == where else answer
+
+
+def edited(answer: Answer, **fields: Any) -> Answer:
+    return Answer(answer.code, json.dumps({**json.loads(answer.body), **fields}).encode())
+
+
+async def test_a_good_extension_keeps_every_rule() -> None:
+    findings = await judged(asking(as_it_is), shipped())
+    assert [one for one in findings if not one.kept] == []
+    assert sorted({one.handler for one in findings}) == ["", "labels", "quota"]
+    assert len(findings) == 11
+
+
+counted = iter(range(99))
+FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule", "why"),
+    [
+        (on(QUOTA, lambda _, one: Answer(500, b"oops")), ANSWERED, "the status code is 500: oops"),
+        (on(QUOTA, lambda _, one: Answer(200, b"<html>")), ANSWERED, "is not JSON"),
+        (on(QUOTA, lambda _, one: edited(one, status="Fine")), ANSWERED, 'status is "Fine"'),
+        (on(QUOTA, lambda _, one: edited(one, kind="Other")), ANSWERED, 'kind is "Other"'),
+        (on(QUOTA, lambda _, one: edited(one, message=str(next(counted)))), SAME, "and then"),
+        (
+            on(QUOTA, lambda body, one: edited(one, status="Failure" if b"Newer" in body else "S")),
+            NEWER,
+            "the answer becomes Failure",
+        ),
+        (on(QUOTA, lambda _, one: edited(one, status="Success")), NO_JSON, "with Success"),
+        (
+            on(PATCHES, lambda _, one: edited(one, items=[FOREIGN_PATCH])),
+            "patches are for templates of the request",
+            'there is a patch for "other"',
+        ),
+        (
+            lambda path, body, one: Answer(200, b"{}"),
+            "an unknown path is refused",
+            "it is answered with status 200",
+        ),
+        (on(DISCOVERY.path(), lambda _, one: edited(one, handlers=[])), DISCOVERED, "are none"),
+        (
+            on(DISCOVERY.path(), lambda _, one: edited(one, status="Failure", message="no")),
+            DISCOVERED,
+            "it fails: no",
+        ),
+    ],
+)
+async def test_a_bad_one_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> None:
+    found = {one.rule: one.why for one in await judged(asking(wrong), shipped()) if not one.kept}
+    assert why in found[rule], found
+
+
+async def test_an_answer_after_its_time_is_none() -> None:
+    found = await judged(asking(as_it_is, delay=3), shipped())
+    broken = [(one.rule, one.why) for one in found if not one.kept]
+    assert broken == [(ANSWERED, "there is no answer in the 2 s that it says itself")]
