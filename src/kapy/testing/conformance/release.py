@@ -39,7 +39,7 @@ class Release:
     @cached_property
     def components(self) -> list[File]:
         """Files with what is installed."""
-        return [one for one in self._others if "components" in one.name or _installs(one)]
+        return [one for one in self._others if one in self.whole_components or _installs(one)]
 
     @cached_property
     def templates(self) -> list[File]:
@@ -59,7 +59,12 @@ class Release:
     @cached_property
     def is_repository(self) -> bool:
         """Whether this is a folder as releases are, and not any folder with YAML in it."""
-        return bool(self.folder) and bool(self.metadata or self.components)
+        return bool(self.folder) and bool(self.metadata or self.whole_components)
+
+    @cached_property
+    def whole_components(self) -> list[File]:
+        """Files that are called as those that hold everything that is installed."""
+        return [one for one in self._others if "components" in one.name]
 
     @cached_property
     def installed(self) -> list[Object]:

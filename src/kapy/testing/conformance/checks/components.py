@@ -40,17 +40,15 @@ def components(release: Release) -> list[File]:
     return release.components
 
 
-def _misnamed(release: Release) -> Iterator[Finding]:
-    if release.type is None or not release.components:
-        return
-    expected = release.type.components_file
-    names = [one.name for one in release.components]
+def _of_known_type(release: Release) -> list[tuple[str, list[str]]]:
+    names = [one.name for one in release.whole_components]
+    return [(release.type.components_file, names)] if names and release.type else []
+
+
+def _misnamed(judged: tuple[str, list[str]]) -> Iterator[Finding]:
+    expected, names = judged
     if expected not in names:
         yield Finding(names[0], "", "", f"is not called {expected}", f"publish it as {expected}")
-
-
-def _of_known_type(release: Release) -> list[Release]:
-    return [release] if release.components and release.type else []
 
 
 COMPONENTS_NAME: Final = Check(
@@ -62,13 +60,17 @@ def _namespaces(file: File) -> list[Object]:
     return [one for one in file.objects if one.kind == "Namespace"]
 
 
+def _whole(release: Release) -> list[File]:
+    return release.whole_components
+
+
 def _no_namespace(file: File) -> Iterator[Finding]:
     if not _namespaces(file):
         mend = "add one, or users have to say --target-namespace"
         yield Finding(file.name, "", "", "has no Namespace", mend)
 
 
-NAMESPACE: Final = Check(components, _no_namespace, _NONE)
+NAMESPACE: Final = Check(_whole, _no_namespace, _NONE)
 
 
 def _many_namespaces(file: File) -> Iterator[Finding]:
@@ -109,7 +111,7 @@ def _no_manager(release: Release) -> Iterator[Finding]:
     if MANAGER not in names:
         told = f"Deployments have the containers {', '.join(names)}"
         yield Finding(
-            release.components[0].name,
+            release.whole_components[0].name,
             deployments[0].called if deployments else "",
             "spec.template.spec.containers" if deployments else "",
             told if deployments else "has no Deployment",
@@ -117,11 +119,11 @@ def _no_manager(release: Release) -> Iterator[Finding]:
         )
 
 
-def _with_components(release: Release) -> list[Release]:
-    return [release] if release.components else []
+def _with_whole(release: Release) -> list[Release]:
+    return [release] if release.whole_components else []
 
 
-MANAGED: Final = Check(_with_components, _no_manager, _NONE)
+MANAGED: Final = Check(_with_whole, _no_manager, _NONE)
 
 
 def _containers(one: Object) -> list[dict[str, Any]]:
@@ -146,7 +148,7 @@ IMAGES: Final = Check(components, _short_images, _NONE)
 
 
 def _unlabelled(release: Release) -> Iterator[Finding]:
-    for file in release.components:
+    for file in release.whole_components:
         wrong = [one for one in file.objects if not _is_labelled(one, release.label)]
         if wrong:
             told = f"{len(wrong)} of {len(file.objects)} objects have another label, or none"
@@ -164,7 +166,7 @@ def _is_labelled(one: Object, label: str) -> bool:
     return bool(label) and one.labels.get(PROVIDER_LABEL) == label
 
 
-LABELS: Final = Check(_with_components, _unlabelled, _NONE)
+LABELS: Final = Check(_with_whole, _unlabelled, _NONE)
 
 
 def _all_files(release: Release) -> list[File]:

@@ -43,7 +43,7 @@ def presence(role: Role) -> Check[tuple[Release, bool]]:
 
 def _presence(role: Role, release: Release) -> list[tuple[Release, bool]]:
     there = bool(mains_of(role)(release))
-    if not there and (release.type is not role.type or not release.definitions):
+    if not there and not (release.type is role.type and release.whole_components):
         return []
     unknown = [one for one in release.definitions if _could_be(one)]
     if not there and unknown:
@@ -61,10 +61,10 @@ def _absent(role: Role, judged: tuple[Release, bool]) -> Iterator[Finding]:
     if not there:
         kinds = ", ".join(one.kind for one in release.definitions)
         yield Finding(
-            release.components[0].name,
+            release.whole_components[0].name,
             "",
             "",
-            f"its CRDs are of the kinds {kinds}",
+            f"its CRDs are of the kinds {kinds}" if kinds else "has no CRDs",
             f"add a CRD of a kind …{role.suffix}",
         )
 

@@ -1,0 +1,241 @@
+"""What is judged, what is not, and what becomes of input that is no release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.testing.conformance.check import checked, report_of
+from kapy.testing.conformance.errors import ConformanceError
+from kapy.testing.conformance.files import File
+from kapy.testing.conformance.findings import Report, Result, State
+from kapy.testing.conformance.release import Release
+from kapy.testing.conformance.rules import RULES, Checked
+from tests.testing.conformance.meadow import Draft, crd
+
+
+def result(report: Report, rule: str) -> Result:
+    return next(one for one in report.results if one.rule.id == rule)
+
+
+def of(text: str, name: str = "infrastructure-components.yaml") -> Report:
+    return report_of(Release("meadow", (File(name, text),)))
+
+
+@pytest.mark.parametrize(
+    "rule", [one for one in RULES.values() if one.checked is not Checked.STATIC]
+)
+def test_what_files_do_not_show_is_never_called_passed(rule: Any) -> None:
+    state = result(GOOD, rule.id).state
+    assert state is (State.AUTHOR if rule.checked is Checked.AUTHOR else State.NOT_RUN)
+
+
+GOOD = report_of(Draft().release())
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "labelled"),
+    [
+        ("infrastructure.cluster.x-k8s.io", "MeadowMachinePoolMachine", True),
+        ("infrastructure.cluster.x-k8s.io", "MeadowClusterIdentity", True),
+        ("infrastructure.cluster.x-k8s.io", "MeadowRoleConfig", True),
+        ("infrastructure.cluster.x-k8s.io", "MeadowControlPlane", True),
+        ("operators.meadow.example", "MeadowMachine", False),
+        ("cluster.x-k8s.io", "Machine", False),
+    ],
+)
+def test_kinds_that_no_document_describes_are_left_alone(
+    group: str, kind: str, labelled: bool
+) -> None:
+    one = crd("MeadowCluster")
+    one["spec"] |= {"group": group, "scope": "Cluster", "names": {"kind": kind, "plural": "a"}}
+    one["metadata"] |= {"name": "odd", "labels": {"cluster.x-k8s.io/provider": "infrastructure-a"}}
+    if labelled:
+        one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v9"
+    broken = of(json.dumps(one)).of(State.BROKEN)
+    named = {"infra-cluster/definition", "infra-machine/definition", "clusterctl/namespace"}
+    assert {each.rule.id for each in broken} == named | {"clusterctl/manager"}
+
+
+def test_a_kind_of_any_name_may_be_the_one_that_is_missed() -> None:
+    draft = Draft()
+    one = draft.crd("MeadowMachine")
+    one["spec"]["names"] |= {"kind": "Cow", "listKind": "CowList"}
+    told = result(report_of(draft.release()), "infra-machine/definition")
+    assert (told.state, "Cow" in told.reason) == (State.NOT_RUN, True)
+
+
+def test_without_a_contract_fields_are_not_judged() -> None:
+    draft = Draft()
+    draft.crd("MeadowMachine")["metadata"]["labels"].clear()
+    assert result(report_of(draft.release()), "infra-machine/provider-id").state is State.NOT_RUN
+
+
+def test_a_provider_of_the_old_contract_is_judged_by_that() -> None:
+    draft = Draft()
+    one = draft.crd("MeadowMachine")
+    del one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"]
+    one["metadata"]["labels"]["cluster.x-k8s.io/v1beta1"] = "v1beta1_v1beta2"
+    told = result(report_of(draft.release()), "infra-machine/initialization")
+    assert "status.ready" in told.findings[0].evidence
+
+
+@pytest.mark.parametrize(
+    ("document", "rule", "judged"),
+    [
+        ({"spec.replicas": None}, "control-plane/replicas", False),
+        ({"spec.replicas": None}, "control-plane/scale", False),
+        ({"spec.version": None}, "control-plane/status-version", False),
+        ({"spec.machineTemplate": None}, "control-plane/machine-template", False),
+        ({}, "control-plane/replicas", True),
+    ],
+)
+def test_what_is_not_offered_is_not_asked_for(
+    document: dict[str, None], rule: str, judged: bool
+) -> None:
+    draft = Draft()
+    for path in document:
+        draft.schema("MeadowControlPlane", path, None)
+    state = result(report_of(draft.release()), rule).state
+    assert state is (State.PASSED if judged else State.NOT_APPLICABLE)
+
+
+def test_a_schema_that_keeps_all_fields_has_them_and_shows_nothing() -> None:
+    draft = Draft()
+    for one in draft.crd("MeadowControlPlane")["spec"]["versions"]:
+        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        one["schema"] = {"openAPIV3Schema": schema}
+        one.pop("subresources", None)
+    report = report_of(draft.release())
+    assert report.of(State.BROKEN) == []
+    assert result(report, "control-plane/scale").state is State.NOT_APPLICABLE
+
+
+def test_core_may_get_its_rights_by_a_binding_too() -> None:
+    draft = Draft()
+    role = draft.of("ClusterRole")
+    del role["metadata"]["labels"]["cluster.x-k8s.io/aggregate-to-manager"]
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "a", "labels": {"cluster.x-k8s.io/provider": draft.label}},
+        "roleRef": {"kind": "ClusterRole", "name": role["metadata"]["name"]},
+        "subjects": [
+            {"kind": "ServiceAccount", "name": "capi-manager", "namespace": "capi-system"}
+        ],
+    }
+    draft.components.append(binding)
+    assert report_of(draft.release()).of(State.BROKEN) == []
+
+
+def test_each_folder_with_files_is_a_release(tmp_path: Path) -> None:
+    for label in ("infrastructure-a", "infrastructure-b"):
+        folder = tmp_path / label / "v1.0.0"
+        folder.mkdir(parents=True)
+        (folder / "metadata.yaml").write_text("kind: Metadata\n")
+    names = [one.name for one in checked(tmp_path)]
+    assert names == ["infrastructure-a/v1.0.0", "infrastructure-b/v1.0.0"]
+
+
+def test_a_template_may_be_yaml_only_when_its_variables_have_values(tmp_path: Path) -> None:
+    (tmp_path / "metadata.yaml").write_text("kind: Metadata\n")
+    template = (
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: ${A}b ${B:=}}\n"
+    )
+    (tmp_path / "cluster-template.yaml").write_text(template)
+    told = result(checked(tmp_path)[0], "clusterctl/common-variables")
+    assert told.state is State.BROKEN
+
+
+def test_a_single_file_is_no_repository(tmp_path: Path) -> None:
+    path = tmp_path / "cluster-template.yaml"
+    path.write_text("apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: a}\n")
+    report = checked(path)[0]
+    assert [one.rule.id for one in report.of(State.BROKEN)] == ["clusterctl/common-variables"]
+    assert result(report, "clusterctl/repository").state is State.NOT_APPLICABLE
+
+
+def test_a_part_of_a_release_is_not_asked_for_the_rest(tmp_path: Path) -> None:
+    one = crd("MeadowMachine")
+    one["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
+    (tmp_path / "machines.yaml").write_text(json.dumps(one))
+    broken = checked(tmp_path)[0].of(State.BROKEN)
+    # Its template and its rights are asked for beside it.
+    assert {each.rule.id for each in broken} == {"infra-machine/rights", "infra-machine/template"}
+
+
+CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n"
+NAMED = "spec: {group: infrastructure.a.example, names: {kind: ACluster}"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{CRD}{NAMED}}}\n", "infra-cluster/contract-label"),
+        (f"{CRD}{NAMED}, versions: []}}\n", "infra-cluster/contract-label"),
+        (f"{CRD}{NAMED}, versions: {{}}}}\n", "infra-cluster/contract-label"),
+        (f"{CRD}{NAMED}, versions: [1, {{name: [a]}}]}}\n", "infra-cluster/contract-label"),
+        (
+            f"{CRD.replace('{name: a}', '{labels: {cluster.x-k8s.io/v1beta2: v1}}')}{NAMED}}}\n",
+            "infra-cluster/label-versions",
+        ),
+    ],
+    ids=["no versions", "an empty list", "a map", "items that are none", "but a label"],
+)
+def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
+    assert told in {one.rule.id for one in of(text).of(State.BROKEN)}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: [", "infrastructure-components.yaml: line 2"),
+        ("- a\n- b\n", "document 1 is no object"),
+        ("hello\n", "document 1 is no object"),
+        ("\x00\x01", "infrastructure-components.yaml"),
+        (f"{'[' * 5000}", "exceeded max depth"),
+        (CRD, "no spec.group and spec.names.kind"),
+        (f"{CRD}spec: a\n", "no spec.group and spec.names.kind"),
+        (f"{CRD}spec: {{group: [a], names: {{kind: 1}}}}\n", "no spec.group and spec.names.kind"),
+    ],
+)
+def test_what_is_no_manifest_is_told_in_a_sentence(text: str, told: str) -> None:
+    with pytest.raises(ConformanceError) as error:
+        of(text)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["1", "a", "[]", "{}", "[[]]", "{a: {b: []}}", "null", "[null, 1]"]
+)
+@pytest.mark.parametrize(
+    "document",
+    [
+        "{kind: Deployment, metadata: VALUE, spec: VALUE}",
+        "{kind: Deployment, metadata: {}, spec: {template: {spec: {containers: VALUE}}}}",
+        "{kind: ClusterRole, metadata: {name: a, labels: VALUE}, rules: VALUE}",
+        "{kind: ClusterRoleBinding, metadata: {name: VALUE}, subjects: VALUE, roleRef: VALUE}",
+        "{apiVersion: cluster.x-k8s.io/v1beta2, kind: ClusterClass, metadata: VALUE, spec: VALUE}",
+        "{apiVersion: VALUE, kind: VALUE, metadata: {namespace: VALUE, name: VALUE}}",
+    ],
+)
+def test_odd_values_are_no_reason_to_fail(document: str, value: str) -> None:
+    text = document.replace("VALUE", value)
+    for name in ("infrastructure-components.yaml", "clusterclass-a.yaml", "cluster-template.yaml"):
+        files = (File("metadata.yaml", value), File(name, text))
+        assert report_of(Release("a/v1", files, ("a", "v1"))).results
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda folder: folder / "missing", "does not exist"),
+        (lambda folder: folder, "has no file that ends with .yaml or .yml"),
+    ],
+)
+def test_what_is_not_there_is_told(tmp_path: Path, make: Any, told: str) -> None:
+    with pytest.raises(ConformanceError, match=told):
+        checked(make(tmp_path))

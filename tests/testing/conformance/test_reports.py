@@ -1,0 +1,93 @@
+"""Reports, for whomever they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from kapy.testing.conformance.check import report_of
+from kapy.testing.conformance.findings import Report, State
+from kapy.testing.conformance.reports import FORMATS
+from kapy.testing.conformance.rules import RULES
+from tests.testing.conformance.meadow import Draft
+
+
+def broken_report() -> Report:
+    draft = Draft()
+    draft.of("Deployment")["metadata"]["namespace"] = "<b>&\x01"
+    draft.objects["clusterclass-meadow.yaml"][1]["metadata"]["name"] = "${NAME}"
+    return report_of(draft.release())
+
+
+REPORT = broken_report()
+BROKEN = {"clusterctl/in-namespace", "clusterctl/class-variables"}
+
+
+def test_people_read_what_is_broken_why_where_and_what_to_do() -> None:
+    text = FORMATS["text"]([REPORT])
+    for one in REPORT.of(State.BROKEN):
+        told = (one.rule.id, one.rule.says, one.rule.address, *(each.mend for each in one.findings))
+        assert all(each in text for each in told), told
+        assert text.index(REPORT.name) < text.index(one.rule.id)
+    assert "2 broken (1 MUST, 1 SHOULD)" in text
+    assert text.index("in-namespace") < text.index("class-variables")
+
+
+def test_people_are_told_what_could_not_be_judged() -> None:
+    draft = Draft()
+    draft.version = "latest"
+    assert "not run  clusterctl/release-in-series" in FORMATS["text"]([report_of(draft.release())])
+
+
+def test_programs_read_every_rule() -> None:
+    release = json.loads(FORMATS["json"]([REPORT]))["releases"][0]
+    assert (release["name"], release["worst"]) == (REPORT.name, "MUST")
+    assert {one["rule"] for one in release["results"]} == set(RULES)
+    found = {one["rule"]: one for one in release["results"] if one["state"] == "broken"}
+    assert set(found) == BROKEN
+    assert all(one["findings"][0]["file"] for one in found.values())
+
+
+def test_build_servers_read_failures_and_what_was_left_out() -> None:
+    suite = ElementTree.fromstring(FORMATS["junit"]([REPORT]).split("?>", 1)[1])[0]
+    assert {
+        one.get("name") for one in suite.iter("testcase") if one.find("failure") is not None
+    } == (BROKEN)
+    judged = [one for one in REPORT.results if one.state is not State.AUTHOR]
+    left_out = len(REPORT.of(State.NOT_RUN)) + len(REPORT.of(State.NOT_APPLICABLE))
+    counts = {name: suite.get(name) for name in ("tests", "failures", "skipped")}
+    expected = {"tests": len(judged), "failures": 2, "skipped": left_out}
+    assert counts == {name: str(count) for name, count in expected.items()}
+    assert len(list(suite.iter("skipped"))) == left_out
+
+
+class Reader(HTMLParser):
+    """What a browser shows, and the elements that it shows it with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = ""
+        self.elements: set[str] = set()
+
+    def handle_data(self, data: str) -> None:
+        self.shown += data
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.elements.add(tag)
+
+
+def test_browsers_show_what_files_say_as_text() -> None:
+    reader = Reader()
+    reader.feed(FORMATS["html"]([REPORT]))
+    assert "<b>&" in reader.shown
+    assert "b" not in reader.elements
+    assert all(rule in reader.shown for rule in RULES)
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+def test_every_form_can_be_written_to_a_file(form: Callable[[list[Report]], str]) -> None:
+    assert form([REPORT]).encode("utf-8", "replace").endswith(b"\n")
