@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from random import Random
 
 import msgspec
+import pytest
 import yaml
 
 from kapy._aio.clock import loop_clock
@@ -20,10 +21,13 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import Annotation
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.client.client import Client
 from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
 from kapy.kube import Document, Key
-from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.kube.errors import Forbidden
+from kapy.kube.http import User
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network, config, waits
 from tests.stories.plane import own_kinds
@@ -265,3 +269,31 @@ async def test_extensions_patch_and_check_templates_with_variables_of_their_own(
             "meadow",
             lambda one: gone in message_of(one.status.conditions, "VariablesReady"),
         )
+
+
+@pytest.mark.parametrize(
+    ("role", "may"), [("cluster-admin", True), ("admin", False), ("edit", False), ("view", False)]
+)
+async def test_only_cluster_administrators_register_extensions(role: str, may: bool) -> None:
+    """Who registers an extension reads and patches every Cluster."""
+    async with running_with(Network()) as found:
+        binding = {
+            "metadata": {"name": "ada"},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": role,
+            },
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ada"}],
+        }
+        bindings = Resource(
+            "rbac.authorization.k8s.io",
+            "v1",
+            "clusterrolebindings",
+            "ClusterRoleBinding",
+            namespaced=False,
+        )
+        await found.client.create(bindings, binding)
+        ada = Client(found.server.transport(User("ada", ("system:authenticated",))))
+        with nullcontext() if may else pytest.raises(Forbidden, match="cannot create resource"):
+            await ada.create(ExtensionConfig.RESOURCE, config("ext"))
