@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import click
 import pytest
 
@@ -71,7 +77,7 @@ def test_what_counts_for_every_command_stands_anywhere(arguments: list[str]) -> 
         (["describe", "cluster", "x", "--echo=perhaps"], 'invalid argument "perhaps" for "--echo"'),
         (["version", "-o", "zz"], "invalid output format: zz"),
         (["completion", "tcsh"], 'unsupported shell type "tcsh"'),
-        (["nonsense"], "No such command 'nonsense'"),
+        (["nonsense"], 'unknown command "nonsense" for "kapy"'),
     ],
 )
 def test_wrong_usage_is_one_sentence(
@@ -118,6 +124,23 @@ def test_every_command_takes_what_counts_for_all() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shell_has_code_that_completes(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", shell]) == 0
     assert "_KAPY_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not there")
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("kapy gene", "generate"), ("kapy generate cluster --fl", "--flavor")],
+)
+def test_bash_completes(words: str, completed: str) -> None:
+    script = (
+        f"source <(kapy completion bash); COMP_WORDS=({words}); COMP_CWORD={len(words.split()) - 1}"
+        '; _kapy_complete kapy; echo "${COMPREPLY[@]}"'
+    )
+    environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", script], env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.split(), done.stderr) == ([completed], "")

@@ -45,6 +45,45 @@ def test_asking_for_the_version_or_help_imports_nothing_big(arguments: list[str]
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["version"], ["--help"], ["completion", "bash"], ["generate", "yaml", "--from", "a.yaml"]],
+)
+def test_what_is_asked_often_is_answered_before_click_is_imported(
+    arguments: list[str], home: Path
+) -> None:
+    (home / "a.yaml").write_text("a: ${A:=b}\n")
+    text = (
+        "import sys; from kapy.cli import main; sys.argv = ['kapy', *sys.argv[1:]]\n"
+        "main.main()\n"
+        "print([name for name in ('click', 'inspect', 'asyncio') if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", text, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=home)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("template", "arguments"),
+    [
+        ("a: ${A:=b}\n", []),
+        ("a: ${A\n", []),
+        ("a: ${A}\n", []),
+        ("a: ${A:=b}\n", ["--list-variables"]),
+        ("a: [\n", []),
+    ],
+)
+def test_the_quick_answer_is_the_usual_one(
+    template: str, arguments: list[str], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "a.yaml").write_text(template)
+    command = ["generate", "yaml", "--from", str(home / "a.yaml"), *arguments]
+    quick = kapy(*command)
+    code = run(command)
+    usual = capsys.readouterr()
+    assert (quick.returncode, quick.stdout, quick.stderr) == (code, usual.out, usual.err)
+
+
 @pytest.mark.parametrize("arguments", [["describe", "cluster", "x"], ["get", "kubeconfig", "x"]])
 def test_reading_commands_import_only_what_they_need(arguments: list[str], home: Path) -> None:
     server = "{clusters: [{name: a, cluster: {server: http://127.0.0.1:1}}], "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
 
+from kapy.cli.completion_code import CODE
 from kapy.cli.flags import command
 
 
@@ -15,9 +15,6 @@ def completion(shell: str) -> None:
 
     Bash: source <(kapy completion bash)
     """
-    from kapy.cli.root import ROOT
-
-    found = get_completion_class(shell)
-    if found is None:
+    if shell not in CODE:
         raise click.UsageError(f'unsupported shell type "{shell}"; there are bash, zsh and fish')
-    click.echo(found(ROOT, {}, "kapy", "_KAPY_COMPLETE").source())
+    click.echo(CODE[shell], nl=False)

@@ -6,7 +6,8 @@ import click
 
 from kapy.cli.configured import config
 from kapy.cli.flags import command
-from kapy.cli.generated import finished, write
+from kapy.cli.generated import write_text
+from kapy.cli.replaced import replaced
 
 
 @command()
@@ -23,14 +24,4 @@ def yaml(place: str, *, list_variables: bool) -> None:
 
     Values come from the environment or from the configuration file.
     """
-    from kapy.clusterctl.templates import listed, template_of
-    from kapy.clusterctl.templates.sources import is_far, text_at
-
-    settings = config()
-    text = finished(text_at(place, settings), near=not is_far(place))
-    if not list_variables:
-        source = "standard input" if place == "-" else place
-        write(template_of(text, settings.variables, source=source).objects, "")
-        return
-    names = listed(text).variables
-    click.echo("\n".join(["Variables:", *(f"  - {one}" for one in names)]) if names else "")
+    write_text(replaced(place, config(), list_variables=list_variables), "", told="")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
-
-import click
 
 from kapy.kube import Document
 
@@ -29,7 +28,8 @@ def write_text(text: str, place: str, *, told: str) -> None:
     """
     place = place.strip()
     if place in ("", "-"):
-        click.echo(text, nl=False)
+        sys.stdout.write(text)
+        sys.stdout.flush()
         return
     try:
         with open(_opened(Path(place)), "w", encoding="utf-8") as file:

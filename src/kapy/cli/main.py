@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from kapy import __version__
+from kapy.cli.quick import answered
 
 
 def main() -> None:
     """Entry point of the console script."""
     arguments = sys.argv[1:]
-    # Asked often, also by scripts: answered before anything else is imported.
-    if arguments in (["--version"], ["version"]):
-        sys.stdout.write(f"kapy {__version__}\n")
-        return
-    if arguments in (["--help"], ["-h"]):
-        from kapy.cli.tree import root_help
-
-        sys.stdout.write(root_help())
+    if answered(arguments):
         return
     from kapy.cli.root import run
 

@@ -7,7 +7,6 @@ dashes within a word are underscores in the executable's name.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Container, Sequence
 from typing import Final
 
@@ -30,6 +29,8 @@ def run_if_meant(arguments: Sequence[str], own: Container[str]) -> None:
 def plugin_for(arguments: Sequence[str]) -> tuple[str, int] | None:
     """The executable with the longest name that the arguments begin with, and how many of them
     are its name."""
+    from shutil import which
+
     words: list[str] = []
     for one in arguments:
         if one.startswith("-"):
@@ -37,7 +38,7 @@ def plugin_for(arguments: Sequence[str]) -> tuple[str, int] | None:
         words.append(one.replace("-", "_"))
     for count in range(len(words), 0, -1):
         for prefix in PREFIXES:
-            path = shutil.which("-".join((prefix, *words[:count])))
+            path = which("-".join((prefix, *words[:count])))
             if path is not None:
                 return path, count
     return None

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError, access, document_of, merged
 from kapy.kube import Document
@@ -74,6 +73,8 @@ def edit(path: Path, change: Callable[[Document], Document]) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
+    from tempfile import NamedTemporaryFile  # who only reads needs none
+
     target = path.resolve()  # a symbolic link stays one
     with NamedTemporaryFile("w", dir=target.parent, prefix=".kubeconfig-", delete=False) as file:
         try:

@@ -25,10 +25,12 @@ act on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError
+
+if TYPE_CHECKING:
+    from kapy.kube.field_errors import FieldError
 
 
 class KapyError(Exception):

@@ -7,9 +7,9 @@ end. Upstream: `cmd/clusterctl/client/config/reader_viper.go`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from kapy.clusterctl.config.places import config_folders
@@ -20,8 +20,7 @@ _NAME: Final = "clusterctl"
 _CANNOT: Final = "failed to initialize the configuration reader"
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """What a configuration file says.
 
     source: its path or URL; "" where there is none. values: with keys in lower case at every depth.
@@ -29,8 +28,8 @@ class File:
     """
 
     source: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = MappingProxyType({})
+    texts: Mapping[str, str] = MappingProxyType({})
 
 
 def read(place: str | None, environ: Mapping[str, str]) -> File:

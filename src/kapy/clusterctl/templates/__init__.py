@@ -7,15 +7,14 @@ contract. `templates.generate` chooses where a template comes from, `template_of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kapy.clusterctl.envsubst import Values
 from kapy.clusterctl.variables import processed, variables_of
 from kapy.kube import Document
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """variables: the default of each, None where it has to be set. objects: in their order."""
 
     variables: Mapping[str, str | None]
