@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from kapy.contract.fields import Version, View, fields_of
+from kapy.testing.conformance.rules import DOCUMENTS as ASKED
+from kapy.testing.conformance.rules import Checked, Level
+from kapy.testing.conformance.rules import Document as Asked
 from tests.contract.rules import (
     bootstrap_config,
     clusterctl,
@@ -46,6 +49,20 @@ The pages are printed from `tests/contract/rules` (`make reference`).
 | contract | rules |
 |---|---|
 """
+_ASKED: Final = """
+What is asked of providers is a table that programs use, too: [rule by rule](conformance.md), and
+`kapy conformance check` judges [any provider](../reference/conformance-report.md) by it.
+
+| document | rules | MUST | SHOULD | MAY | seen in files |
+|---|---|---|---|---|---|
+"""
+_CONFORMANCE: Final = """\
+# What providers are asked for
+
+Every rule of the contract documents of v1.14, in our words, and who finds out whether a provider
+keeps it: `static`, a look at the files of a release (`kapy conformance check`); `behaviour`, a look
+at the provider while it runs; `author`, nobody else. Printed; see [the overview](README.md).
+"""
 _HEAD: Final = """\
 # {title}
 
@@ -59,7 +76,26 @@ def pages() -> dict[str, str]:
     for one in DOCUMENTS:
         found[f"{one.name}.md"] = "".join(_page(one))
         found["README.md"] += f"| [{one.title}]({one.name}.md) | {len(one.rules)} |\n"
+    found["README.md"] += "".join([_ASKED, *map(_counts, ASKED)])
+    found["conformance.md"] = "".join([_CONFORMANCE, *map(_asked, ASKED)])
     return found
+
+
+def _counts(document: Asked) -> str:
+    levels = [one.level.value for one in document.rules]
+    static = sum(one.checked is Checked.STATIC for one in document.rules)
+    told = [len(levels), *(levels.count(level.value) for level in Level), static]
+    return f"| {document.title} | {' | '.join(map(str, told))} |\n"
+
+
+def _asked(document: Asked) -> str:
+    rows = [
+        f"| [{one.id}]({one.address}) | {one.level.value} | {one.checked.value} | {one.says} | "
+        f"{one.when} |\n"
+        for one in document.rules
+    ]
+    head = "| rule | level | seen by | | where |\n|---|---|---|---|---|\n"
+    return f"\n## {document.title}\n\n{head}{''.join(rows)}"
 
 
 def _page(document: Document) -> Iterator[str]:
