@@ -75,8 +75,12 @@ CERTIFICATES = _group(
 )
 HOOKS = _group(
     "hooks",
-    {"openapi": ("kapy.cli.hooks:openapi", "Print the OpenAPI document of all hooks.")},
-    "Show what runtime extensions can be asked.",
+    {
+        "list": ("kapy.cli.hooks:list_", "List the handlers that are registered."),
+        "call": ("kapy.cli.hooks:call", "Call a registered handler and print its answer."),
+        "openapi": ("kapy.cli.hooks:openapi", "Print the OpenAPI document of all hooks."),
+    },
+    "Show what runtime extensions can be asked, and what they answer.",
 )
 EXTENSION = _group(
     "extension",

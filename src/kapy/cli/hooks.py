@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from kapy.cli.flags import command
+from kapy.cli.reaching import reached, reached_async, reaching
+from kapy.client.blocking import run
+from kapy.kube import Document
 
 
 @command()
@@ -31,3 +36,68 @@ def openapi(output: str) -> None:
     from kapy.kube.yaml import dump
 
     click.echo(dump(found), nl=False)
+
+
+@command("list")
+@reaching
+def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
+    """List the handlers that are registered in a management plane, and what is wrong with them."""
+    from kapy.cli.columns import columns
+    from kapy.hooks.inspection import registered
+
+    with reached(kubeconfig, kubeconfig_context, namespace) as there:
+        found = run(registered(there.client))
+    if not found:
+        click.echo("no ExtensionConfig is there")
+        return
+    heads = ("HANDLER", "HOOK", "VERSION", "TIMEOUT", "ON FAILURE", "PROBLEM")
+    rows = [
+        (
+            one.handler or one.extension,
+            one.hook or "-",
+            one.version or "-",
+            f"{one.timeout_seconds}s" if one.hook else "-",
+            one.failure_policy or "-",
+            one.problem or "-",
+        )
+        for one in found
+    ]
+    click.echo(columns([heads, *rows]), nl=False)
+
+
+@command(missing="please name a handler as `kapy hooks list` does")
+@click.argument("handler")
+@click.option(
+    "--request",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="File with a request, JSON or YAML; one is made otherwise.",
+)
+@reaching
+def call(
+    handler: str, request: Path | None, kubeconfig: str, kubeconfig_context: str, namespace: str
+) -> None:
+    """Call a registered handler from here, and print its answer.
+
+    What the handler does it does: a made request is about a cluster called sample. Patches are
+    printed in clear, texts that look like secrets are not.
+    """
+    import asyncio
+
+    from kapy.kube.yaml import dump, load
+
+    given = None if request is None else load(request.read_bytes(), str(request))
+    found = asyncio.run(_called(handler, given, (kubeconfig, kubeconfig_context, namespace)))
+    click.echo(dump(found), nl=False)
+
+
+async def _called(handler: str, request: Document | None, place: tuple[str, str, str]) -> Document:
+    from kapy.hooks.catalog import shipped
+    from kapy.hooks.https import HttpsPost
+    from kapy.hooks.inspection import answered
+
+    post = HttpsPost()
+    try:
+        async with reached_async(*place) as there:
+            return await answered(there.client, post, shipped(), handler, request)
+    finally:
+        await post.aclose()

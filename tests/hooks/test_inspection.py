@@ -1,0 +1,146 @@
+"""`kapy hooks list` and `kapy hooks call`, without a server."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from kapy.api.extension_config import ClientConfig, ExtensionConfig
+from kapy.client.client import Listed
+from kapy.hooks import (
+    BEFORE_CLUSTER_CREATE,
+    GENERATE_PATCHES,
+    BeforeClusterCreateRequest,
+    Extension,
+    GeneratePatchesRequest,
+    GeneratePatchesResponse,
+    RetryResponse,
+)
+from kapy.hooks.catalog import shipped
+from kapy.hooks.errors import HookError
+from kapy.hooks.inspection import answered, registered
+from kapy.hooks.mutation import Template, patched
+from kapy.hooks.posting import Answer
+from kapy.kube import Document
+from kapy.kube.meta import read
+
+
+def config(name: str, problem: str = "", **handlers: str) -> ExtensionConfig:
+    listed = [
+        {
+            "name": f"{handler}.{name}",
+            "requestHook": {
+                "apiVersion": "hooks.runtime.cluster.x-k8s.io/v1alpha1",
+                "hook": hook,
+            },
+            "timeoutSeconds": 5,
+            "failurePolicy": "Fail",
+        }
+        for handler, hook in handlers.items()
+    ]
+    discovered = {
+        "type": "Discovered",
+        "status": "False" if problem else "True",
+        "reason": "R",
+        "message": problem,
+    }
+    return read(
+        {
+            "metadata": {"name": name},
+            "spec": {
+                "clientConfig": {"url": "https://127.0.0.1:1"},
+                "settings": {"limit": "3"},
+            },
+            "status": {"handlers": listed, "conditions": [discovered]},
+        },
+        ExtensionConfig,
+    )
+
+
+class Configs:
+    """A client of a plane that has these."""
+
+    async def list(self, kind: Any) -> Listed[ExtensionConfig]:
+        found = [
+            config("herd", quota="BeforeClusterCreate", patches="GeneratePatches"),
+            config("dead", problem="connection refused"),
+            config("later", odd="BeforeDinner"),
+        ]
+        return Listed(found, "1")
+
+
+CLIENT: Any = Configs()
+
+
+def extension() -> Extension:
+    extension = Extension()
+
+    @extension.handles(BEFORE_CLUSTER_CREATE, name="quota")
+    async def quota(request: BeforeClusterCreateRequest) -> RetryResponse:
+        name = request.cluster["metadata"]["name"]
+        return RetryResponse.wait(30, f"{name}: {request.settings['limit']} at most")
+
+    @extension.handles(GENERATE_PATCHES, name="patches")
+    async def patches(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
+        return patched(request, signed)
+
+    return extension
+
+
+def signed(template: Template) -> None:
+    template.spec.update(adminPassword="hush", size="small")
+
+
+class Posting:
+    """The extension in process."""
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        answer = await extension().dispatch(urlsplit(url).path, body)
+        return Answer(404, b"nothing is here") if answer is None else Answer(200, answer)
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
+    rows = [(one.extension, one.handler, one.hook, one.problem) for one in await registered(CLIENT)]
+    assert rows == [
+        ("dead", "", "", "connection refused"),
+        ("herd", "quota.herd", "BeforeClusterCreate", ""),
+        ("herd", "patches.herd", "GeneratePatches", ""),
+        ("later", "odd.later", "BeforeDinner", ""),
+    ]
+
+
+async def test_a_handler_answers_a_made_or_a_recorded_request() -> None:
+    made = await answered(CLIENT, Posting(), shipped(), "quota.herd", None)
+    assert (made["message"], made["retryAfterSeconds"]) == ("sample: 3 at most", 30)
+    given: Document = {"cluster": {"metadata": {"name": "mine"}}}
+    recorded = await answered(CLIENT, Posting(), shipped(), "quota.herd", given)
+    assert recorded["message"] == "mine: 3 at most"
+
+
+async def test_patches_are_readable_and_secrets_are_not() -> None:
+    found = await answered(CLIENT, Posting(), shipped(), "patches.herd", None)
+    assert [one["patch"] for one in found["items"]] == [
+        {"spec": {"adminPassword": "(not shown)", "size": "small"}}
+    ]
+    assert b"hush" not in msgspec.json.encode(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("quota", "was not in the expected format"),
+        ("quota.nobody", "there is no ExtensionConfig nobody; there are: dead, herd, later"),
+        ("other.herd", "herd has no handler other.herd; it has: quota.herd, patches.herd"),
+        ("odd.later", "BeforeDinner of hooks.runtime.cluster.x-k8s.io/v1alpha1 is none of the"),
+    ],
+)
+async def test_a_handler_that_is_not_there_is_told(name: str, sentence: str) -> None:
+    with pytest.raises(HookError) as refused:
+        await answered(CLIENT, Posting(), shipped(), name, None)
+    assert sentence in str(refused.value)
