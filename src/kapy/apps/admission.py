@@ -7,6 +7,7 @@ from typing import Final
 
 from kapy.api.absent import read_whole
 from kapy.api.defaults import CannotDefault, default
+from kapy.api.extension_config import ExtensionConfig
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.ip_address import IPAddress
 from kapy.api.kinds import KINDS
@@ -78,6 +79,8 @@ class Rules:
         if self._client is not None and self._gates.cluster_topology:
             more, warnings = await class_findings(self._client, review)
             errors += more
+        if resource == ExtensionConfig.RESOURCE and self._gates.runtime_sdk:
+            warnings = _deprecated_hooks(read_whole(review.new, ExtensionConfig))
         if errors:
             review.warnings.extend(warnings)
             raise _refusal(resource, review.name, errors)
@@ -90,6 +93,13 @@ class Rules:
             resource = review.resource
             named = f'{resource.kind}.{resource.group} "{review.name}" is forbidden: {problem}'
             raise Forbidden(_denied("validation", resource, named))
+
+
+def _deprecated_hooks(config: ExtensionConfig) -> list[str]:
+    from kapy.hooks.catalog import shipped  # all hooks: most planes have no extension
+    from kapy.hooks.deprecated import deprecations
+
+    return deprecations(config.status.handlers, shipped())
 
 
 def _refusal(

@@ -68,7 +68,7 @@ class Caller:
         random: Random,
     ) -> None:
         self.registry = registry
-        self._catalog = catalog
+        self.catalog = catalog
         self._namespaces = namespaces
         self._calls = Calls(post)
         self._random = random
@@ -162,7 +162,7 @@ class Caller:
     ) -> Resp:
         """In the version that is asked for, whichever the handler speaks. Raises HookError and
         Broken."""
-        spoken = self._catalog.get(registration.hook_version, registration.hook)
+        spoken = self.catalog.get(registration.hook_version, registration.hook)
         if spoken is None:
             raise HookError(
                 f"{registration.name} answers {registration.hook} of {registration.hook_version}, "
@@ -172,7 +172,7 @@ class Caller:
             newest = request
             if not isinstance(newest, Request):
                 newest = hook.decode_request(msgspec.json.encode(newest))
-            request = self._catalog.request_for(spoken, newest, hook)
+            request = self.catalog.request_for(spoken, newest, hook)
         body = body_of(spoken, request, registration.settings)
         key = answer_key(registration, body) if keep else None
         response = None if key is None else self._answers.get(key)
@@ -181,7 +181,7 @@ class Caller:
             if key is not None and response.status == SUCCESS:
                 self._answers.keep(key, response)
         if spoken is not hook:
-            response = self._catalog.response_of(spoken, response, hook)
+            response = self.catalog.response_of(spoken, response, hook)
         assert isinstance(response, hook.response)
         return response
 
@@ -243,7 +243,7 @@ class Caller:
             raise HookError(f"{failed}: {error}") from error
         check(response, "discover extension", config.metadata.name)
         try:
-            return accepted(response.handlers, self._catalog)
+            return accepted(response.handlers, self.catalog)
         except HookError as error:
             raise HookError(f"{failed}: {error}") from error
 

@@ -8,9 +8,10 @@ from kapy.api.extension_config import ExtensionConfig, ExtensionHandler, GroupVe
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
-from kapy.conditions.change import set_condition
+from kapy.conditions.change import delete_condition, set_condition
 from kapy.conditions.lookup import false, true
 from kapy.core.extensionconfig.scope import ConfigScope
+from kapy.hooks.deprecated import deprecations
 from kapy.hooks.messages import discovery
 from kapy.hooks.names import registered_name
 
@@ -39,9 +40,21 @@ def update_status(scope: ConfigScope) -> None:
     if scope.undiscovered is None:
         set_condition(config, true(ConditionType.DISCOVERED, Reason.DISCOVERED), now)
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.DISCOVERED), now)
+        _tell_deprecations(scope)
         return
     message = f"Error in discovery: {scope.undiscovered}"
     set_condition(config, false(ConditionType.DISCOVERED, Reason.NOT_DISCOVERED, message), now)
     reason = V1Beta1Reason.DISCOVERY_FAILED
     old = v1beta1.false(V1Beta1Type.DISCOVERED, reason, v1beta1.ERROR, message)
     v1beta1.set_condition(legacy, old, now)
+
+
+def _tell_deprecations(scope: ConfigScope) -> None:
+    """A condition of ours, which is there only while there is something to do."""
+    config, type_ = scope.config, ConditionType.HOOK_VERSIONS_UP_TO_DATE
+    found = deprecations(config.status.handlers, scope.tools.caller.catalog)
+    if not found:
+        delete_condition(config, type_)
+        return
+    message = "\n".join(f"* {one}" for one in found)
+    set_condition(config, false(type_, Reason.DEPRECATED_HOOK_VERSIONS, message), scope.now)
