@@ -24,7 +24,11 @@ def test_get_in_every_form(person: Shell) -> None:
             "get machines -o custom-columns=N:.metadata.name,P:.status.phase", r"^N +P$\n.*Running$"
         ),
         Habit("get machines --no-headers --sort-by .metadata.name --chunk-size 1", r"^capybara-c"),
-        Habit("get machines -L pool -l pool=md-0", r"POOL$\n.*md-0$"),
+        Habit(
+            "get machines -L cluster.x-k8s.io/deployment-name "
+            "-l topology.cluster.x-k8s.io/deployment-name=md-0",
+            r"DEPLOYMENT-NAME$\n.*capybara-md-0$",
+        ),
         Habit("get machines --show-labels -l '!pool'", r"cluster.x-k8s.io/control-plane="),
         Habit("get secrets --field-selector type=cluster.x-k8s.io/secret", r"^capybara-kubeconfig"),
         no("get machines --field-selector spec.x=y", r"field label not supported: spec.x"),
