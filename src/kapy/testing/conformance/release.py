@@ -110,8 +110,9 @@ class Release:
         return [each for one in files for each in one.of_kind("ClusterClass", CORE_GROUP)]
 
     def misnamed(self, kind: str) -> list[File]:
-        """Files with an object of core that are called neither template nor class."""
-        return [one for one in self._others if one.of_kind(kind, CORE_GROUP)]
+        """Files with an object of core that are called neither template, class nor components."""
+        others = [one for one in self._others if one not in self.components]
+        return [one for one in others if one.of_kind(kind, CORE_GROUP)]
 
 
 def releases_at(path: Path) -> list[Release]:

@@ -23,7 +23,9 @@ def _with_clusters(release: Release) -> list[tuple[File, bool]]:
     if not release.is_repository:
         return []
     named = [(one, True) for one in release.templates if one.of_kind(_CLUSTER, CORE_GROUP)]
-    return [*named, *((one, False) for one in release.misnamed(_CLUSTER))]
+    # Without variables it is an example, and no template.
+    others = [(one, False) for one in release.misnamed(_CLUSTER) if one.variables]
+    return [*named, *others]
 
 
 def _misnamed(judged: tuple[File, bool]) -> Iterator[Finding]:

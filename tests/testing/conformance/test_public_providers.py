@@ -1,0 +1,54 @@
+"""The committed report on public providers says what the program finds, no more and no less."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from kapy.testing.conformance.check import checked
+from kapy.testing.conformance.findings import Report, State
+from kapy.testing.conformance.rules import Checked
+from tests.oracle.recorded import PROVIDERS, ROOT, must_be_there
+
+PAGE: Final = ROOT / "docs" / "reference" / "conformance-report.md"
+_KEPT: Final = re.compile(r"^\| (\S+ v\S+) \| (\d+) \| (\d+) \| (\d+) \| [\d.]+ \|$", re.MULTILINE)
+_FINDING: Final = re.compile(r"^\| (\S+ v\S+) \| (\S+/\S+) \| (\w+) \| (\d+) \|", re.MULTILINE)
+
+
+@cache
+def reports() -> list[Report]:
+    return checked(PROVIDERS)
+
+
+def called(report: Report) -> str:
+    return report.name.replace("/", " ")
+
+
+def test_the_report_is_what_is_found() -> None:
+    if not PROVIDERS.is_dir():
+        assert not must_be_there(), PROVIDERS
+        return
+    page = PAGE.read_text()
+    states = (State.PASSED, State.BROKEN, State.NOT_APPLICABLE)
+    kept = {(called(one), *(str(len(one.of(state))) for state in states)) for one in reports()}
+    assert set(_KEPT.findall(page)) == kept
+    found = {
+        (called(one), result.rule.id, result.rule.level.value, str(len(result.findings)))
+        for one in reports()
+        for result in one.of(State.BROKEN)
+    }
+    assert set(_FINDING.findall(page)) == found
+
+
+def test_every_static_rule_of_public_providers_could_be_judged() -> None:
+    if not PROVIDERS.is_dir():
+        assert not must_be_there(), PROVIDERS
+        return
+    not_run = {
+        (called(report), one.rule.id)
+        for report in reports()
+        for one in report.of(State.NOT_RUN)
+        if one.rule.checked is Checked.STATIC
+    }
+    assert not_run == set()
