@@ -70,11 +70,18 @@ def test_null_is_absent_as_in_go() -> None:
     )
     found = GENERATE_PATCHES.decode_response(body + b' "patch": "W10="}], "kind": null}')
     assert (found.message, found.items[0].patch) == ("", b"[]")
-    assert DISCOVER_VARIABLES.decode_response(b'{"variables": null}') == DiscoverVariablesResponse()
+    nothing = DISCOVER_VARIABLES.decode_response(b'{"status": "Success", "variables": null}')
+    assert nothing == DiscoverVariablesResponse()
 
 
 def test_fields_of_newer_releases_are_left_alone() -> None:
-    assert BEFORE_CLUSTER_UPGRADE.decode_response(b'{"new": {"er": 1}}') == RetryResponse()
+    body = b'{"status": "Success", "new": {"er": 1}}'
+    assert BEFORE_CLUSTER_UPGRADE.decode_response(body) == RetryResponse()
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"status": null}'])
+def test_an_answer_without_a_status_is_no_success(body: bytes) -> None:
+    assert BEFORE_CLUSTER_UPGRADE.decode_response(body).status == ""
 
 
 def test_nulls_inside_objects_are_kept() -> None:

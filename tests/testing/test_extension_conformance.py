@@ -92,6 +92,7 @@ FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
         (on(QUOTA, lambda _, one: Answer(500, b"oops")), ANSWERED, "the status code is 500: oops"),
         (on(QUOTA, lambda _, one: Answer(200, b"<html>")), ANSWERED, "is not JSON"),
         (on(QUOTA, lambda _, one: edited(one, status="Fine")), ANSWERED, 'status is "Fine"'),
+        (on(QUOTA, lambda _, one: Answer(200, b"{}")), ANSWERED, 'status is ""'),
         (on(QUOTA, lambda _, one: edited(one, kind="Other")), ANSWERED, 'kind is "Other"'),
         (on(QUOTA, lambda _, one: edited(one, message=str(next(counted)))), SAME, "and then"),
         (

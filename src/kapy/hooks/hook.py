@@ -115,8 +115,17 @@ class Hook(Generic[Req, Resp]):
         return _decoded(body, self.request, self.api_version, self.request_kind)
 
     def decode_response(self, body: bytes) -> Resp:
-        """A response that came. Raises BadMessage with what is wrong with it."""
-        return _decoded(body, self.response, self.api_version, self.response_kind)
+        """A response that came; its status is empty if it has none. Raises BadMessage with what is
+        wrong with it."""
+        found = _decoded(body, self.response, self.api_version, self.response_kind)
+        found.status = msgspec.json.decode(body, type=_Status).status or ""
+        return found
+
+
+class _Status(msgspec.Struct):
+    """A status that came, and not the one that an author's response begins with."""
+
+    status: str | None = None
 
 
 AnyHook: TypeAlias = Hook[Any, Any]
