@@ -8,13 +8,17 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
+import msgspec
 import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.api.extension_config import ClientConfig, ServiceReference
+from kapy.hooks.blocking import BlockingPost
 from kapy.hooks.https import LARGEST_ANSWER, ClientCertificate, HttpsPost
 from kapy.hooks.posting import NoAnswer
 from kapy.kube.pki import Algorithm, KeyPair, issue, new_ca
@@ -227,3 +231,40 @@ async def test_a_bundle_that_is_none_is_told() -> None:
     config = ClientConfig(url="https://127.0.0.1:1", ca_bundle=base64.b64encode(b"no").decode())
     with pytest.raises(NoAnswer, match="the caBundle or the client certificate is no PEM"):
         await post(config, config.url)
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with what it was asked."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        answer = msgspec.json.encode({"path": self.path, "asked": msgspec.json.decode(body)})
+        self.send_response(200)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+
+async def test_a_command_may_block(tmp_path: Path) -> None:
+    """A server in a thread of its own, since nobody else gets a turn meanwhile."""
+    files = tmp_path / "tls.crt", tmp_path / "tls.key"
+    files[0].write_bytes(OWN.certificate)
+    files[1].write_bytes(OWN.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*files)
+    with HTTPServer(("127.0.0.1", 0), Echo) as there:
+        there.socket = context.wrap_socket(there.socket, server_side=True)
+        thread = Thread(target=there.handle_request)
+        thread.start()
+        url = f"https://127.0.0.1:{there.server_port}/base/hook?timeout=10s"
+        answer = await BlockingPost()(trusting(AUTHORITY, url), url, b'{"a":1}')
+        thread.join()
+    asked = {"path": "/base/hook?timeout=10s", "asked": {"a": 1}}
+    assert (answer.code, msgspec.json.decode(answer.body)) == (200, asked)
+    with pytest.raises(NoAnswer, match="Connection refused"):
+        await BlockingPost()(trusting(AUTHORITY, url), url, b"{}")
+    with pytest.raises(NoAnswer, match="the caBundle is no PEM"):
+        await BlockingPost()(ClientConfig(url=url, ca_bundle="bm8="), url, b"{}")

@@ -18,7 +18,7 @@ def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list
             going = hook.deprecation
             found.append(
                 f"handler {one.name} answers {said.hook} of {said.api_version}, which is "
-                f"deprecated since {going.since}: use {going.replacement} instead; {going.last_release} is "
-                "the last release that calls it"
+                f"deprecated since {going.since}: use {going.replacement} instead; "
+                f"{going.last_release} is the last release that calls it"
             )
     return found

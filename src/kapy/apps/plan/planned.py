@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kapy._aio.clock import Clock
 from kapy.api.features import FeatureGates
@@ -20,6 +20,9 @@ from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.apps.plan.trying import Wish, grant
 from kapy.kube import Document, Key
 
+if TYPE_CHECKING:
+    from kapy.hooks.posting import Post
+
 LONGEST: Final = 60
 """Stages after which a plan ends: an upgrade over ten minor versions has about thirty."""
 
@@ -29,6 +32,10 @@ class World(Protocol):
 
     async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
         """Put in everything that the wishes may touch. Raises KapyError."""
+        ...
+
+    async def extensions(self) -> Sequence[Document]:
+        """The ExtensionConfigs. Raises KapyError."""
         ...
 
     async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:
@@ -70,15 +77,26 @@ class Plan:
 
 
 async def planned(
-    world: World, wishes: Sequence[Wish], *, clock: Clock, gates: FeatureGates
+    world: World,
+    wishes: Sequence[Wish],
+    *,
+    clock: Clock,
+    gates: FeatureGates,
+    post: Post | None = None,
 ) -> Plan:
-    """What the wishes would do in a world. Raises Refused and what reading the world raises."""
-    causes = Causes()
+    """What the wishes would do in a world. Raises Refused and what reading the world raises.
+
+    post: the way to extensions, None for HTTPS; where there are any, the RuntimeSDK gate is open.
+    """
+    causes, configs = Causes(), await world.extensions()
+    if configs:
+        gates = replace(gates, runtime_sdk=True)
 
     async def fill(into: Sandbox) -> None:
         await world.fill(into, wishes)
+        await into.put(configs)
 
-    async with sandbox(clock, gates, fill=fill, explain=causes.take) as box:
+    async with sandbox(clock, gates, fill=fill, explain=causes.take, post=post) as box:
         there = box.snapshot()
         await box.settle()
         before = box.snapshot()

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import running
@@ -32,6 +32,9 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CRDS, GroupKind, split_api_version
+
+if TYPE_CHECKING:
+    from kapy.hooks.posting import Post
 
 FIELD_MANAGER: Final = "kubectl"
 QUIET: Final = 30.0
@@ -128,10 +131,12 @@ async def sandbox(
     *,
     fill: Callable[[Sandbox], Awaitable[None]],
     explain: Explain,
+    post: Post | None,
 ) -> AsyncIterator[Sandbox]:
     """A sandbox that works while the context is open.
 
-    fill: puts in what is there before any controller looks. explain: is told what patches do. The
+    fill: puts in what is there before any controller looks. explain: is told what patches do. post:
+    the way to extensions, None for HTTPS; they are asked where the RuntimeSDK gate is open. The
     event loop's time should be a virtual one (`kapy.testing.virtual_time`), else settling takes as
     long as it says.
     """
@@ -148,13 +153,28 @@ async def sandbox(
             await found.put(map(_bare, crds()))
             await fill(found)
             found.nodes.read(found.snapshot())
-            add_cluster_classes(runtime)
-            add_topologies(runtime, found.nodes, explain=explain)
+            if gates.runtime_sdk:
+                _add_asking(runtime, found.nodes, explain, post)
+            else:
+                add_cluster_classes(runtime)
+                add_topologies(runtime, found.nodes, explain=explain)
             async with running(runtime=runtime.run):
                 await runtime.working.wait()
                 yield found
     finally:
         server.close()
+
+
+def _add_asking(runtime: Runtime, nodes: PaperNodes, explain: Explain, post: Post | None) -> None:
+    """The same controllers, with doors to the extensions that are there."""
+    from kapy.apps.extensions import extensions  # all hooks: most plans have no extension
+    from kapy.apps.extensions.foreseen import Foreseen
+    from kapy.hooks.blocking import BlockingPost
+
+    called = extensions(runtime, post or BlockingPost(), longest=10)
+    hooks = Foreseen(called.caller, called.caller.catalog)
+    add_cluster_classes(runtime, discovery=called.variables)
+    add_topologies(runtime, nodes, hooks=hooks, patches=called.patches, explain=explain)
 
 
 def _identified(document: Document) -> Document:

@@ -8,7 +8,8 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
-from kapy.api.names import Label
+from kapy.api.extension_config import ExtensionConfig
+from kapy.api.names import Annotation, Label
 from kapy.apps.plan.problems import template_refs
 from kapy.apps.plan.sandbox import FIELD_MANAGER, Sandbox
 from kapy.apps.plan.snapshot import Name
@@ -38,6 +39,10 @@ class Offline:
         await add_namespaces(into, others)
         await into.put(others)
 
+    async def extensions(self) -> Sequence[Document]:
+        """The ExtensionConfigs among the files."""
+        return [one for one in self.documents if one["kind"] == ExtensionConfig.RESOURCE.kind]
+
     async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:  # noqa: ARG002
         """Nobody is there to refuse."""
         return {}
@@ -58,6 +63,10 @@ class Managed:
             found[document["kind"], Key.of(document)] = document
         await add_namespaces(into, found.values())
         await into.put(found.values())
+
+    async def extensions(self) -> Sequence[Document]:
+        """The ExtensionConfigs of the management cluster, none where they may not be read."""
+        return await self._list(ExtensionConfig.RESOURCE, "")
 
     async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:
         """What a dry run of each of them says, webhooks included. Raises Unreachable."""
@@ -111,6 +120,10 @@ def _intent(document: Document) -> Document:
     """An object as somebody applies it: without what servers and owners write."""
     given = document["metadata"]
     metadata = {name: given[name] for name in _APPLIED if name in given}
+    if annotations := metadata.get("annotations"):
+        metadata["annotations"] = {
+            key: value for key, value in annotations.items() if key != Annotation.PENDING_HOOKS
+        }
     rest = {name: value for name, value in document.items() if name != "status"}
     return {**rest, "metadata": metadata}
 

@@ -1,0 +1,46 @@
+"""The way to an extension for a command that asks a few and ends: it blocks, on any clock."""
+
+from __future__ import annotations
+
+import base64
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kapy.api.extension_config import ClientConfig
+from kapy.client.blocking import Blocking
+from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
+from kapy.hooks.posting import Answer, NoAnswer
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Request
+
+SECONDS: Final = 10.0
+
+
+class BlockingPost:
+    """Over the network, one connection for each call (a `kapy.hooks.posting.Post`)."""
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        parts = urlsplit(url)
+        access = Kubeconfig(
+            server=f"{parts.scheme}://{parts.netloc}",
+            certificate_authority=base64.b64decode(client.ca_bundle),
+        )
+        headers = {"content-type": "application/json"}
+        query = dict(one.split("=", 1) for one in parts.query.split("&") if "=" in one)
+        try:
+            server = Blocking(access, timeout=SECONDS)
+        except KubeconfigError:
+            raise NoAnswer("the caBundle is no PEM") from None
+        try:
+            reply = await server(Request("POST", parts.path, query, headers, body))
+        except Unreachable as error:
+            raise NoAnswer(str(error)) from None
+        finally:
+            server.close()
+        answer = reply.body if isinstance(reply.body, bytes) else msgspec.json.encode(reply.body)
+        return Answer(reply.status, answer)
+
+    async def aclose(self) -> None:
+        """Nothing is kept open."""

@@ -1,0 +1,77 @@
+"""A plan asks extensions for what they would make of a Cluster, and tells nobody of its life."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from kapy.api.cluster_class import ClusterClass
+from kapy.apps.plan.planned import planned
+from kapy.apps.plan.trying import Wish
+from kapy.apps.plan.worlds import Managed
+from kapy.apps.settings import EMBEDDED_GATES
+from kapy.conditions import is_true
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.testing.story import Story
+from tests.hooks.extension import Extension, Network, config, waits
+from tests.stories.plane import own_kinds
+from tests.stories.test_extensions import PATCHED, available, discovered, herder, running_with
+from tests.stories.test_upgrades import CLASS, MIDDLE, NEW
+
+VARIABLE = {
+    "name": "herder",
+    "required": True,
+    "schema": {"openAPIV3Schema": {"type": "string", "default": "Ada"}},
+}
+
+
+def plan(request: dict[str, Any]) -> dict[str, Any]:
+    versions = [one for one in (MIDDLE, NEW) if one > request["fromControlPlaneKubernetesVersion"]]
+    return {"controlPlaneUpgrades": [{"version": one} for one in versions]}
+
+
+async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
+    extension = Extension(
+        generate=("GeneratePatches", herder),
+        discover=("DiscoverVariables", {"variables": [VARIABLE]}),
+        plan=("GenerateUpgradePlan", plan),
+        upgrade=("BeforeClusterUpgrade", waits(1000)),
+    )
+    network = Network(ext=extension)
+    *templates, meadow, herd = list(yaml.safe_load_all(CLASS))
+    external = {
+        "generatePatchesExtension": "generate.ext",
+        "discoverVariablesExtension": "discover.ext",
+    }
+    meadow["spec"]["patches"] = [{"name": "herder", "external": external}]
+    del meadow["spec"]["kubernetesVersions"]
+    meadow["spec"]["upgrade"] = {"external": {"generateUpgradePlanExtension": "plan.ext"}}
+    async with running_with(network) as plane:
+        story = Story(plane.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
+        await story.create([config("ext")])
+        await discovered(story, "ext")
+        await story.create([*templates, meadow])
+        await story.until(
+            ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+        )
+        await story.create([herd])
+        await available(story)
+        herd["spec"]["topology"]["variables"] = [{"name": "herder", "value": "Grace"}]
+        herd["spec"]["topology"]["version"] = NEW
+        clock = plane.runtime.clock
+        found = await planned(
+            Managed(plane.client), [Wish(herd)], clock=clock, gates=EMBEDDED_GATES, post=network
+        )
+        assert list(found.problems.values()) == []
+        (end,) = [
+            one for name, one in found.objects.items() if name.kind.kind[7:] == "ControlPlane"
+        ]
+        assert end["spec"]["version"] == NEW
+        assert end["metadata"]["labels"][PATCHED] == "Grace"
+        assert "upgrade" not in extension.calls()
+        extension.down = "EOF"
+        failed = await planned(
+            Managed(plane.client), [Wish(herd)], clock=clock, gates=EMBEDDED_GATES, post=network
+        )
+        assert 'handler "discover.ext"' in " ".join(failed.problems.values())
