@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Print an ExtensionConfig of that name, for `kubectl apply -f -`.",
 )
+@click.option(
+    "--client-ca",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="PEM file of an authority: only clients with a certificate of it are answered.",
+)
 @click.option("--log-calls", is_flag=True, help="Write a line to standard error for each call.")
 def serve(
     place: str,
@@ -46,6 +51,7 @@ def serve(
     tls_dir: str,
     names: tuple[str, ...],
     register_as: str,
+    client_ca: Path | None,
     log_calls: bool,
 ) -> None:
     """Serve the handlers of an Extension over HTTPS until Ctrl-C.
@@ -60,7 +66,7 @@ def serve(
     log_to_stderr(int(log_calls))
     application = application_at(place)
     folder = Path(tls_dir or ".kapy-extension")
-    run(_serve(application, host, port, folder, names, register_as))
+    run(_serve(application, host, port, folder, names, register_as, client_ca))
 
 
 async def _serve(
@@ -70,6 +76,7 @@ async def _serve(
     folder: Path,
     names: tuple[str, ...],
     register_as: str,
+    client_ca: Path | None,
 ) -> None:
     from kapy._aio.clock import system_clock
     from kapy.apps.extension_server.certificate import certificate_in
@@ -78,7 +85,8 @@ async def _serve(
 
     called = names or (host,)
     certificate = await certificate_in(folder, sorted({*called, host, "localhost"}), system_clock)
-    async with serving(application, certificate, host=host, port=port) as (_, bound):
+    listening = serving(application, certificate, host=host, port=port, client_ca=client_ca)
+    async with listening as (_, bound):
         url = f"https://{f'[{called[0]}]' if ':' in called[0] else called[0]}:{bound}"
         if register_as:
             _print_manifest(register_as, url, certificate)

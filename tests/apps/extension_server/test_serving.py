@@ -13,7 +13,11 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apps.extension_server.certificate import certificate_in
+from kapy.apps.extension_server.certificate import (
+    NoCertificate,
+    certificate_in,
+    require_clients_of,
+)
 from kapy.apps.extension_server.loading import NoExtension, application_at
 from kapy.apps.extension_server.serving import NoAddress, serving
 from kapy.hooks import (
@@ -24,6 +28,7 @@ from kapy.hooks import (
     Extension,
     RetryResponse,
 )
+from kapy.kube import pki
 
 PATH = BEFORE_CLUSTER_CREATE.path("quota")
 BODY = BEFORE_CLUSTER_CREATE.encode_request(BeforeClusterCreateRequest(cluster={}))
@@ -44,8 +49,10 @@ def quota(asked: asyncio.Event | None = None, hold: asyncio.Event | None = None)
 
 
 @asynccontextmanager
-async def session(ca: bytes) -> AsyncIterator[aiohttp.ClientSession]:
+async def session(ca: bytes, own: Path | None = None) -> AsyncIterator[aiohttp.ClientSession]:
     context = ssl.create_default_context(cadata=ca.decode())
+    if own is not None:
+        context.load_cert_chain(own)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as opened:
         yield opened
 
@@ -82,6 +89,27 @@ async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
             asyncio.get_running_loop().call_later(0.2, hold.set)
         assert await call == "no quota"
     assert not application.ready
+
+
+@pytest.mark.sockets
+async def test_only_clients_of_an_authority_are_let_in(tmp_path: Path) -> None:
+    certificate = await certificate_in(tmp_path / "server", ["127.0.0.1"], system_clock)
+    ca = pki.new_ca("clients", now=system_clock(), algorithm="ECDSA-P256")
+    own = pki.issue(ca, "kapy", now=system_clock(), algorithm="ECDSA-P256")
+    for name, content in (("ca.crt", ca.certificate), ("me.pem", own.certificate + own.key)):
+        (tmp_path / name).write_bytes(content)
+    serve = serving(quota(), certificate, client_ca=tmp_path / "ca.crt")
+    async with serve as (_, port), session(certificate.ca) as stranger:
+        with pytest.raises(aiohttp.ClientError):
+            await message_of(stranger, port)
+        async with session(certificate.ca, own=tmp_path / "me.pem") as known:
+            assert await message_of(known, port) == "no quota"
+
+
+async def test_a_file_without_an_authority_is_told(tmp_path: Path) -> None:
+    certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
+    with pytest.raises(NoCertificate, match="has no certificate of an authority"):
+        require_clients_of(tmp_path / "tls.key", certificate)
 
 
 MODULE = """

@@ -164,6 +164,15 @@ class OwnCertificate:
         there.replace(self._folder / name)
 
 
+def require_clients_of(ca: Path, certificate: Certificate) -> None:
+    """Let only clients in that have a certificate of an authority. Raises NoCertificate."""
+    try:
+        certificate.context.load_verify_locations(ca)
+    except (OSError, ssl.SSLError) as error:
+        raise NoCertificate(f"{ca} has no certificate of an authority: {error}") from None
+    certificate.context.verify_mode = ssl.CERT_REQUIRED
+
+
 def _context(folder: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -6,11 +6,12 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Final
 
 from uvicorn import Config, Server
 
-from kapy.apps.extension_server.certificate import Certificate
+from kapy.apps.extension_server.certificate import Certificate, require_clients_of
 from kapy.hooks.application import Application
 from kapy.kube.errors import KapyError
 
@@ -29,12 +30,16 @@ async def serving(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
+    client_ca: Path | None = None,
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve while the context is open; yields the host and the port that it listens on.
 
-    Raises NoAddress. At the end /readyz says no, calls that are under way finish, and nothing new
-    is accepted.
+    client_ca: authorities in PEM; who has no certificate of theirs is not let in, probes neither.
+    Raises NoAddress, NoCertificate. At the end /readyz says no, calls that are under way finish,
+    and nothing new is accepted.
     """
+    if client_ca is not None:
+        require_clients_of(client_ca, certificate)
     listening = _bound(host, port)
     server = _Server(_config(application, certificate))
     async with asyncio.TaskGroup() as group:
