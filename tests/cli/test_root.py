@@ -97,7 +97,20 @@ def test_reading_commands_import_only_what_they_need(arguments: list[str], home:
     command = [sys.executable, "-c", text, *arguments, "--kubeconfig", str(home / "config")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "1 []"
-    assert done.stderr == "Error: cannot reach 127.0.0.1:1: Connection refused\n"
+    assert done.stderr.startswith("Error: cannot reach 127.0.0.1:1: Connection refused; see that ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["version"], ["completion", "bash"], ["crds", "-o", "name"]], ids=str
+)
+def test_a_full_disk_below_standard_output_is_told(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "kapy.cli.main", *arguments]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "Error: cannot write to standard output: No space left on device; make room, or "
+    assert (done.returncode, done.stderr.startswith(said)) == (1, True), done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_quick_help_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:

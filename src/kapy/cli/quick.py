@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from kapy import __version__
+from kapy.cli.output import given_up
 
 _LEVEL = "CLUSTERCTL_LOG_LEVEL"
 
@@ -20,8 +21,11 @@ def answered(arguments: Sequence[str]) -> bool:
     text = _answer(list(arguments))
     if text is None:
         return False
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        sys.exit(given_up(error))
     return True
 
 

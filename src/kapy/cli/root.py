@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from errno import ENOSPC
+from typing import TypeGuard
 
 import click
 
@@ -12,6 +14,7 @@ from kapy import __version__
 from kapy.cli import plugins
 from kapy.cli.flags import WithHelp
 from kapy.cli.lazy import Lazy
+from kapy.cli.output import given_up
 from kapy.cli.tree import COMMANDS, root_help
 
 
@@ -49,6 +52,7 @@ def run(arguments: Sequence[str]) -> int:
         words = _asked_for_help(arguments)
         plugins.run_if_meant(words, COMMANDS)
         code = ROOT.main(words, prog_name="kapy", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -62,15 +66,18 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        # The reader of our output is gone: nothing more to say, also not at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except Exception as error:
+        if isinstance(error, BrokenPipeError) or _is_of_output(error):
+            return given_up(error)
         if os.environ.get("KAPY_DEBUG"):
             raise
         click.echo(f"Error: {sentence(error)}", err=True)
         return 1
+
+
+def _is_of_output(error: Exception) -> TypeGuard[OSError]:
+    """Whether a full disk met what we print: of files, the name is known."""
+    return isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None
 
 
 def _asked_for_help(arguments: Sequence[str]) -> list[str]:
@@ -82,10 +89,12 @@ def _asked_for_help(arguments: Sequence[str]) -> list[str]:
 
 def sentence(error: BaseException) -> str:
     """What an error says to people."""
-    from kapy.kube.errors import KapyError
+    from kapy.kube.errors import KapyError, Unreachable
 
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, Unreachable):
+        return f"{error}; see that the server runs, and that the kubeconfig names the right one"
     if isinstance(error, KapyError):
         return str(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
