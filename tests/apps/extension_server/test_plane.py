@@ -113,7 +113,7 @@ async def test_a_plane_and_its_extensions(tmp_path_factory: pytest.TempPathFacto
         )
         await says(story, "dead", "dial tcp 127.0.0.1:1: connect: connection refused")
         await says(story, "stranger", "certificate signed by unknown authority")
-        await story.create(CLASS)
+        await story.create(CLASS.replace("startupDuration: 2s", "startupDuration: 0s"))
         await story.until(
             Cluster, "herd", lambda one: is_true(one.status.conditions, "Available"), within=WITHIN
         )
