@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from kapy.testing.conformance.files import File
 from kapy.testing.conformance.findings import Report, Result, State
 from kapy.testing.conformance.release import Release
 from kapy.testing.conformance.rules import RULES, Checked
-from tests.testing.conformance.meadow import Draft, crd
+from tests.testing.conformance.meadow import Draft, crd, ipam
 
 
 def result(report: Report, rule: str) -> Result:
@@ -182,8 +183,13 @@ NAMED = "spec: {group: infrastructure.a.example, names: {kind: ACluster}"
             f"{CRD.replace('{name: a}', '{labels: {cluster.x-k8s.io/v1beta2: v1}}')}{NAMED}}}\n",
             "infra-cluster/label-versions",
         ),
+        (
+            f"{CRD.replace('{name: a}', '{labels: {cluster.x-k8s.io/v1beta2: v1}}')}"
+            f"{NAMED}, versions: [{{served: true}}]}}\n",
+            "infra-cluster/label-versions",
+        ),
     ],
-    ids=["no versions", "an empty list", "a map", "items that are none", "but a label"],
+    ids=["no versions", "an empty list", "a map", "items that are none", "but a label", "no name"],
 )
 def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
     assert told in {one.rule.id for one in of(text).of(State.BROKEN)}
@@ -227,6 +233,33 @@ def test_odd_values_are_no_reason_to_fail(document: str, value: str) -> None:
     for name in ("infrastructure-components.yaml", "clusterclass-a.yaml", "cluster-template.yaml"):
         files = (File("metadata.yaml", value), File(name, text))
         assert report_of(Release("a/v1", files, ("a", "v1"))).results
+
+
+ODD: Any = (None, 1, "a", "${A", [], {}, [[]], {"a": []}, [{"a": 1}], True)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_release_with_anything_in_it_is_judged_or_told_to_be_unreadable(seed: int) -> None:
+    random = Random(seed)
+    draft = Draft() if seed % 4 else ipam()
+    node: Any = draft.objects[random.choice(list(draft.objects))]
+    place: Any = random.randrange(len(node))
+    while isinstance(node[place], dict | list) and node[place] and random.random() < 0.9:
+        node = node[place]
+        place = random.choice(list(node) if isinstance(node, dict) else range(len(node)))
+    node[place] = random.choice(ODD)
+    try:
+        told = report_of(draft.release()).name
+    except ConformanceError as error:
+        told = str(error)
+    assert draft.label in told
+
+
+def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
+    for one in range(1001):
+        (tmp_path / str(one)).mkdir()
+    with pytest.raises(ConformanceError, match="more than 1000 folders"):
+        checked(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ class Definition:
     @cached_property
     def versions(self) -> dict[str, dict[str, Any]]:
         """Its versions by name."""
-        return {str(one.get("name")): one for one in self.object.items("spec.versions")}
+        found = ((one.get("name"), one) for one in self.object.items("spec.versions"))
+        return {name: one for name, one in found if isinstance(name, str)}
 
     @cached_property
     def reading(self) -> Reading | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from kapy.testing.conformance.errors import ConformanceError
 
 METADATA: Final = "metadata.yaml"
 _SUFFIXES: Final = (".yaml", ".yml")
+_MOST_FOLDERS: Final = 1000
 _LARGEST: Final = 64 * 1024 * 1024
 
 
@@ -131,10 +134,22 @@ def read_file(path: Path) -> File:
 
 
 def folders(path: Path) -> Iterator[Path]:
-    """The folders at and below a path that have YAML files in them; links are not followed."""
-    for one in sorted([path, *(each for each in path.rglob("*") if each.is_dir())]):
-        if any(yaml_files(one)):
-            yield one
+    """The folders at and below a path that have YAML files in them; links are not followed.
+
+    Raises ConformanceError where there are so many that it cannot be a folder of releases.
+    """
+    walked = os.walk(path, onerror=_refuse)
+    found = sorted(Path(folder) for folder, _, _ in islice(walked, _MOST_FOLDERS))
+    if next(walked, None) is not None:
+        raise ConformanceError(
+            f"{path} has more than {_MOST_FOLDERS} folders below it: name that of a release"
+        )
+    yield from filter(yaml_files, found)
+
+
+def _refuse(error: OSError) -> None:
+    """What cannot be looked into is not left out in silence."""
+    raise error
 
 
 def yaml_files(folder: Path) -> list[Path]:

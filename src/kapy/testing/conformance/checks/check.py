@@ -24,12 +24,12 @@ class Check(Generic[S]):
     """A rule's check.
 
     subjects: what there is to be judged; none: the rule is not applicable. Raises CannotTell.
-    faults: the findings about one of them. nothing: why there may be nothing to be judged.
+    faults: the findings about one of them. nothing: what is said where there is none.
     """
 
     subjects: Callable[[Release], Iterable[S]]
     faults: Callable[[S], Iterator[Finding]]
-    nothing: str = ""
+    nothing: str
 
     def result(self, rule: Rule, release: Release) -> Result:
         """What comes of it for a release."""
@@ -38,7 +38,7 @@ class Check(Generic[S]):
         except CannotTell as error:
             return Result(rule, State.NOT_RUN, str(error))
         if not subjects:
-            return Result(rule, State.NOT_APPLICABLE, self.nothing or f"unless {rule.when}")
+            return Result(rule, State.NOT_APPLICABLE, self.nothing)
         found = tuple(finding for one in subjects for finding in self.faults(one))
         if found:
             return Result(rule, State.BROKEN, findings=found)

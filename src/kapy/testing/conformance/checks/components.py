@@ -179,4 +179,4 @@ def _bad_variables(file: File) -> Iterator[Finding]:
         yield Finding(file.name, "", "", file.bad_variable, mend)
 
 
-VARIABLES: Final = Check(_all_files, _bad_variables)
+VARIABLES: Final = Check(_all_files, _bad_variables, "there are no files")

@@ -106,14 +106,19 @@ METADATA_KIND: Final = Check(_documents, _expected("kind", "Metadata"), _NO_META
 
 def _series(judged: tuple[File, Any]) -> Iterator[Finding]:
     file, document = judged
-    series = value_at(document, ("releaseSeries",))
-    head = {"apiVersion": INVENTORY_VERSION, "kind": "Metadata", "releaseSeries": series}
     try:
-        metadata_of(yaml.dump(head).encode(), file.name)
+        _metadata_with(document, file.name)
     except MetadataError as error:
         told = str(error).removeprefix("invalid provider metadata: ").rpartition(" (")[0]
         mend = "give each series major, minor and the contract that it keeps"
         yield Finding(file.name, "", "releaseSeries", told, mend)
+
+
+def _metadata_with(document: Any, label: str) -> Metadata:
+    """The series of a file, whatever else is wrong with it. Raises MetadataError."""
+    series = value_at(document, ("releaseSeries",))
+    head = {"apiVersion": INVENTORY_VERSION, "releaseSeries": series}
+    return metadata_of(yaml.dump(head).encode(), label)
 
 
 RELEASE_SERIES: Final = Check(_documents, _series, _NO_METADATA)
@@ -123,10 +128,8 @@ def _with_metadata(release: Release) -> list[tuple[Release, Metadata]]:
     for file, document in _documents(release):
         if not release.version:
             raise CannotTell("the folder is not called as a version: nobody knows the release")
-        series = value_at(document, ("releaseSeries",))
-        head = {"apiVersion": INVENTORY_VERSION, "releaseSeries": series}
         try:
-            return [(release, metadata_of(yaml.dump(head).encode(), release.label))]
+            return [(release, _metadata_with(document, release.label))]
         except MetadataError:
             raise CannotTell(f"the series in {file.name} cannot be read") from None
     return []
