@@ -95,7 +95,10 @@ def shared_mutants() -> dict[str, list[Mutation]]:
             "scope": [spec(kind, "scope", "Cluster"), spec(of_template, "scope", "Cluster")],
             "metadata": [schema(kind, "metadata", "string")],
             "rights": [no_rights(kind), no_rights(of_template)],
-            "contract-label": [labels(kind, v1beta1=None, v1beta2=None)],
+            "contract-label": [
+                labels(kind, v1beta1=None, v1beta2=None),
+                labels(kind, v1beta1="", v1beta2=""),
+            ],
             "label-versions": [
                 labels(kind, v1beta2="v1beta2_v9"),
                 labels(of_template, v1beta1="v1alpha1"),

@@ -89,9 +89,9 @@ class Definition:
 
     @cached_property
     def contract_labels(self) -> dict[str, list[str]]:
-        """The versions that its labels name, by label."""
+        """The versions that its labels name, by label; an empty label is none."""
         labels = self.object.labels.items()
-        return {key: value.split("_") for key, value in labels if key.startswith(_LABEL)}
+        return {key: value.split("_") for key, value in labels if value and key.startswith(_LABEL)}
 
     @cached_property
     def versions(self) -> dict[str, dict[str, Any]]:

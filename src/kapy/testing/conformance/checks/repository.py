@@ -13,6 +13,7 @@ from kapy.clusterctl.provider import ProviderType
 from kapy.kube import yaml
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.checks.check import CannotTell, Check, fault
+from kapy.testing.conformance.checks.definitions import mains_of
 from kapy.testing.conformance.definitions import Definition, Role
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import METADATA, File
@@ -82,7 +83,7 @@ def _documents(release: Release) -> list[tuple[File, Any]]:
     try:
         return [(file, yaml.load(file.text.encode("utf-8", "surrogateescape"), file.name))]
     except yaml.YamlError as error:
-        raise ConformanceError(f"{release.name}: {error}") from None
+        raise ConformanceError(str(error)) from None
 
 
 def _expected(field: str, wanted: str) -> Callable[[tuple[File, Any]], Iterator[Finding]]:
@@ -163,8 +164,7 @@ def contract(role: Role) -> Check[tuple[Definition, str]]:
 
 
 def _declared(role: Role, release: Release) -> Iterator[tuple[Definition, str]]:
-    mains = [one for one in release.definitions if one.role == role and not one.is_template]
-    labelled = [one for one in mains if one.contract_labels]
+    labelled = [one for one in mains_of(role)(release) if one.contract_labels]
     if not labelled:
         return
     for _, metadata in _with_metadata(release):

@@ -158,7 +158,7 @@ POOL: Final = Document(
     _POOL,
     [
         *shared.general(_pool, _POOL),
-        *shared.definition(_pool, _POOL, Level.SHOULD),
+        *shared.definition(_pool, _POOL, Level.MUST, "the provider supports MachinePools"),
         _pool.may(
             "instances-status",
             _INSTANCES,

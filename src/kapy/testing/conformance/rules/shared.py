@@ -74,12 +74,15 @@ def general(rows: Rows, kind: str) -> list[Rule]:
     ]
 
 
-def definition(rows: Rows, kind: str, level: Level) -> list[Rule]:
-    """That the kind is there, and what it is called. level: whether it has to be."""
+def definition(rows: Rows, kind: str, level: Level, when: str = "") -> list[Rule]:
+    """That the kind is there, and what it is called.
+
+    level: whether it has to be there, as the document's beginning says it; when: for whom.
+    """
     section = f"{kind}, {kind}List resource definition"
     ask = rows.must if level is Level.MUST else rows.should
     return [
-        ask("definition", section, f"There is a CRD of {kind}.", Checked.STATIC),
+        ask("definition", section, f"There is a CRD of {kind}.", Checked.STATIC, when),
         rows.must(
             "crd-name",
             section,
