@@ -82,3 +82,10 @@ def test_every_section_that_asks_for_something_has_rules(document: Document) -> 
         elif _BINDING.search(line) and _FILLER not in line:
             missing.add(section)
     assert missing - known(document) - elsewhere == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one.name)
+def test_a_rule_can_be_read_where_it_is_said_to_be(document: Document) -> None:
+    text = text_of(document)
+    headings = {plain(one) for one in re.findall(r"^(?:#+ |<h1>)(.+?)(?:</h1>)?$", text, re.M)}
+    assert not text or known(document) - headings == set()
