@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,13 +25,21 @@ async def start_up() -> list[Row]:
         rows = [_timed(one, environ) for one in (["--version"], ["version"], ["--help"])]
         rows += [_timed(one, environ) for one in _generating(Path(home))]
         rows.append(_timed(["plan", "--offline", "-f", str(_quickstart())], environ, code=2))
-        _kapy(["quickstart", "--detach", "--port", "0"], environ)
-        try:
-            rows.append(_timed(["describe", "cluster", "capybara"], environ))
-            rows.append(_timed(["get", "kubeconfig", "capybara"], environ))
-        finally:
-            _kapy(["down", "--name", "quickstart"], environ)
-        return rows
+        rows += _reading(environ)
+        large = Path(home) / "large.yaml"
+        large.write_text(_quickstart().read_text().replace("replicas: 2", "replicas: 99"))
+        of_a_hundred = _reading(environ, "--file", str(large))
+        return [*rows, *({**one, "step": f"{one['step']}, 100 machines"} for one in of_a_hundred)]
+
+
+def _reading(environ: dict[str, str], *of_quickstart: str) -> list[Row]:
+    """Commands that ask a plane with one cluster."""
+    _kapy(["quickstart", "--detach", "--port", "0", *of_quickstart], environ)
+    try:
+        asked = (["describe", "cluster", "capybara"], ["get", "kubeconfig", "capybara"])
+        return [_timed(one, environ) for one in asked]
+    finally:
+        _kapy(["down", "--name", "quickstart"], environ)
 
 
 def _quickstart() -> Path:
@@ -87,19 +96,26 @@ def _named(arguments: list[str]) -> list[str]:
 
 
 def _timed(arguments: list[str], environ: dict[str, str], *, code: int = 0) -> Row:
-    took = []
+    took, used = [], []
     for _ in range(RUNS):
-        began = time.perf_counter()
+        began, before = time.perf_counter(), _cpu_of_children()
         _kapy(arguments, environ, code=code)
         took.append(time.perf_counter() - began)
+        used.append(_cpu_of_children() - before)
     median = percentile(took, 0.5)
     return {
         "step": f"kapy {' '.join(_named(arguments))}",
         "wall_s": round(median, 4),
+        "cpu_ms_min": round(1000 * min(used), 1),
         "ms": round(1000 * median, 1),
         "ms_min": round(1000 * min(took), 1),
         "ms_max": round(1000 * max(took), 1),
     }
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _kapy(arguments: list[str], environ: dict[str, str], *, code: int = 0) -> None:

@@ -15,7 +15,7 @@ from kapy.cli.tree import root_help
 from kapy.kube.errors import NotFound
 
 HEAVY = ("aiohttp", "cryptography", "rich", "asyncio", "yaml", "kapy.apps")
-SLOW = ("aiohttp", "cryptography", "rich", "kapy.apps", "kapy.apiserver", "kapy.engine")
+SLOW = ("aiohttp", "asyncio", "cryptography", "rich", "kapy.apps", "kapy.apiserver", "kapy.engine")
 
 
 @pytest.fixture(autouse=True)

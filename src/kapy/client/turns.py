@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from kapy.kube import Key
 from kapy.kube.names import Resource
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Turns:
@@ -19,5 +22,7 @@ class Turns:
         """The lock of one object."""
         lock = self._locks.get((resource, key))
         if lock is None:
-            lock = self._locks[resource, key] = asyncio.Lock()
+            from asyncio import Lock  # a command that only reads does without asyncio
+
+            lock = self._locks[resource, key] = Lock()
         return lock
