@@ -15,7 +15,7 @@ from kapy.testing.conformance.files import File
 from kapy.testing.conformance.findings import Report, Result, State
 from kapy.testing.conformance.release import Release
 from kapy.testing.conformance.rules import RULES, Checked
-from tests.testing.conformance.meadow import Draft, crd, ipam
+from tests.testing.conformance.meadow import CONDITIONS, Draft, crd, ipam
 
 
 def result(report: Report, rule: str) -> Result:
@@ -82,6 +82,46 @@ def test_a_provider_of_the_old_contract_is_judged_by_that() -> None:
     one["metadata"]["labels"]["cluster.x-k8s.io/v1beta1"] = "v1beta1_v1beta2"
     told = result(report_of(draft.release()), "infra-machine/initialization")
     assert "status.ready" in told.findings[0].evidence
+
+
+OLD_CONTROL_PLANE = {
+    "spec.replicas": "integer",
+    "spec.rolloutAfter": "string",
+    "spec.machineTemplate.metadata": "object",
+    "spec.machineTemplate.infrastructureRef": "object",
+    "spec.machineTemplate.nodeDrainTimeout": "string",
+    "spec.machineTemplate.nodeVolumeDetachTimeout": "string",
+    "spec.machineTemplate.nodeDeletionTimeout": "string",
+    "status.selector": "string",
+    "status.replicas": "integer",
+    "status.updatedReplicas": "integer",
+    "status.readyReplicas": "integer",
+    "status.unavailableReplicas": "integer",
+    "status.initialized": "boolean",
+    **CONDITIONS,
+}
+OLD_CLUSTER = {"status.failureDomains": "object", "status.ready": "boolean", **CONDITIONS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [("MeadowControlPlane", OLD_CONTROL_PLANE), ("MeadowCluster", OLD_CLUSTER)],
+)
+def test_fields_of_the_old_contract_are_all_that_is_asked_of_who_keeps_it(
+    kind: str, fields: dict[str, str]
+) -> None:
+    draft = Draft()
+    label = draft.crd(kind)["metadata"]["labels"]["cluster.x-k8s.io/provider"]
+    draft.drop(kind)
+    one = crd(kind, fields)
+    one["metadata"]["labels"] = {
+        "cluster.x-k8s.io/provider": label,
+        "cluster.x-k8s.io/v1beta1": "v1beta2",
+    }
+    draft.components.append(one)
+    assert report_of(draft.release()).of(State.BROKEN) == []
+    one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v1beta2"
+    assert len(report_of(draft.release()).of(State.BROKEN)) > 1
 
 
 @pytest.mark.parametrize(
