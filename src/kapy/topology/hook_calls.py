@@ -60,6 +60,11 @@ class HookCalls:
         """Whether a hook is still to be called for something that has begun."""
         return hook in self._owed
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no hook was asked in this round, and none is still to be called."""
+        return not self.answers and not self._owed
+
     async def owe(self, *hooks: Hook) -> None:
         """Remember, in the Cluster, that hooks are to be called later."""
         if self.is_open:

@@ -96,8 +96,18 @@ async def _work(scope: TopologyScope) -> None:
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
         await _tell_what_is_done(scope, current)
         await Writer(tools, current).write(plan)
-    if plan.is_empty and tools.hooks is None and tools.patches is None:
-        scope.mark = mark  # extensions may answer something else tomorrow
+    if plan.is_empty and _is_for_good(scope, blueprint):
+        scope.mark = mark
+
+
+def _is_for_good(scope: TopologyScope, blueprint: Blueprint) -> bool:
+    """Whether the same comes of the same: no extension is waited for or still to be told, and none
+    patches, for it may answer something else tomorrow."""
+    if scope.tools.patches is not None and any(
+        one.external for one in blueprint.cluster_class.spec.patches
+    ):
+        return False
+    return scope.tools.hooks is None or scope.calls.is_quiet
 
 
 def _is_new(current: ClusterState) -> bool:
