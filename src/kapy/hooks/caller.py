@@ -188,10 +188,10 @@ class Caller:
     async def _asked(
         self, hook: Hook[Any, Resp], registration: Registration, subject: Subject, body: bytes
     ) -> Resp:
-        """Raises CallFailed and Broken."""
+        """Raises CallFailed, Broken and BadAddress."""
+        url = handler_url(registration.client, hook, registration.handler)
         breaker = self._breaker(registration)
         breaker.admit(subject)
-        url = handler_url(registration.client, hook, registration.handler)
         try:
             response = await self._in_turn(hook, registration, url, body)
         except CallFailed as error:
