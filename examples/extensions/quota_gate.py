@@ -1,5 +1,7 @@
 """Holds a Cluster that wants more machines than its team may have (`settings.machines`)."""
 
+from typing import Any
+
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,
     BeforeClusterCreateRequest,
@@ -24,7 +26,7 @@ async def machines(request: BeforeClusterCreateRequest) -> RetryResponse:
     return RetryResponse()
 
 
-def machines_of(cluster: dict) -> int:
+def machines_of(cluster: dict[str, Any]) -> int:
     """The machines that a Cluster's topology asks for; one where it does not say how many."""
     topology = cluster.get("spec", {}).get("topology", {})
     deployments = topology.get("workers", {}).get("machineDeployments", [])
