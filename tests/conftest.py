@@ -16,6 +16,11 @@ def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callab
     return {"virtual-time": VirtualTimeLoop}
 
 
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """What takes minutes begins first: a program in Go is built, and nobody waits for it."""
+    items.sort(key=lambda item: "tests/foreign/test_manager" not in item.nodeid)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     for line in not_run():
         terminalreporter.write_line(line)
