@@ -10,13 +10,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
+import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import Https, why_no_answer
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
 from kapy.kube import Document, Key
@@ -367,3 +368,16 @@ def test_lines_are_cut_wherever_the_chunks_end() -> None:
         lines.feed(b"}\n")
         assert lines.next() == b'{"c":3}'
         assert not lines.rest
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionResetError(), "the other side hung up"),
+        (ConnectionRefusedError(111, "Connect call failed ('::1', 1)"), "Connection refused"),
+        (OSError(113, "No route to host"), "No route to host"),
+    ],
+)
+def test_why_a_connection_failed_is_never_empty(error: OSError, said: str) -> None:
+    key = aiohttp.client_reqrep.ConnectionKey("h", 1, True, True, None, None, None)
+    assert why_no_answer(aiohttp.ClientConnectorError(key, error)) == said

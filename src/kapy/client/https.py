@@ -189,7 +189,7 @@ def why_no_answer(error: BaseException) -> str:
 
 
 def _of_connecting(error: OSError) -> str:
-    said = error.strerror or str(error)
+    said = error.strerror or str(error) or "the other side hung up"
     # asyncio tells the address again, and not what went wrong with it.
     return os.strerror(error.errno or 0) if said.startswith("Connect call failed") else said
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from kapy.hooks.hook import AnyHook
-from kapy.kube.prometheus import Histogram, counter, histogram
+from kapy.kube.prometheus import Histograms, counter, histogram
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -26,16 +26,12 @@ class Measures:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, ...]] = Counter()
-        self._seconds: dict[tuple[str, ...], Histogram] = {}
+        self._seconds = Histograms(_BUCKETS)
 
     def called(self, host: str, hook: AnyHook, code: str, status: str, seconds: float) -> None:
         """Count one request. code: HTTP's, or NO_CODE; status: of the response, or NO_STATUS."""
         self._requests[code, host, hook.group, hook.version, hook.name, status] += 1
-        which = (host, hook.group, hook.version, hook.name)
-        found = self._seconds.get(which)
-        if found is None:
-            found = self._seconds[which] = Histogram(_BUCKETS)
-        found.observe(seconds)
+        self._seconds.observe((host, hook.group, hook.version, hook.name), seconds)
 
     def collect(self) -> Iterable[Metric]:
         """The families, as they are now."""
@@ -49,5 +45,5 @@ class Measures:
             "capi_runtime_sdk_request_duration_seconds",
             "Seconds that requests to extensions took, by host and hook.",
             _HOOK,
-            [(which, self._seconds[which]) for which in sorted(self._seconds)],
+            self._seconds.rows(),
         )

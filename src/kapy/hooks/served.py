@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from kapy.hooks.extension import AnyRoute
-from kapy.kube.prometheus import Histogram, counter, histogram
+from kapy.kube.prometheus import Histograms, counter, histogram
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -21,16 +21,13 @@ class Served:
 
     def __init__(self) -> None:
         self._answers: Counter[tuple[str, ...]] = Counter()
-        self._seconds: dict[tuple[str, ...], Histogram] = {}
+        self._seconds = Histograms(_BUCKETS)
 
     def answered(self, route: AnyRoute, status: str, seconds: float) -> None:
         """Count one answer."""
         which = (route.name, route.hook.name, route.hook.version)
         self._answers[*which, status] += 1
-        found = self._seconds.get(which)
-        if found is None:
-            found = self._seconds[which] = Histogram(_BUCKETS)
-        found.observe(seconds)
+        self._seconds.observe(which, seconds)
 
     def collect(self) -> Iterable[Metric]:
         """The families, as they are now."""
@@ -44,5 +41,5 @@ class Served:
             "kapy_extension_request_duration_seconds",
             "Seconds that answers took, by handler, hook and its version.",
             _HANDLER,
-            [(which, self._seconds[which]) for which in sorted(self._seconds)],
+            self._seconds.rows(),
         )

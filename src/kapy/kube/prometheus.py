@@ -42,6 +42,27 @@ class Histogram:
         self.sum += value
 
 
+class Histograms:
+    """Histograms with the same bounds, by label values."""
+
+    __slots__ = ("_bounds", "_by_labels")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._by_labels: dict[tuple[str, ...], Histogram] = {}
+
+    def observe(self, labels: tuple[str, ...], value: float) -> None:
+        """Count one value."""
+        found = self._by_labels.get(labels)
+        if found is None:
+            found = self._by_labels[labels] = Histogram(self._bounds)
+        found.observe(value)
+
+    def rows(self) -> list[tuple[tuple[str, ...], Histogram]]:
+        """All of them, in the order of their labels."""
+        return sorted(self._by_labels.items(), key=lambda one: one[0])
+
+
 def counter(name: str, help_: str, labels: Sequence[str], rows: Rows) -> Metric:
     """A counter family from label values and numbers."""
     from prometheus_client.core import CounterMetricFamily
