@@ -45,6 +45,7 @@ DOCUMENT: Final = Document(
         shared.in_place(_rows, f"{_KIND}: support for in-place changes"),
         *shared.template(_rows, _KIND, always=True),
         shared.dry_run(_rows, _KIND),
+        shared.immutable(_rows, _KIND),
         _rows.must(
             "sentinel",
             "Sentinel file",
@@ -61,11 +62,16 @@ DOCUMENT: Final = Document(
         shared.instances(_rows, "Support for running multiple instances"),
         shared.clusterctl(_rows),
         *shared.pausing(_rows, _KIND),
-        _rows.must(
-            "workflow",
+        _rows.should(
+            "data-secret-once",
+            "Behavior",
+            "A Secret that is there already is taken as it is: boot data is made once.",
+        ),
+        *shared.workflow(
+            _rows,
             "Typical BootstrapConfig reconciliation workflow",
-            "New, changed and deleted objects are answered: nothing before there are an owner and "
-            "its Cluster.",
+            owner="a Machine is the owner, and its Cluster is there",
+            deletion="Deletion waits for nobody, and leaves nothing behind",
         ),
     ],
 )

@@ -181,11 +181,11 @@ DOCUMENT: Final = Document(
         shared.instances(_rows, "Support for running multiple instances"),
         shared.clusterctl(_rows),
         *shared.pausing(_rows, _KIND),
-        _rows.must(
-            "workflow",
+        *shared.workflow(
+            _rows,
             "Typical ControlPlane reconciliation workflow",
-            "New, changed and deleted objects are answered: nothing before there are an owner and "
-            "an endpoint, and deletion waits for the workers.",
+            owner="the Cluster is the owner",
+            deletion="Deletion takes the control plane down, and leaves nothing behind",
         ),
     ],
 )

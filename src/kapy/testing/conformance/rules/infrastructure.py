@@ -53,6 +53,7 @@ CLUSTER: Final = Document(
         ),
         *shared.conditions(_cluster, _CLUSTER),
         shared.failures(_cluster, _CLUSTER),
+        shared.old_failures(_cluster, _CLUSTER),
         *shared.template(_cluster, _CLUSTER, always=False),
         _cluster.should(
             "externally-managed",
@@ -62,11 +63,12 @@ CLUSTER: Final = Document(
         shared.instances(_cluster, "Multi tenancy"),
         shared.clusterctl(_cluster),
         *shared.pausing(_cluster, _CLUSTER),
-        _cluster.must(
-            "workflow",
+        shared.finalizer(_cluster, "Normal resource"),
+        *shared.workflow(
+            _cluster,
             "Typical InfraCluster reconciliation workflow",
-            "New, changed and deleted objects are answered: nothing before there is an owner, the "
-            "finalizer before anything is made, deletion frees what was made.",
+            owner="the Cluster is the owner",
+            deletion="Deletion frees what was made, then the finalizer goes",
         ),
     ],
 )
@@ -128,9 +130,11 @@ MACHINE: Final = Document(
         ),
         *shared.conditions(_machine, _MACHINE),
         shared.failures(_machine, _MACHINE),
+        shared.old_failures(_machine, _MACHINE),
         shared.in_place(_machine, f"{_MACHINE}: support for in-place changes"),
         *shared.template(_machine, _MACHINE, always=True),
         shared.dry_run(_machine, _MACHINE),
+        shared.immutable(_machine, _MACHINE),
         shared.instances(_machine, "Multi tenancy"),
         shared.clusterctl(_machine),
         *shared.pausing(_machine, _MACHINE),
@@ -142,12 +146,23 @@ MACHINE: Final = Document(
             Checked.STATIC,
             "CRDs of templates have one of these fields",
         ),
-        _machine.must(
-            "workflow",
+        shared.finalizer(_machine, "Normal resource"),
+        _machine.should(
+            "infrastructure-wait",
+            "Normal resource",
+            "No machine is made before the Cluster's infrastructure is provisioned.",
+        ),
+        _machine.should(
+            "bootstrap-wait",
+            "Normal resource",
+            "No machine is made before its Machine has bootstrap data.",
+        ),
+        *shared.workflow(
+            _machine,
             "Typical InfraMachine reconciliation workflow",
-            "New, changed and deleted objects are answered: nothing before there are an owner, the "
-            "cluster's infrastructure and bootstrap data, the finalizer before anything is made; "
-            "deletion waits for none of them.",
+            owner="a Machine is the owner, and its Cluster is there",
+            deletion="Deletion frees what was made, then the finalizer goes; it waits neither for "
+            "an owner, nor for the Cluster's infrastructure, nor for bootstrap data",
         ),
     ],
 )
@@ -220,6 +235,7 @@ POOL: Final = Document(
             section="InfraMachinePoolTemplate, InfraMachineTemplatePoolList resource definition",
         ),
         shared.dry_run(_pool, _POOL),
+        shared.immutable(_pool, _POOL),
         shared.instances(_pool, "Multi tenancy"),
         shared.clusterctl(_pool),
     ],

@@ -40,11 +40,12 @@ DOCUMENT: Final = Document(
         _rows.must(
             "watch",
             "IPAM Provider",
-            "New, changed and deleted claims of the provider's pools are answered, others are left "
-            "alone.",
+            "New, changed and deleted claims of the provider's pools are answered.",
         ),
+        _rows.must("others", _NORMAL, "Claims of other pools are left alone."),
         _rows.should("paused", _NORMAL, "Nothing is done for a Cluster that is paused or gone."),
         _rows.should("finalizer", _NORMAL, "The claim's finalizer comes before the address."),
+        _rows.must("unique", _NORMAL, "An address is allocated to one claim at a time, and stays."),
         _rows.should("name", _NORMAL, "The IPAddress has the name of its claim."),
         _rows.must(
             "claim-owner",

@@ -203,3 +203,49 @@ def pausing(rows: Rows, kind: str) -> list[Rule]:
         ),
         rows.should("paused-condition", section, "The condition Paused tells of it."),
     ]
+
+
+def workflow(rows: Rows, section: str, *, owner: str, deletion: str) -> list[Rule]:
+    """The steps that all controllers have in common.
+
+    owner: what is waited for before anything is done; deletion: what happens to deleted objects.
+    """
+    return [
+        rows.must("watch", section, "New, changed and deleted objects are answered."),
+        rows.should("owner", section, f"Nothing is done before {owner}."),
+        rows.should(
+            "restored",
+            section,
+            "A finalizer or an owner reference of the provider that got lost is set again.",
+            when="the provider sets finalizers or owner references",
+        ),
+        rows.should("idle", section, "Who has nothing to do writes nothing."),
+        rows.must("deletion", section, f"{deletion}."),
+    ]
+
+
+def finalizer(rows: Rows, section: str) -> Rule:
+    """The provider's own finalizer."""
+    return rows.should(
+        "finalizer", section, "The provider's finalizer comes before anything is made."
+    )
+
+
+def old_failures(rows: Rows, kind: str) -> Rule:
+    """Terminal failures, as v1beta1 has them."""
+    return rows.should(
+        "stopped",
+        f"{kind}: terminal failures",
+        "What has failed for good is left as it is, but can be deleted.",
+        when="status.failureReason or status.failureMessage is set",
+    )
+
+
+def immutable(rows: Rows, kind: str) -> Rule:
+    """Templates that cannot be changed."""
+    return rows.must(
+        "immutable",
+        f"{kind}Template: support for SSA dry run",
+        "Nobody but that dry run gets past the check that a template stays as it is.",
+        when="templates are immutable",
+    )
