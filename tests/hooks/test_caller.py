@@ -22,6 +22,7 @@ from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import NAMESPACES
 from tests.hooks.extension import VERSION, Extension, Network, config
+from tests.spans import spans_told
 
 HERD = Subject("Cluster", Key("meadow", "herd"))
 REQUEST: Document = {"cluster": {"metadata": {"name": "herd"}}}
@@ -325,15 +326,26 @@ async def test_names_that_are_no_handlers() -> None:
             await plane.caller.call(GENERATE_PATCHES, name, HERD, {"items": []})
 
 
-async def test_calls_are_counted() -> None:
-    plane = Plane(ext=quota())
+async def test_calls_are_counted_and_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    spans, plane = spans_told(monkeypatch), Plane(ext=quota())
     await plane.create()
     plane.extensions["ext"].down = "EOF"
     await plane.failure()
+    told = [(one.name, dict(one.attributes or {})) for one in spans.get_finished_spans()]
+    assert [
+        (name, said["url.full"], said["http.response.status_code"], said["kapy.hook.status"])
+        for name, said in told
+    ] == [
+        ("hook BeforeClusterCreate", URL, "200", "Success"),
+        ("hook BeforeClusterCreate", URL, "<error>", "Unknown"),
+    ]
     counts = {
-        (sample.labels["code"], sample.labels["status"]): sample.value
+        tuple(sample.labels[name] for name in ("version", "code", "status")): sample.value
         for family in plane.caller.measures.collect()
         for sample in family.samples
         if sample.name == "capi_runtime_sdk_requests_total"
     }
-    assert counts == {("200", "Success"): 1, ("<error>", "Unknown"): 1}
+    assert counts == {
+        ("v1alpha1", "200", "Success"): 1,
+        ("v1alpha1", "<error>", "Unknown"): 1,
+    }

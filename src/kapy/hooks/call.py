@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from kapy._aio.tracing import Value, span
 from kapy.api.extension_config import ClientConfig
 from kapy.apiserver.go_json import syntax_error
 from kapy.hooks.errors import HookError
@@ -69,21 +70,28 @@ class Calls:
         """
         now = asyncio.get_running_loop().time
         began, code, status = now(), NO_CODE, NO_STATUS
-        try:
-            url = f"{url}{'&' if '?' in url else '?'}timeout={seconds}s"
+        url = f"{url}{'&' if '?' in url else '?'}timeout={seconds}s"
+        with span(f"hook {hook.name}", _asked(hook, url), kind="client") as told:
             try:
-                async with asyncio.timeout_at(until):
-                    answer = await self._posted(client, url, body)
-            except TimeoutError:
-                why = f"no answer within {seconds}s"
-                raise CallFailed(f'http call failed: Post "{url}": {why}') from None
-            code = str(answer.code)
-            response = _response(hook, answer)
-            status = response.status or NO_STATUS
-        finally:
-            host = urlsplit(url).netloc
-            self.measures.called(host, hook, code, status, now() - began)
+                answer = await self._in_time(client, url, body, seconds, until)
+                code = str(answer.code)
+                response = _response(hook, answer)
+                status = response.status or NO_STATUS
+            finally:
+                told.set_attribute("http.response.status_code", code)
+                told.set_attribute("kapy.hook.status", status)
+                self.measures.called(urlsplit(url).netloc, hook, code, status, now() - began)
         return response
+
+    async def _in_time(
+        self, client: ClientConfig, url: str, body: bytes, seconds: int, until: float
+    ) -> Answer:
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._posted(client, url, body)
+        except TimeoutError:
+            why = f"no answer within {seconds}s"
+            raise CallFailed(f'http call failed: Post "{url}": {why}') from None
 
     async def _posted(self, client: ClientConfig, url: str, body: bytes) -> Answer:
         try:
@@ -94,6 +102,11 @@ class Calls:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._post.aclose()
+
+
+def _asked(hook: AnyHook, url: str) -> dict[str, Value]:
+    """What a span says of a call before there is an answer."""
+    return {"http.request.method": "POST", "url.full": url, "kapy.hook": str(hook)}
 
 
 def check(response: Response, doing: str, name: str) -> None:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import aiohttp
 
+from kapy._aio.tracing import carried
 from kapy.api.extension_config import ClientConfig
 from kapy.apiserver.webhooks.calls import why_no_answer
 from kapy.apiserver.webhooks.clients import ClientConfig as Place
@@ -49,7 +50,7 @@ class HttpsPost:
             response = await self._opened().post(
                 self._resolved(place, url),
                 data=body,
-                headers=_HEADERS,
+                headers={**_HEADERS, **carried()},
                 ssl=_trust(place.authority, self._stamp()),
                 server_hostname=place.host or None,
                 allow_redirects=False,
