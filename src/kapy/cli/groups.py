@@ -87,6 +87,11 @@ EXTENSION = _group(
     {"serve": ("kapy.cli.extension:serve", "Serve the handlers of a Python module.")},
     "Run runtime extensions that are written in Python.",
 )
+NEW = _group(
+    "new",
+    {"extension": ("kapy.cli.new_extension:extension", "Begin a runtime extension in Python.")},
+    "Begin a project: code, tests, container file, and a release that clusterctl installs.",
+)
 CONFORMANCE = _group(
     "conformance",
     {

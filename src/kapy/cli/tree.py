@@ -25,6 +25,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "certificates": ("kapy.cli.groups:CERTIFICATES", "Look after certificates of webhooks."),
         "config": ("kapy.cli.groups:CONFIG", "Display what kapy is configured to use."),
         "bundle": ("kapy.cli.groups:BUNDLE", "Take providers to where there is no network."),
+        "new": ("kapy.cli.groups:NEW", "Begin a provider or an extension."),
         "conformance": ("kapy.cli.groups:CONFORMANCE", "Check providers by the contracts."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
     },

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kapy.hooks.catalog import shipped
 from kapy.hooks.conversions import sample
 from kapy.hooks.extension import Extension
 from kapy.hooks.hook import Hook, Req, Resp
@@ -23,9 +24,11 @@ from kapy.hooks.messages.generate_patches import (
 )
 from kapy.hooks.messages.message import SUCCESS
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH
+from kapy.hooks.posting import Answer
 from kapy.kube import Document
 from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.yaml import load
+from kapy.testing.extension_conformance import judged
 
 
 async def ask(extension: Extension, hook: Hook[Req, Resp], request: Req, name: str) -> Resp:
@@ -66,6 +69,18 @@ async def check_idempotent(
     for before, after in zip(once.templates, again.templates, strict=True):
         changed = merge_patch.difference(before.object, after.object)
         assert not changed, f"{name} changes {before.uid} again when it is patched: {changed}"
+
+
+async def check_rules(extension: Extension) -> None:
+    """Every handler has to keep the rules that `kapy conformance extension` judges by."""
+
+    async def post(path: str, body: bytes) -> Answer:
+        answered = await extension.dispatch(path, body)
+        return Answer(404, b"") if answered is None else Answer(200, answered)
+
+    broken = [one for one in await judged(post, shipped()) if not one.kept]
+    told = "\n".join(f"{one.handler or 'the extension'}: {one.rule}: {one.why}" for one in broken)
+    assert not broken, f"rules are not kept:\n{told}"
 
 
 async def _asked(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:

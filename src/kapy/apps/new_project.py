@@ -1,0 +1,62 @@
+"""New projects: a folder of files out of the templates that a package has.
+
+Templates are files whose names end in `.in`. `@word@` in a text or in a name stands for a value;
+`dot-` in front of a name for a dot, since what is hidden is easily left out of packages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+from kapy.kube.errors import KapyError
+
+_WORD: Final = re.compile(r"@([a-z_]+)@")
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LONGEST_NAME: Final = 40
+_TEMPLATE: Final = ".in"
+
+
+class CannotMake(KapyError):
+    """The project cannot be made there, or not by that name."""
+
+
+def check_name(name: str) -> None:
+    """Names become those of Namespaces, Services and packages. Raises CannotMake."""
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise CannotMake(
+            f'"{name}" cannot be the name of a project: it has to be of lower case letters, digits '
+            f"and hyphens, begin with a letter, end with none of the hyphens, and have "
+            f"{_LONGEST_NAME} characters at most"
+        )
+
+
+def make_project(templates: Traversable, folder: Path, words: Mapping[str, str]) -> list[Path]:
+    """Write all files; returns their paths below the folder. Raises CannotMake."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CannotMake(f"{folder} is there already; name a new folder with --folder")
+    files = {Path(_filled(name, words)): one for name, one in _files(templates)}
+    try:
+        for name, template in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_filled(template.read_text("utf-8"), words), "utf-8")
+    except OSError as error:
+        raise CannotMake(f"{folder} cannot be written: {error.strerror or error}") from None
+    return sorted(files)
+
+
+def _files(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    for one in folder.iterdir():
+        name = f"{above}{re.sub('^dot-', '.', one.name)}"
+        if one.is_dir():
+            yield from _files(one, f"{name}/")
+        elif name.endswith(_TEMPLATE):
+            yield name.removesuffix(_TEMPLATE), one
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda found: words[found[1]], text)
