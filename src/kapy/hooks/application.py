@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import msgspec
 
+from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
 from kapy.hooks.extension import MAX_BODY, Extension
 from kapy.hooks.served import Served
 from kapy.kube.prometheus import text_of
-
-Scope: TypeAlias = Mapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
-Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain; charset=utf-8"
@@ -38,13 +34,13 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await live(receive, send)
         elif scope["type"] == "http":
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             if scope["method"] == "GET":
-                await _reply(send, *self._looked_up(path))
+                await reply(send, *self._looked_up(path))
             else:
-                await _reply(send, *await self._answered(scope["method"], path, receive))
+                await reply(send, *await self._answered(scope["method"], path, receive))
 
     def _looked_up(self, path: str) -> tuple[int, bytes, bytes]:
         if path == "/healthz":
@@ -59,7 +55,7 @@ class Application:
         if method != "POST":
             return 405, _JSON, _said(f"hooks are called with POST, not with {method}")
         started = asyncio.get_running_loop().time()
-        answered = await self.extension.answer(path, await _body(receive))
+        answered = await self.extension.answer(path, await body_of(receive, MAX_BODY))
         if answered is None:
             return _nothing(path)
         seconds = asyncio.get_running_loop().time() - started
@@ -77,30 +73,3 @@ def _nothing(path: str) -> tuple[int, bytes, bytes]:
 
 def _said(message: str) -> bytes:
     return msgspec.json.encode({"status": "Failure", "message": message})
-
-
-async def _body(receive: Receive) -> bytes:
-    """A request's body, up to a little more than is allowed."""
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more and size <= MAX_BODY:
-        event = await receive()
-        part = event.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        more = event.get("more_body", False)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-async def _reply(send: Send, status: int, kind: bytes, body: bytes) -> None:
-    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _live(receive: Receive, send: Send) -> None:
-    while True:
-        event = await receive()
-        await send({"type": f"{event['type']}.complete"})
-        if event["type"] == "lifespan.shutdown":
-            return
