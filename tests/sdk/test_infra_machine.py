@@ -265,7 +265,7 @@ async def test_readers_of_v1beta1_are_told_what_the_provider_says_to_them() -> N
             assert told == dict.fromkeys(("Ready", "Folded", "Inked"), ("True", "", ""))
 
 
-async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_an_event() -> None:
+async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told() -> None:
     async with provider_bench([RESOURCE]) as bench:
         cloud = Detailed()
         cloud.broken = True
@@ -279,5 +279,8 @@ async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_an_event(
             assert event["reason"] == "FailedConverge"
             assert event["message"] == "KapyError: the paper jammed"
             assert event["involvedObject"]["name"] == "worker-0"
+            machine = await bench.until(RESOURCE, "worker-0", conditions)
+            told = ("Unknown", "InternalError", "KapyError: the paper jammed")
+            assert conditions(machine)["Ready"] == told
             cloud.broken = False
             await bench.until(RESOURCE, "worker-0", is_ready)

@@ -44,7 +44,16 @@ from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_controller import add_infra_machine
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_pool_controller import add_infra_machine_pool
+from kapy.sdk.kinds import (
+    InfraClusterSpec,
+    InfraClusterStatus,
+    InfraMachineSpec,
+    InfraMachineStatus,
+    resource,
+    template_of,
+)
 from kapy.sdk.pool_machines import PoolMachines
+from kapy.sdk.provider import Provider, Right, Setting
 
 __all__ = [
     "DONE",
@@ -67,9 +76,13 @@ __all__ = [
     "Found",
     "Informer",
     "InfraClusterProvider",
+    "InfraClusterSpec",
+    "InfraClusterStatus",
     "InfraMachine",
     "InfraMachinePoolProvider",
     "InfraMachineProvider",
+    "InfraMachineSpec",
+    "InfraMachineStatus",
     "InfraMachineTemplate",
     "Keys",
     "Listed",
@@ -79,11 +92,14 @@ __all__ = [
     "Observed",
     "PoolMachines",
     "PoolProvisioned",
+    "Provider",
     "Provisioned",
     "Recorder",
     "Released",
     "Result",
+    "Right",
     "Runtime",
+    "Setting",
     "Unreadable",
     "Waiting",
     "add_infra_cluster",
@@ -100,7 +116,9 @@ __all__ = [
     "pick_fewest",
     "pick_most",
     "requeue",
+    "resource",
     "run_phases",
     "stale_machines",
+    "template_of",
     "v1beta1",
 ]

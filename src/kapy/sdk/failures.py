@@ -1,10 +1,14 @@
-"""What a provider could not do, as an Event on its object."""
+"""What a provider could not do, as an Event on its object and as a condition of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kapy.api.condition import Condition
+from kapy.api.names import Reason
+from kapy.api.wording import LOOK_AT_LOGS
+from kapy.conditions import unknown
 from kapy.engine.events import Recorder
 from kapy.engine.failure import is_ordinary, is_ours, told
 from kapy.kube import Document
@@ -27,3 +31,11 @@ def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[No
         if not is_ordinary(error):
             events.warning(about, reason, told(error) if is_ours(error) else type(error).__name__)
         raise
+
+
+def failed(error: Exception, type_: str) -> Condition | None:
+    """What a condition says of an error; None of one that the next try will most likely mend."""
+    if is_ordinary(error):
+        return None
+    message = told(error) if is_ours(error) else LOOK_AT_LOGS
+    return unknown(type_, Reason.INTERNAL_ERROR, message)

@@ -30,11 +30,10 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import ClusterProvisioned, Endpoint, Waiting
-from kapy.sdk.failures import tell_failures
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
-from kapy.sdk.infra_objects import InfraObjects
 from kapy.sdk.lens import InfraClusterLens
 from kapy.sdk.ownership import cluster_key, is_externally_managed
+from kapy.sdk.provider_objects import ProviderObjects
 
 T = TypeVar("T")
 
@@ -72,7 +71,7 @@ def add_infra_cluster(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
+class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
     """Reconciles the cluster infrastructure of one kind."""
 
     def __init__(
@@ -109,7 +108,7 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         return result
 
     async def _running(self, draft: Draft[InfraClusterLens], cluster: Cluster) -> Result:
-        with tell_failures(self._events, draft.before, "FailedConverge"):
+        async with self._asking(draft, cluster, "FailedConverge"):
             answer = await self._provider.converge(self._order(draft.before, cluster.key, cluster))
         if isinstance(answer, Waiting):
             return self._waiting(draft, answer, Reason.NOT_READY)

@@ -37,13 +37,13 @@ from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import Provisioned, Waiting
 from kapy.sdk.bootstrap_data import BootstrapData
-from kapy.sdk.failures import ProviderMistake, tell_failures
+from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
-from kapy.sdk.infra_objects import InfraObjects
 from kapy.sdk.lens import InfraMachineLens
 from kapy.sdk.ownership import labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
+from kapy.sdk.provider_objects import ProviderObjects
 from kapy.sdk.readiness import report, report_v1beta1
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def add_infra_machine(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
+class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
     """Reconciles the infrastructure machines of one kind."""
 
     def __init__(
@@ -127,7 +127,7 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             self._not_started(draft, order, Reason.WAITING_FOR_BOOTSTRAP_DATA)
             await self._save(draft, cluster)
             raise
-        with tell_failures(self._events, draft.before, "FailedConverge"):
+        async with self._asking(draft, cluster, "FailedConverge"):
             answer = await self._provider.converge(order)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)

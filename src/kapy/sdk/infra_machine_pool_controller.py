@@ -36,13 +36,13 @@ from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import PoolProvisioned, Waiting
 from kapy.sdk.bootstrap_data import BootstrapData
-from kapy.sdk.failures import ProviderMistake, tell_failures
+from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine_controller import not_yet
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
-from kapy.sdk.infra_objects import InfraObjects
 from kapy.sdk.lens import InfraMachinePoolLens
 from kapy.sdk.ownership import labelled_cluster, pool_key
+from kapy.sdk.provider_objects import ProviderObjects
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def add_infra_machine_pool(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
+class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
     """Reconciles the machine pools of one kind."""
 
     def __init__(
@@ -124,7 +124,7 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
             await self._save(draft, cluster)
             raise
         order = self._order(draft.before, pool, cluster)
-        with tell_failures(self._events, draft.before, "FailedConverge"):
+        async with self._asking(draft, cluster, "FailedConverge"):
             answer = await self._provider.converge(replace(order, bootstrap_data=data))
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)

@@ -19,7 +19,22 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
 
-L = TypeVar("L", bound=Object)
+
+class LensStatus(Model):
+    """What every contract knows of a status."""
+
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class Lens(Object):
+    """A provider's object as its contract sees it."""
+
+    RESOURCE: ClassVar[Resource]
+
+    status: LensStatus = field(default_factory=LensStatus)
+
+
+L = TypeVar("L", bound=Lens)
 
 
 class Initialization(Model):
@@ -32,18 +47,15 @@ class InfraMachineSpec(Model):
     provider_id: str = field(default="", name="providerID")
 
 
-class InfraMachineStatus(Model):
-    conditions: list[Condition] = field(default_factory=list)
+class InfraMachineStatus(LensStatus):
     initialization: Initialization = field(default_factory=Initialization)
     addresses: list[MachineAddress] = field(default_factory=list)
     failure_domain: str = ""
     deprecated: DeprecatedConditions | None = None
 
 
-class InfraMachineLens(Object):
+class InfraMachineLens(Lens):
     """An infrastructure machine as its contract sees it."""
-
-    RESOURCE: ClassVar[Resource]
 
     spec: InfraMachineSpec = field(default_factory=InfraMachineSpec)
     status: InfraMachineStatus = field(default_factory=InfraMachineStatus)
@@ -54,10 +66,9 @@ class InfraMachinePoolSpec(Model):
     provider_id_list: list[str] = field(default_factory=list, name="providerIDList")
 
 
-class InfraMachinePoolStatus(Model):
+class InfraMachinePoolStatus(LensStatus):
     """ready: what upstream's core of today asks for in the place of the initialization."""
 
-    conditions: list[Condition] = field(default_factory=list)
     initialization: Initialization = field(default_factory=Initialization)
     ready: bool = False
     replicas: int | None = None
@@ -65,10 +76,8 @@ class InfraMachinePoolStatus(Model):
     instances: list[PoolInstance] = field(default_factory=list)
 
 
-class InfraMachinePoolLens(Object):
+class InfraMachinePoolLens(Lens):
     """The infrastructure of a MachinePool as its contract sees it."""
-
-    RESOURCE: ClassVar[Resource]
 
     spec: InfraMachinePoolSpec = field(default_factory=InfraMachinePoolSpec)
     status: InfraMachinePoolStatus = field(default_factory=InfraMachinePoolStatus)
@@ -78,16 +87,13 @@ class InfraClusterSpec(Model):
     control_plane_endpoint: APIEndpoint = field(default_factory=APIEndpoint)
 
 
-class InfraClusterStatus(Model):
-    conditions: list[Condition] = field(default_factory=list)
+class InfraClusterStatus(LensStatus):
     initialization: Initialization = field(default_factory=Initialization)
     failure_domains: list[FailureDomain] = field(default_factory=list)
 
 
-class InfraClusterLens(Object):
+class InfraClusterLens(Lens):
     """The infrastructure of a cluster as its contract sees it."""
-
-    RESOURCE: ClassVar[Resource]
 
     spec: InfraClusterSpec = field(default_factory=InfraClusterSpec)
     status: InfraClusterStatus = field(default_factory=InfraClusterStatus)

@@ -1,4 +1,4 @@
-"""The Ready condition of a provider's object, from what the provider reported."""
+"""The condition of a provider's object that sums it up, from what the provider reported."""
 
 from __future__ import annotations
 
@@ -10,21 +10,32 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import Conditioned, Merge, reasons, set_condition, summary, v1beta1
 
-_MERGE: Final = Merge(reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY))
+_MERGES: Final = {
+    ConditionType.READY: Merge(
+        reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY)
+    ),
+    ConditionType.AVAILABLE: Merge(
+        reason=reasons(Reason.NOT_AVAILABLE, Reason.AVAILABLE_UNKNOWN, Reason.AVAILABLE)
+    ),
+}
 
 
 def report(
-    obj: Conditioned, conditions: Sequence[Condition], otherwise: Condition | None, now: datetime
+    obj: Conditioned,
+    conditions: Sequence[Condition],
+    otherwise: Condition | None,
+    now: datetime,
+    target: str = ConditionType.READY,
 ) -> None:
-    """Write the provider's conditions and the Ready that sums them up.
+    """Write the provider's conditions and the one that sums them up (target: Ready or Available).
 
-    otherwise: the Ready condition where the provider reports no conditions; None leaves it out.
+    otherwise: that condition where the provider reports none; None leaves it out.
     """
     for condition in conditions:
         set_condition(obj, condition, now)
     if conditions:
         types = [condition.type for condition in conditions]
-        otherwise = summary(obj, ConditionType.READY, types, merge=_MERGE)
+        otherwise = summary(obj, target, types, merge=_MERGES[target])
     if otherwise is not None:
         set_condition(obj, otherwise, now)
 

@@ -1,9 +1,10 @@
-"""What the controllers of all infrastructure objects do alike: wait, let go, write."""
+"""What the controllers of all kinds of providers do alike: ask, wait, let go, write."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
@@ -15,17 +16,19 @@ from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
 from kapy.sdk.answers import Released, Waiting
-from kapy.sdk.failures import tell_failures
-from kapy.sdk.lens import InfraClusterLens, InfraMachineLens, InfraMachinePoolLens, lens_on
+from kapy.sdk.failures import failed, tell_failures
+from kapy.sdk.lens import Lens, lens_on
 from kapy.sdk.readiness import report
 
-L = TypeVar("L", InfraClusterLens, InfraMachineLens, InfraMachinePoolLens)
+L = TypeVar("L", bound=Lens)
 Release: TypeAlias = Callable[[], Awaitable[Released | Waiting]]
 
 
-class InfraObjects(Generic[L]):
+class ProviderObjects(Generic[L]):
     """The objects of one kind. kind: the provider's Struct, or its Resource to be given
-    documents. lens: what the contract knows of them."""
+    documents. lens: what the contract knows of them. sums_up: the condition that core reads."""
+
+    sums_up: ClassVar[str] = ConditionType.READY
 
     def __init__(
         self, runtime: Runtime, kind: type[Any] | Resource, lens: type[L], finalizer: str
@@ -54,7 +57,7 @@ class InfraObjects(Generic[L]):
             if is_paused(draft.object, cluster):
                 await self._save(draft, cluster)
                 return DONE
-            with tell_failures(self._events, draft.before, "FailedRelease"):
+            async with self._asking(draft, cluster, "FailedRelease"):
                 answer = await release()
         if isinstance(answer, Released):
             finalizers.remove(self._finalizer)
@@ -64,16 +67,32 @@ class InfraObjects(Generic[L]):
         await self._save(draft, cluster)
         return result
 
+    @asynccontextmanager
+    async def _asking(
+        self, draft: Draft[L], cluster: Cluster | None, reason: str
+    ) -> AsyncIterator[None]:
+        """While a provider answers: what it raises is told, in an Event (with that reason) and in
+        the condition that sums up, and goes on to the controller, which backs off."""
+        try:
+            with tell_failures(self._events, draft.before, reason):
+                yield
+        except Exception as error:
+            if said := failed(error, self.sums_up):
+                self._report(draft, (), said)
+                await self._save(draft, cluster)
+            raise
+
     def _waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
-        ready = false(ConditionType.READY, reason, answer.because)
+        ready = false(self.sums_up, reason, answer.because)
         self._report(draft, answer.conditions, ready)
         return requeue_if(after=answer.poll_after, because=answer.because)
 
     def _report(
         self, draft: Draft[L], conditions: Sequence[Condition], ready: Condition | None
     ) -> None:
-        """Write what the provider reports; ready: the Ready condition where that is nothing."""
-        report(draft.object, conditions, ready, self._runtime.clock())
+        """Write what the provider reports; ready: the condition that sums up where that is
+        nothing."""
+        report(draft.object, conditions, ready, self._runtime.clock(), self.sums_up)
 
     async def _save(self, draft: Draft[L], cluster: Cluster | None) -> None:
         paused = paused_condition(draft.object, cluster)
