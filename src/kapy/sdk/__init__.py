@@ -29,6 +29,8 @@ from kapy.engine.keys import Keys
 from kapy.engine.phases import run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
+from kapy.kube.meta import Object
+from kapy.kube.model import Model, rules
 from kapy.sdk.answers import (
     Address,
     ClusterProvisioned,
@@ -88,7 +90,9 @@ __all__ = [
     "Listed",
     "MachineOrder",
     "MachinePoolOrder",
+    "Model",
     "NotYet",
+    "Object",
     "Observed",
     "PoolMachines",
     "PoolProvisioned",
@@ -117,6 +121,7 @@ __all__ = [
     "pick_most",
     "requeue",
     "resource",
+    "rules",
     "run_phases",
     "stale_machines",
     "template_of",

@@ -1,0 +1,92 @@
+"""A whole provider, as its author describes it: what is run, and what is released.
+
+    PROVIDER = Provider(
+        name="nimbus",
+        kinds=(NimbusCluster, NimbusClusterTemplate, NimbusMachine, NimbusMachineTemplate),
+        add_to=add_to,
+        image="registry.example.com/nimbus/provider",
+    )
+
+`kapy up --provider MODULE` runs it in a management plane's process, `python -m MODULE` alone
+against any Kubernetes, and `python -m MODULE release` prints everything that users install.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from kapy.engine.runtime import Runtime
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import Object
+
+ProviderType = Literal["infrastructure", "bootstrap", "control-plane", "ipam"]
+
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+class BadProvider(KapyError):
+    """A provider is described in a way that nobody could use; the message says what to change."""
+
+
+class Setting(NamedTuple):
+    """An environment variable that the provider reads where it runs.
+
+    Who installs it sets the variable of the same name. default: None where it has to be set.
+    """
+
+    name: str
+    description: str
+    default: str | None = None
+
+
+class Right(NamedTuple):
+    """Something that the provider does with the API besides what the SDK does for it."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """A provider.
+
+    name: after the type, `infrastructure-<name>`. kinds: its Structs, templates among them.
+    add_to: adds its controllers to a runtime; called once in a process that runs it, and when a
+    release is printed (so it must reach out to nobody). image: repository of its container image,
+    with the registry, without a tag. settings: what its program reads of the environment. rights:
+    what it does besides. contract: the newest that it keeps. files: folder of its cluster templates
+    and ClusterClasses, None where it has none.
+    """
+
+    name: str
+    kinds: Sequence[type[Object]]
+    add_to: Callable[[Runtime], object]
+    image: str
+    type: ProviderType = "infrastructure"
+    settings: Sequence[Setting] = ()
+    rights: Sequence[Right] = ()
+    contract: str = "v1beta2"
+    files: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raises BadProvider."""
+        if not _NAME.fullmatch(self.name):
+            raise BadProvider(
+                f"{self.name!r} is no name of a provider: at most 63 of a-z, 0-9 and -, with a "
+                "letter or digit first and last"
+            )
+        if "/" not in self.image:
+            raise BadProvider(
+                f"image {self.image!r} of provider {self.name} does not say of which registry it "
+                "is: write it as registry.example.com/path"
+            )
+
+    @property
+    def label(self) -> str:
+        """Value of `cluster.x-k8s.io/provider`, and the folder of its releases."""
+        return f"{self.type}-{self.name}"
