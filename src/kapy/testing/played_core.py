@@ -1,0 +1,186 @@
+"""Somebody who does what core does, exactly when a test wants it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Label
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS, Resource
+
+
+class PlayedCore:
+    """Core, in one namespace. resource_of: where a provider's objects are written."""
+
+    def __init__(
+        self, client: Client, namespace: str, resource_of: Callable[[Document], Resource]
+    ) -> None:
+        self.client = client
+        self.namespace = namespace
+        self._resource_of = resource_of
+
+    async def cluster(
+        self, name: str, infra: Document | None = None, *, provisioned: bool = False, **spec: Any
+    ) -> Document:
+        """A Cluster, and its infrastructure (created as a user does, owned as core does)."""
+        spec = {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}, **spec}
+        if infra is not None:
+            spec["infrastructureRef"] = reference(infra)
+        document = self._new(Cluster.RESOURCE, name, {}, spec)
+        cluster = await self.client.create(Cluster.RESOURCE, document)
+        if infra is not None:
+            await self.create_owned(infra, cluster, {Label.CLUSTER_NAME: name})
+        if provisioned:
+            await self.cluster_provisioned(name)
+        return cluster
+
+    async def cluster_provisioned(self, name: str) -> None:
+        """Let the machines of a cluster start."""
+        status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
+        await self.client.patch(Cluster.RESOURCE, self.key(name), status, subresource="status")
+
+    async def machine(
+        self,
+        cluster: str,
+        name: str,
+        infra: Document,
+        *,
+        control_plane: bool = False,
+        version: str = "v1.34.0",
+        bootstrap_data: bytes | None = None,
+        owner: Document | None = None,
+        **spec: Any,
+    ) -> Document:
+        """A Machine and its infrastructure, which gets the Machine's name.
+
+        owner: the owner of the Machine, where that matters.
+        """
+        labels = {Label.CLUSTER_NAME: cluster}
+        if control_plane:
+            labels[Label.CONTROL_PLANE] = ""
+        infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
+        spec = {
+            "clusterName": cluster,
+            "version": version,
+            "bootstrap": {},
+            "infrastructureRef": reference(infra),
+            **spec,
+        }
+        document = self._new(Machine.RESOURCE, name, labels, spec)
+        if owner is not None:
+            document["metadata"]["ownerReferences"] = [owned_by(owner)]
+        machine = await self.client.create(Machine.RESOURCE, document)
+        await self.create_owned(infra, machine, labels, controller=True)
+        if bootstrap_data is not None:
+            await self.bootstrap(cluster, name, bootstrap_data)
+        return machine
+
+    async def bootstrap(self, cluster: str, machine: str, data: bytes) -> None:
+        """The bootstrap data of a Machine, as a bootstrap provider hands it over."""
+        await self._bootstrap_data(cluster, machine, data)
+        patch = {"spec": {"bootstrap": {"dataSecretName": machine}}}
+        await self.client.patch(Machine.RESOURCE, self.key(machine), patch)
+
+    async def machine_pool(
+        self,
+        cluster: str,
+        name: str,
+        infra: Document,
+        *,
+        replicas: int = 1,
+        owner: Document | None = None,
+        **spec: Any,
+    ) -> Document:
+        """A MachinePool and its infrastructure, which gets the pool's name."""
+        infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
+        labels = {Label.CLUSTER_NAME: cluster}
+        template: Document = {"clusterName": cluster, "version": "v1.34.0", "bootstrap": {}}
+        template["infrastructureRef"] = reference(infra)
+        spec = {
+            "clusterName": cluster,
+            "replicas": replicas,
+            "template": {"spec": template},
+            **spec,
+        }
+        document = self._new(MachinePool.RESOURCE, name, labels, spec)
+        if owner is not None:
+            document["metadata"]["ownerReferences"] = [owned_by(owner)]
+        pool = await self.client.create(MachinePool.RESOURCE, document)
+        await self.create_owned(infra, pool, labels, controller=True)
+        return pool
+
+    async def pool_bootstrap(self, cluster: str, pool: str, data: bytes) -> None:
+        """The bootstrap data of a MachinePool, as a bootstrap provider hands it over."""
+        await self._bootstrap_data(cluster, pool, data)
+        patch = {"spec": {"template": {"spec": {"bootstrap": {"dataSecretName": pool}}}}}
+        await self.client.patch(MachinePool.RESOURCE, self.key(pool), patch)
+
+    async def create_owned(
+        self,
+        document: Document,
+        owner: Document,
+        labels: dict[str, str],
+        *,
+        controller: bool = False,
+    ) -> Document:
+        """A provider's object, created as users do; then its owner and its labels, as core does."""
+        resource = self._resource_of(document)
+        metadata = {**document["metadata"], "namespace": self.namespace}
+        created = await self.client.create(resource, {**document, "metadata": metadata})
+        owned = owned_by(owner, controller=controller)
+        patch = {"metadata": {"ownerReferences": [owned], "labels": labels}}
+        return await self.client.patch(resource, Key.of(created), patch)
+
+    def key(self, name: str) -> Key:
+        """Where the object of that name is kept."""
+        return Key(self.namespace, name)
+
+    async def _bootstrap_data(self, cluster: str, name: str, data: bytes) -> None:
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "cluster.x-k8s.io/secret",
+            "metadata": {
+                "name": name,
+                "namespace": self.namespace,
+                "labels": {Label.CLUSTER_NAME: cluster},
+            },
+            "data": {
+                "value": b64encode(data).decode(),
+                "format": b64encode(b"cloud-config").decode(),
+            },
+        }
+        await self.client.create(SECRETS, secret)
+
+    def _new(self, kind: Resource, name: str, labels: dict[str, str], spec: Document) -> Document:
+        metadata: Document = {"name": name, "namespace": self.namespace}
+        if labels:
+            metadata["labels"] = labels
+        named = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        return {**named, "spec": spec}
+
+
+def owned_by(owner: Document, *, controller: bool = False) -> Document:
+    """A reference to an owner."""
+    found: Document = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+    }
+    return found | ({"controller": True, "blockOwnerDeletion": True} if controller else {})
+
+
+def reference(document: Document) -> Document:
+    """A contract-versioned reference to an object."""
+    return {
+        "apiGroup": document["apiVersion"].partition("/")[0],
+        "kind": document["kind"],
+        "name": document["metadata"]["name"],
+    }
