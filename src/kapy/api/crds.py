@@ -5,19 +5,20 @@ Everything but the words is the released CRD, and who converts: that is for the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
 import msgspec
 
+from kapy.api.columns import Column
 from kapy.api.kinds import KINDS, STORED, Kind
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.api.printed import kept
 from kapy.kube import Document
 from kapy.kube.meta import Object
-from kapy.kube.names import CRDS
+from kapy.kube.names import CRDS, Resource
 
 _PROVIDERS: Final[Mapping[str, str]] = {
     "cluster.x-k8s.io": "cluster-api",
@@ -87,26 +88,35 @@ def _with_spec(crd: Document, **more: Any) -> Document:
 
 
 def _crd(kind: Kind, versions: list[Document]) -> Document:
-    resource = kind.type_of().RESOURCE
-    names: Document = {
-        "kind": kind.name,
-        "listKind": f"{kind.name}List",
-        "plural": resource.plural,
-        "singular": kind.name.lower(),
-        "categories": ["cluster-api"],
-    }
-    if kind.short_names:
-        names["shortNames"] = list(kind.short_names)
     labels = {Label.PROVIDER: _PROVIDERS[kind.group]}
     if kind.group in _CONTRACTS:
         # Which contract the objects of each version keep to: core reads them by it.
         labels |= {f"{CLUSTER_GROUP}/{one}": one for one in ("v1beta1", "v1beta2")}
+    return definition(kind.type_of().RESOURCE, versions, labels, kind.short_names)
+
+
+def definition(
+    resource: Resource,
+    versions: list[Document],
+    labels: Mapping[str, str],
+    short_names: Sequence[str] = (),
+) -> Document:
+    """The CRD of a kind, anybody's. versions: as `served_version` prints them."""
+    names: Document = {
+        "kind": resource.kind,
+        "listKind": f"{resource.kind}List",
+        "plural": resource.plural,
+        "singular": resource.kind.lower(),
+        "categories": ["cluster-api"],
+    }
+    if short_names:
+        names["shortNames"] = list(short_names)
     return {
         "apiVersion": CRDS.api_version,
         "kind": CRDS.kind,
-        "metadata": {"name": resource.group_resource, "labels": labels},
+        "metadata": {"name": resource.group_resource, "labels": dict(labels)},
         "spec": {
-            "group": kind.group,
+            "group": resource.group,
             "names": names,
             "scope": "Namespaced" if resource.namespaced else "Cluster",
             "versions": versions,
@@ -118,12 +128,20 @@ def _version(kind: Kind, version: str, type_: type[Object], schema: Document) ->
     columns = import_module(
         "kapy.api.columns" if version == STORED else f"kapy.api.{version}.columns"
     )
-    shown = columns.COLUMNS.get(kind.name)
+    printed = served_version(
+        type_, schema, columns.COLUMNS.get(kind.name) or (), stored=version == STORED
+    )
+    return {**printed, "deprecated": True} if version in kind.deprecated else printed
+
+
+def served_version(
+    type_: type[Object], schema: Document, shown: Sequence[Column] = (), *, stored: bool
+) -> Document:
+    """One version of a kind, as its CRD has it. schema: of the Struct. shown: by `kubectl get`."""
     return {
-        "name": version,
+        "name": type_.RESOURCE.version,
         "served": True,
-        "storage": version == STORED,
-        **({"deprecated": True} if version in kind.deprecated else {}),
+        "storage": stored,
         **({"additionalPrinterColumns": [one.document() for one in shown]} if shown else {}),
         "schema": {"openAPIV3Schema": schema | {"properties": schema["properties"] | _OBJECT}},
         "subresources": _subresources(type_),
