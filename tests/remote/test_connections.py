@@ -352,6 +352,19 @@ async def test_in_process_nothing_is_probed_until_somebody_gets_no_answer() -> N
         assert here.connected(ONE)
 
 
+async def test_a_cluster_that_moved_into_this_program_is_reached_here_at_once() -> None:
+    async with running() as here:
+        here.clusters["one"] = elsewhere = Workload(over_network=True)
+        here.management.put(secret("one"))
+        await asyncio.sleep(1)
+        elsewhere.fault = Unreachable("hung up")
+        here.clusters["one"] = moved = Workload()
+        here.connections.poke(ONE)
+        await asyncio.sleep(1)
+        assert here.connected(ONE)
+        assert (elsewhere.open, moved.open, moved.contacts) == (0, 1, 1)
+
+
 async def test_a_short_absence_is_told_and_forgiven() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload()

@@ -20,6 +20,7 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client, Listed
+from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
 from kapy.client.kubeconfig import KubeconfigError, parse
 from kapy.engine.cache import Change, Informer
@@ -220,13 +221,15 @@ class Connections:
             link.value = value
             link.backoff.reset()
             await self._disconnect(link, "its kubeconfig changed")
+        if link.client is not None and link.suspected and await self._moved_in(link):
+            await self._disconnect(link, "the cluster is in this program now")
         if link.client is None:
             return await self._connect(link)
         return await self._probe(link)
 
     async def _connect(self, link: Link) -> Result:
         try:
-            kubeconfig = parse(_decoded(link.value), f"the kubeconfig of cluster {link.cluster}")
+            kubeconfig = _kubeconfig_of(link)
         except KubeconfigError as error:
             link.failed(str(error))
             log.warning("%s", error)
@@ -249,6 +252,21 @@ class Connections:
         log.info("connected to cluster %s", link.cluster)
         self._tell(link.cluster)
         return self._until_probe(link)
+
+    async def _moved_in(self, link: Link) -> bool:
+        """Whether a cluster that was reached over the network would be reached in process now.
+
+        So it is after a move from another plane of this machine: who answered there still does, or
+        hangs up, and five failed probes would take most of a minute.
+        """
+        if not link.over_network:
+            return False
+        try:
+            way = Interceptor(self._dial(_kubeconfig_of(link)))
+        except Unreachable:
+            return True
+        await way.aclose()
+        return not way.over_network
 
     def _established(self, link: Link, transport: Suspicious) -> None:
         patient = Patience(transport, self._runtime.random, lambda: self._tell(link.cluster))
@@ -332,6 +350,11 @@ def _cluster_of(change: Change) -> Iterable[Key]:
     name = (metadata.get("labels") or {}).get(CLUSTER_NAME)
     if name and metadata["name"] == f"{name}-kubeconfig":
         yield Key(metadata["namespace"], name)
+
+
+def _kubeconfig_of(link: Link) -> Kubeconfig:
+    """Raises KubeconfigError."""
+    return parse(_decoded(link.value), f"the kubeconfig of cluster {link.cluster}")
 
 
 def _decoded(value: str) -> bytes:
