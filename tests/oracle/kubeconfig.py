@@ -19,7 +19,6 @@ from kapy.providers.kubeadm.certificates import (
     Certificate,
     init_certificates,
     join_certificates,
-    made,
 )
 from kapy.remote.secrets import (
     InvalidSecretName,
@@ -28,6 +27,7 @@ from kapy.remote.secrets import (
     parse_secret_name,
     secret_name,
 )
+from kapy.sdk.cluster_certificates import made
 from tests.oracle.topic import Check, Record, compared
 
 CLUSTER: Final = Key("ns", "c1")

@@ -40,12 +40,15 @@ from kapy.sdk.answers import (
     Released,
     Waiting,
 )
+from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_controller import add_infra_machine
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_pool_controller import add_infra_machine_pool
+from kapy.sdk.init_lock import InitLock
+from kapy.sdk.keychain import Kept, Keychain
 from kapy.sdk.kinds import (
     InfraClusterSpec,
     InfraClusterStatus,
@@ -58,6 +61,7 @@ from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
 
 __all__ = [
+    "CA_LIFE",
     "DONE",
     "REPORTED",
     "SUMMED_UP",
@@ -68,6 +72,7 @@ __all__ = [
     "Change",
     "Client",
     "Clock",
+    "ClusterCertificate",
     "ClusterOrder",
     "ClusterProvisioned",
     "ControlPlane",
@@ -86,6 +91,9 @@ __all__ = [
     "InfraMachineSpec",
     "InfraMachineStatus",
     "InfraMachineTemplate",
+    "InitLock",
+    "Kept",
+    "Keychain",
     "Keys",
     "Listed",
     "MachineOrder",

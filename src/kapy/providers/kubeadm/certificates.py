@@ -1,20 +1,19 @@
-"""The certificates of a kubeadm cluster: which there are, where a machine keeps them, making them.
+"""The certificates of a kubeadm cluster: which there are, and where a machine keeps them.
 
-Cluster API makes the authorities itself and keeps them in Secrets (`kapy.remote.secrets`), so
-that every control plane machine gets the same.
+The SDK's `Keychain` makes the authorities and keeps them in Secrets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from posixpath import join
 from typing import Final
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.pki import Algorithm, KeyPair, new_ca, public_key
+from kapy.kube.pki import Algorithm, KeyPair
 from kapy.remote.secrets import (
     API_SERVER_ETCD_CLIENT,
     CLUSTER_CA,
@@ -22,9 +21,9 @@ from kapy.remote.secrets import (
     FRONT_PROXY_CA,
     SERVICE_ACCOUNT,
 )
+from kapy.sdk import CA_LIFE, ClusterCertificate
 
 DEFAULT_DIRECTORY: Final = "/etc/kubernetes/pki"
-CA_LIFE: Final = timedelta(days=3650)
 _FILE_ORDER: Final = (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT, API_SERVER_ETCD_CLIENT)
 
 
@@ -33,18 +32,11 @@ class MissingCertificate(KapyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
-    """One certificate that a machine needs.
+class Certificate(ClusterCertificate):
+    """One certificate that a machine needs, and the files of it there."""
 
-    external: made and kept by the user (external etcd). life and algorithm: for making it.
-    """
-
-    purpose: str
     cert_file: str
     key_file: str = ""
-    external: bool = False
-    life: timedelta = CA_LIFE
-    algorithm: Algorithm = "RSA-2048"
 
 
 def init_certificates(configuration: Document) -> list[Certificate]:
@@ -90,13 +82,6 @@ def _certificates(
         Certificate(API_SERVER_ETCD_CLIENT, *client, external=True),
         Certificate(ETCD_CA, external.get("caFile", ""), external=True),
     ]
-
-
-def made(certificate: Certificate, now: datetime, key: bytes) -> KeyPair:
-    """A pair of a new key; a mere public key for service accounts."""
-    if certificate.purpose == SERVICE_ACCOUNT:
-        return KeyPair(public_key(key), key)
-    return new_ca("kubernetes", now=now, valid=certificate.life, key=key)
 
 
 def ensure_complete(certificates: Iterable[Certificate], pairs: Mapping[str, KeyPair]) -> None:

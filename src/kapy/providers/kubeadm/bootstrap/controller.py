@@ -13,13 +13,21 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import ConditionType, Label
 from kapy.kube import Document, Key
 from kapy.providers.kubeadm.bootstrap.control_plane import ControlPlanes
-from kapy.providers.kubeadm.bootstrap.initlock import InitLock
 from kapy.providers.kubeadm.bootstrap.reconcile import Reconciler
 from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Tools
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
-from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections
-from kapy.sdk import REPORTED, SUMMED_UP, Change, Controller, Runtime, awaited, own_key
+from kapy.sdk import (
+    REPORTED,
+    SUMMED_UP,
+    Change,
+    Controller,
+    InitLock,
+    Keychain,
+    Runtime,
+    awaited,
+    own_key,
+)
 
 _BY_CLUSTER = "kubeadmconfigs-by-cluster"
 

@@ -13,12 +13,10 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS
-from kapy.providers.kubeadm.bootstrap.initlock import InitLock
 from kapy.providers.kubeadm.bootstrap.owner import ConfigOwner
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
-from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections
-from kapy.sdk import Clock, Draft, Runtime, conditions, v1beta1
+from kapy.sdk import Clock, Draft, InitLock, Keychain, Runtime, conditions, v1beta1
 
 TOKEN_LIFE: Final = timedelta(minutes=15)
 

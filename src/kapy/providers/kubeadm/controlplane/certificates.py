@@ -17,8 +17,7 @@ from kapy.kube.names import SECRETS
 from kapy.providers.kubeadm.certificates import init_certificates
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.providers.kubeadm.keychain import Kept
-from kapy.sdk import Result, conditions, v1beta1
+from kapy.sdk import Kept, Result, conditions, v1beta1
 
 
 async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | None:

@@ -23,7 +23,6 @@ from kapy.providers.kubeadm.controlplane.tools import (
     CertificateExpiry,
     Tools,
 )
-from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
@@ -32,6 +31,7 @@ from kapy.sdk import (
     Change,
     Controller,
     External,
+    Keychain,
     Runtime,
     awaited,
     own_key,

@@ -12,9 +12,8 @@ from kapy.providers.kubeadm.controlplane.applied import Applied
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.settled import Settled
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
-from kapy.providers.kubeadm.keychain import Keychain
 from kapy.remote.connections import Connections, Kubeconfig
-from kapy.sdk import Controller, External, Recorder, Runtime
+from kapy.sdk import Controller, External, Keychain, Recorder, Runtime
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
 """How long what was last known is shown after a connection was lost."""

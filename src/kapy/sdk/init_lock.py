@@ -1,4 +1,4 @@
-"""The lock by which exactly one machine of a cluster runs `kubeadm init`.
+"""The lock by which exactly one machine of a cluster initialises its control plane.
 
 It is the ConfigMap `<cluster>-lock`, which names the Machine that holds it; creating it is taking
 it. Upstream's form, so that two programs of either kind exclude each other.
@@ -12,12 +12,14 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.names import Label
+from kapy.client.client import Client
+from kapy.engine.cache import Informer
+from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import CONFIG_MAPS
-from kapy.sdk import Client, Informer, Runtime
 
 _INFORMATION: Final = "lock-information"
 

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.engine.cache import Informer
+from kapy.engine.keys import Keys
+from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.meta import OwnerReference
 from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair
-from kapy.providers.kubeadm.certificates import Certificate, made
 from kapy.remote.secrets import CLUSTER_NAME_LABEL, certificate_secret, key_pair, secret_key
-from kapy.sdk import Client, Clock, Informer, Keys, Runtime
+from kapy.sdk.cluster_certificates import ClusterCertificate, made
 
 CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
 """Label selector of the Secrets that are watched; a user's own may lack the label."""
@@ -63,7 +67,9 @@ class Keychain:
             self._unlabelled.discard(key)
             return None
 
-    async def find(self, cluster: Key, certificates: Sequence[Certificate]) -> dict[str, Kept]:
+    async def find(
+        self, cluster: Key, certificates: Sequence[ClusterCertificate]
+    ) -> dict[str, Kept]:
         """What there is, by purpose. Raises ExternalCertificateMissing, BadSecret."""
         found: dict[str, Kept] = {}
         for certificate in certificates:
@@ -78,7 +84,7 @@ class Keychain:
         return found
 
     async def find_or_make(
-        self, cluster: Key, certificates: Sequence[Certificate], owner: OwnerReference
+        self, cluster: Key, certificates: Sequence[ClusterCertificate], owner: OwnerReference
     ) -> dict[str, Kept]:
         """What there is, by purpose, after making what was missing.
 
@@ -97,7 +103,7 @@ class Keychain:
         others = [one for one in certificates if one not in ours]
         return kept | await self.find(cluster, others)
 
-    def _is_there(self, cluster: Key, certificate: Certificate) -> bool:
+    def _is_there(self, cluster: Key, certificate: ClusterCertificate) -> bool:
         key = secret_key(cluster, certificate.purpose)
         return key in self._unlabelled or self._secrets.raw(key) is not None
 
