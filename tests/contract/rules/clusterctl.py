@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.testing.conformance.rules import clusterctl
 from tests.contract.rules import clusterctl_move, clusterctl_repositories, clusterctl_templates
-from tests.contract.rules.rule import Document, Rule
+from tests.contract.rules.row import Kept, Row
 from tests.contract.rules.shared import LIVES, RELEASED
 
 READING: Final = "clusterctl/components/reading.py"
@@ -19,21 +20,15 @@ ENVSUBST: Final = "oracle/test_samples.py::test_the_samples_of_a_pure_topic_pass
 LISTED: Final = f"{COMPONENTS}::test_variables_are_filled_in_and_listed"
 
 METADATA: Final = [
-    Rule(
-        "2 Metadata YAML",
-        "MUST",
+    Row(
+        ("repository", "metadata-told"),
         (128,),
-        "A provider publishes `metadata.yaml`; without it no version is installed, and the message "
-        "names provider and file.",
         ("clusterctl/metadata.py", "clusterctl/provider_files.py"),
         ("clusterctl/test_metadata.py::test_a_missing_file_is_told_with_the_provider",),
     ),
-    Rule(
-        "2 Metadata YAML",
-        "MUST",
+    Row(
+        ("metadata-version", "metadata-kind", "release-series", "metadata-told"),
         (130, 132, 135, 137, 138, 140, 142, 143),
-        "It has the release series, each with the contract (API version of Cluster API) that its "
-        "versions keep to; every mistake of the file is told.",
         ("clusterctl/metadata.py",),
         (
             "clusterctl/test_metadata.py::"
@@ -42,12 +37,9 @@ METADATA: Final = [
             "clusterctl/test_metadata.py::test_broken_yaml_is_told_with_its_line",
         ),
     ),
-    Rule(
-        "2 Metadata YAML",
-        "kapy",
+    Row(
+        ("metadata-counts", "release-in-series"),
         (145, 149),
-        "No metadata is built in: what a release says of itself counts, so that newer releases "
-        "need no newer kapy.",
         ("clusterctl/metadata.py",),
         (
             "clusterctl/test_metadata.py::test_a_version_that_belongs_nowhere_is_refused",
@@ -57,59 +49,45 @@ METADATA: Final = [
 ]
 
 FILE: Final = [
-    Rule(
-        "3 Components YAML",
-        "MUST",
+    Row(
+        ("installed",),
         (155,),
-        "One YAML file has all that is needed to install the provider: CRDs, Deployments, RBAC.",
         (READING, "clusterctl/install/providers.py"),
         ("clusterctl/test_install.py::test_a_first_init_installs_the_usual_providers_too",),
     ),
-    Rule(
-        "3.1 Naming conventions",
-        "SHOULD",
+    Row(
+        ("components-name",),
         (161, *range(163, 170)),
-        "`core-components.yaml`, and `infrastructure-`, `bootstrap-`, `control-plane-`, `ipam-`, "
-        "`runtime-extension-` and `addon-components.yaml`, are where predefined providers are "
-        "read; another name is addressed by `url`.",
         ("clusterctl/config/predefined.py", "clusterctl/repository/folder.py"),
         (
             "oracle/test_clusterctl.py::test_the_samples_pass",
             "clusterctl/repository/test_near.py::test_a_folder_is_a_repository",
         ),
     ),
-    Rule(
-        "3.2 Target namespace",
-        "SHOULD",
+    Row(
+        ("namespace",),
         (173,),
-        "One Namespace object names the namespace where the provider goes by default.",
         (READING,),
         (f"{COMPONENTS}::test_the_namespace_of_the_file_is_the_default_target",),
     ),
-    Rule(
-        "3.2 Target namespace",
-        "MUST",
+    Row(
+        ("in-namespace",),
         (175,),
-        "All objects are in the target namespace, but for those that are not namespaced.",
         (NAMESPACE,),
         (
             f"{COMPONENTS}::test_everything_is_in_the_target_namespace",
             f"{COMPONENTS}::test_objects_that_are_not_namespaced_get_no_namespace",
         ),
     ),
-    Rule(
-        "3.2 Target namespace",
-        "kapy",
+    Row(
+        ("namespace-needed",),
         (177,),
-        "Without a Namespace object, the user has to name one with `--target-namespace`.",
         (READING,),
         (REFUSED, f"{COMPONENTS}::test_a_namespace_is_added_where_the_file_has_none"),
     ),
-    Rule(
-        "3.2 Target namespace",
-        "kapy",
+    Row(
+        ("one-namespace", "namespaces-refused"),
         (179,),
-        "More than one Namespace object is an error that names them, and nothing is installed.",
         (READING,),
         (
             REFUSED,
@@ -120,96 +98,67 @@ FILE: Final = [
 ]
 
 MANAGERS: Final = [
-    Rule(
-        "3.3 Controllers and watched namespaces",
-        "MUST",
+    Row(
+        ("manager", "rules-told"),
         (183, 185),
-        "Controllers and extension servers run as Deployments, in a container called `manager`; a "
-        "file without one is warned of.",
         (CHECKS, "clusterctl/components/images.py"),
         (WARNED,),
     ),
-    Rule(
-        "3.3 Controllers and watched namespaces",
-        "MUST",
+    Row(
+        ("namespace-flag",),
         (187,),
-        "A manager takes `--namespace`, the namespace that it looks into. kapy's own do.",
         ("cli/controller_options.py",),
         ("apps/test_manager_flags.py::test_one_namespace_only",),
     ),
-    Rule(
-        "3.3 Controllers and watched namespaces",
-        "kapy",
+    Row(
+        ("watching",),
         (187,),
-        "What is installed watches all namespaces: a manager that was told another one is told "
-        "none, with a warning.",
         ("clusterctl/components/watching.py", CHECKS),
         (
             f"{COMPONENTS}::test_a_manager_watches_all_namespaces",
             "clusterctl/test_install.py::test_a_second_instance_is_refused_and_the_first_one_named",
         ),
     ),
-    Rule(
-        "3.3 Controllers and watched namespaces",
-        "SHOULD",
+    Row(
+        ("images",),
         (189,),
-        "Images have canonical names; where they have not, it is said which one.",
         ("clusterctl/config/images.py",),
         ("clusterctl/config/test_settings.py::test_an_image_without_its_whole_name_is_told",),
     ),
 ]
 
 SUBSTITUTION: Final = [
-    Rule(
-        "3.4 Variables",
-        "kapy",
+    Row(
+        ("substitution", "variable-names"),
         (193,),
-        "`${VAR}` is replaced; the provider's name is a good beginning of a variable's.",
         (VARIABLES, "clusterctl/envsubst/__init__.py"),
         (LISTED,),
     ),
-    Rule(
-        "3.4 Variables",
-        "kapy",
+    Row(
+        ("substitution",),
         (195,),
-        "Blanks around the name do not matter: `${ VAR }`.",
         (VARIABLES,),
         ("clusterctl/test_variables.py::test_all_missing_variables_are_named_at_once", ENVSUBST),
     ),
-    Rule(
-        "3.4 Variables",
-        "kapy",
+    Row(
+        ("substitution-refused",),
         (197,),
-        "`${VAR$FOO}` and what else cannot be read is refused, with line and place.",
         (VARIABLES,),
         (
             "clusterctl/test_variables.py::"
             "test_a_substitution_that_cannot_be_read_is_shown_with_its_line",
         ),
     ),
-    Rule(
-        "3.4 Variables",
-        "kapy",
+    Row(
+        ("functions",),
         (199, 205),
-        "Substitution is that of drone/envsubst, with its functions.",
         ("clusterctl/envsubst/functions.py", "clusterctl/envsubst/parser.py"),
         (ENVSUBST, "clusterctl/test_variables.py::test_any_text_is_filled_in_or_refused"),
     ),
-    Rule(
-        "3.4 Variables",
-        "kapy",
-        (202, 203, 205),
-        "Where VAR is not set or empty, `${VAR:=default}`, `${VAR=default}` and `${VAR:-default}` "
-        "are the default.",
-        ("clusterctl/envsubst/functions.py",),
-        (ENVSUBST, LISTED),
-    ),
-    Rule(
-        "3.4 Variables",
-        "SHOULD",
+    Row(("functions",), (202, 203, 205), ("clusterctl/envsubst/functions.py",), (ENVSUBST, LISTED)),
+    Row(
+        ("variables-told", "variables-listed"),
         (207,),
-        "A provider tells its users which variables there are; `generate provider --describe` and "
-        "`generate cluster --list-variables` do so, too.",
         ("cli/generate_provider.py", "cli/generate_cluster.py"),
         (
             "cli/test_generate.py::test_a_provider_is_described",
@@ -219,21 +168,15 @@ SUBSTITUTION: Final = [
 ]
 
 LABELS: Final = [
-    Rule(
-        "3.5 Labels",
-        "SHOULD",
+    Row(
+        ("labels", "rules-told"),
         (211,),
-        "All objects of a file have the label `cluster.x-k8s.io/provider`, so that what `kubectl "
-        "apply` installed is taken over as it is; an object without it is warned of.",
         (CHECKS, "clusterctl/install/providers.py"),
         (WARNED, "clusterctl/test_install.py::test_what_kubectl_applied_is_taken_over_as_it_is"),
     ),
-    Rule(
-        "3.5 Labels",
-        "kapy",
+    Row(
+        ("label-names",),
         (213, 215),
-        "The label is the prefix of the provider's type and its name, for core `cluster-api`; the "
-        "providers of the list have theirs.",
         ("clusterctl/provider.py", "clusterctl/config/predefined.py"),
         (
             "clusterctl/config/test_settings.py::"
@@ -243,36 +186,22 @@ LABELS: Final = [
 ]
 
 OWNERS: Final = [
-    Rule(
-        "6 OwnerReferences chain",
-        "MUST",
+    Row(
+        ("owners", "owners-told"),
         (289, 295),
-        "Everything of a provider leads to a Cluster by owner references; what does not is left "
-        "behind by a move, which names it.",
         ("clusterctl/move/graph.py", "clusterctl/move/discovery.py"),
         (
             "clusterctl/move/test_rules.py::test_what_hangs_below_a_cluster",
             "e2e/test_move.py::test_a_cluster_moves_to_another_plane_and_is_reached_there",
         ),
     ),
-    Rule(
-        "6 OwnerReferences chain",
-        "core",
-        (291, 293),
-        "What Cluster API's objects refer to gets its owner reference from core: infrastructure "
-        "of a Cluster that of the Cluster, infrastructure of a Machine that of the Machine.",
-        ("contract/ownership.py",),
-        (LIVES, RELEASED),
-    ),
+    Row(("owners-set",), (291, 293), ("contract/ownership.py",), (LIVES, RELEASED)),
 ]
 
 FURTHER: Final = [
-    Rule(
-        "7.1 Transformations of components",
-        "kapy",
+    Row(
+        ("components-changed",),
         (301, 303),
-        "Variables are replaced; the Namespace object gets the target's name, and all namespaced "
-        "objects that namespace; all objects are labelled.",
         (READING, NAMESPACE),
         (
             LISTED,
@@ -281,45 +210,39 @@ FURTHER: Final = [
             "oracle/test_recorded.py::test_generated_yaml_is_upstreams_to_the_byte",
         ),
     ),
-    Rule(
-        "7.2 Transformations of cluster templates",
-        "kapy",
+    Row(
+        ("templates-changed",),
         (307, 309),
-        "Variables are replaced, and all objects get the target namespace; nothing else changes.",
         ("clusterctl/templates/generate.py",),
         (
             clusterctl_templates.ONE_NAMESPACE,
             "oracle/test_recorded.py::test_generated_yaml_is_upstreams_to_the_byte",
         ),
     ),
-    Rule(
-        "7.3 Links to external objects",
-        "kapy",
+    Row(
+        ("links", "links-left"),
         (313, 315, 317),
-        "Files have all that they need; what they refer to elsewhere is neither looked for nor "
-        "changed, and is its author's business.",
         (READING,),
         (f"{COMPONENTS}::test_what_a_file_refers_to_need_not_be_in_it",),
     ),
 ]
 
-DOCUMENT: Final = Document(
-    name="clusterctl",
-    title="clusterctl provider",
+KEPT: Final = Kept(
+    document=clusterctl.DOCUMENT,
     view=None,
     source="seeds/clusterctl-provider-contract.ko.txt",
     pattern=r"\S",
-    rules=[
-        *clusterctl_repositories.RULES,
+    rows=[
+        *clusterctl_repositories.ROWS,
         *METADATA,
         *FILE,
         *MANAGERS,
         *SUBSTITUTION,
         *LABELS,
-        *clusterctl_templates.RULES,
+        *clusterctl_templates.ROWS,
         *OWNERS,
         *FURTHER,
-        *clusterctl_move.RULES,
+        *clusterctl_move.ROWS,
     ],
     aside={
         # Titles.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.contract.rules.rule import Rule
+from tests.contract.rules.row import Row
 
 SOURCES: Final = "clusterctl/templates/sources.py"
 CLASSES: Final = "clusterctl/templates/classes.py"
@@ -15,38 +15,18 @@ ADDED: Final = f"{TEMPLATES}::test_a_cluster_class_comes_before_the_cluster_that
 LISTED: Final = "cli/test_generate.py::test_variables_are_listed_the_required_ones_first"
 RECORDED: Final = "oracle/test_recorded.py::test_generated_yaml_is_upstreams_to_the_byte"
 
-RULES: Final = [
-    Rule(
-        "4 Workload cluster templates",
-        "SHOULD",
-        (219,),
-        "`generate cluster` prints all objects of a workload cluster, from one YAML file.",
-        (SOURCES, GENERATE),
-        (ONE_NAMESPACE, RECORDED),
-    ),
-    Rule(
-        "4 Workload cluster templates",
-        "SHOULD",
-        (221,),
-        "A template with a managed topology needs the Cluster only, and a ClusterClass.",
-        (CLASSES,),
-        (ADDED, RECORDED),
-    ),
-    Rule(
-        "4.1 Naming conventions",
-        "MUST",
+ROWS: Final = [
+    Row(("templates-found",), (219,), (SOURCES, GENERATE), (ONE_NAMESPACE, RECORDED)),
+    Row(("classes-found",), (221,), (CLASSES,), (ADDED, RECORDED)),
+    Row(
+        ("template-names", "templates-found"),
         (227, 229),
-        "Templates are beside the components: `cluster-template.yaml`, and "
-        "`cluster-template-FLAVOR.yaml` for `--flavor FLAVOR`.",
         (SOURCES,),
         (ADDED, f"{TEMPLATES}::test_templates_that_cannot_be_used_are_refused"),
     ),
-    Rule(
-        "4.1 Naming conventions",
-        "SHOULD",
+    Row(
+        ("flavors-told", "templates-found"),
         (231,),
-        "A provider tells its users which templates there are; who asks for one that is not there "
-        "is told those that are.",
         ("clusterctl/repository/releases.py",),
         (
             "clusterctl/repository/test_near.py::"
@@ -54,99 +34,62 @@ RULES: Final = [
             "clusterctl/repository/test_far.py::test_an_asset_that_a_release_does_not_have_is_told",
         ),
     ),
-    Rule(
-        "4.2 Target namespace",
-        "MUST",
+    Row(
+        ("template-namespace", "template-one-namespace"),
         (235, 237),
-        "All objects are in one namespace, which is there already: none is added.",
         (GENERATE,),
         (ONE_NAMESPACE,),
     ),
-    Rule(
-        "4.3 Variables",
-        "kapy",
+    Row(
+        ("templates-changed",),
         (241,),
-        "Templates have variables, as components have.",
         (GENERATE,),
         (ONE_NAMESPACE, f"{TEMPLATES}::test_all_variables_that_are_missing_are_named"),
     ),
-    Rule(
-        "4.3 Variables",
-        "SHOULD",
+    Row(
+        ("variables-told", "variables-listed"),
         (243,),
-        "A provider tells its users what they mean; `--list-variables` says which there are.",
         ("cli/generate_cluster.py",),
         (LISTED, f"{TEMPLATES}::test_variables_are_listed_with_their_defaults"),
     ),
-    Rule(
-        "4.3.1 Common variables",
-        "kapy",
+    Row(
+        ("common-variables", "common-values"),
         (247, 249, 251),
-        "NAMESPACE, KUBERNETES_VERSION, CONTROL_PLANE_MACHINE_COUNT and WORKER_MACHINE_COUNT are "
-        "what the flags say, also `--controlplane-machine-count`; CLUSTER_NAME is the argument.",
         ("clusterctl/templates/wishes.py", "cli/generate_cluster.py"),
         (
             "cli/test_generate.py::test_a_cluster_is_printed",
             f"{TEMPLATES}::test_counts_come_from_flags_then_the_environment_then_are_one_and_none",
         ),
     ),
-    Rule(
-        "5 ClusterClass definitions",
-        "SHOULD",
-        (255,),
-        "A provider may have ClusterClasses that are used along with its templates.",
-        (CLASSES,),
-        (ADDED,),
-    ),
-    Rule(
-        "5.1 Naming conventions",
-        "MUST",
+    Row(("classes-found",), (255,), (CLASSES,), (ADDED,)),
+    Row(
+        ("class-names", "classes-found"),
         (261, 263),
-        "The definition of a class NAME is `clusterclass-NAME.yaml`, beside the components; NAME "
-        "is that of the Cluster's topology.",
         (CLASSES,),
         (ADDED, f"{TEMPLATES}::test_templates_that_cannot_be_used_are_refused"),
     ),
-    Rule(
-        "5.1 Naming conventions",
-        "SHOULD",
+    Row(
+        ("classes-told", "classes-found"),
         (265,),
-        "A provider tells its users which classes there are; one that is not there is named.",
         (CLASSES,),
         (f"{TEMPLATES}::test_templates_that_cannot_be_used_are_refused",),
     ),
-    Rule(
-        "5.2 Target namespace",
-        "SHOULD",
+    Row(
+        ("class-namespace", "class-references", "class-objects"),
         (269, 271, 273),
-        "Neither the objects of a class nor its references name a namespace, which is there "
-        "already: they get that of the class.",
         (CLASSES,),
         (ADDED, f"{TEMPLATES}::test_a_cluster_class_of_another_namespace_goes_there"),
     ),
-    Rule(
-        "5.2 Target namespace",
-        "SHOULD",
+    Row(
+        ("class-sharing", "classes-added"),
         (275,),
-        "Classes share no objects; an object that is there already is never changed by the class "
-        "of a template.",
         (CLASSES,),
         (f"{TEMPLATES}::test_half_a_cluster_class_is_not_added_to",),
     ),
-    Rule(
-        "5.3 Variables",
-        "SHOULD",
-        (279, 281),
-        "Classes have variables of their own, and should have no others; those that are there are "
-        "replaced and listed, as upstream does.",
-        (CLASSES,),
-        (ADDED, RECORDED),
-    ),
-    Rule(
-        "5.4 Notes",
-        "kapy",
+    Row(("class-variables",), (279, 281), (CLASSES,), (ADDED, RECORDED)),
+    Row(
+        ("classes-added",),
         (285,),
-        "A class is added to what `generate cluster` prints, unless the management cluster has it.",
         (CLASSES,),
         (
             ADDED,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.contract.infra_machine_pool import InfraMachinePool
+from kapy.testing.conformance.rules import infrastructure
 from tests.contract.rules import shared
-from tests.contract.rules.rule import Document, Rule
+from tests.contract.rules.row import Kept, Row
 from tests.contract.rules.shared import CONDITIONS
 
 VIEW: Final = "contract/infra_machine_pool.py"
@@ -16,35 +17,27 @@ WAITS: Final = f"{STORY}::test_a_pool_waits_for_its_providers_and_owns_what_they
 FOLLOWS: Final = f"{STORY}::test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0"
 BROKEN: Final = f"{STORY}::test_a_provider_that_breaks_the_contract_is_named_with_the_field"
 
-RULES: Final = [
-    shared.internals((24, 28, 30), "InfraMachinePool"),
+ROWS: Final = [
+    shared.internals((24, 28, 30)),
     shared.scope((68,)),
     shared.metadata((72,)),
     *shared.api_version((77,), (84,), (121,), (128,), (131,)),
-    *shared.definition("InfraMachinePool", (158,), (194, 195)),
-    Rule(
-        "MachinePoolMachines support",
-        "MUST",
+    *shared.definition((158,), (194, 195)),
+    Row(
+        ("machine-kind", "machines", "machines-made"),
         (251,),
-        "`status.infrastructureMachineKind` says that each replica has an InfraMachine of that "
-        "kind; each gets a Machine.",
         (VIEW, "core/machinepool/machines.py"),
         (f"{STORY}::test_each_machine_of_the_provider_gets_a_machine",),
     ),
-    Rule(
-        "InfraMachinePool: providerIDList",
-        "MUST",
+    Row(
+        ("provider-id-list", "provider-ids", "provider-ids-taken"),
         (294, 311),
-        "`spec.providerIDList` lists the instances and is kept up to date; Nodes follow it.",
         (VIEW, "core/machinepool/nodes.py"),
         (FOLLOWS, BROKEN, f"{STORY}::test_a_pool_runs_when_its_machines_are_nodes"),
     ),
-    Rule(
-        "InfraMachinePool: initialization completed",
-        "MUST",
+    Row(
+        ("initialization", "initialized", "initialized-taken"),
         (315,),
-        "`status.initialization.provisioned` (v1beta1: `status.ready`) says that all is there, and "
-        "is never taken back.",
         (VIEW, PHASE),
         (
             WAITS,
@@ -53,48 +46,37 @@ RULES: Final = [
         ),
     ),
     *shared.pausing(
-        "InfraMachinePool",
         (356,),
         (358,),
         (f"{STORY}::test_a_paused_pool_does_nothing_but_say_so",),
     ),
-    Rule(
-        "InfraMachinePool: conditions",
-        "SHOULD",
+    Row(
+        ("conditions", "conditions-shown"),
         (365,),
-        "`status.conditions` are there; Ready is shown as InfrastructureReady of the MachinePool.",
         ("conditions/foreign.py",),
         (f"{STORY}::test_the_provider_s_ready_is_mirrored", CONDITIONS),
     ),
-    Rule(
-        "InfraMachinePool: conditions",
-        "MUST",
+    Row(
+        ("legacy-conditions", "conditions-read"),
         (394,),
-        "Legacy conditions are read as well.",
         ("conditions/foreign.py",),
         (f"{STORY}::test_a_provider_of_the_old_contract_serves_as_well",),
     ),
-    Rule(
-        "InfraMachinePool: replicas",
-        "MUST",
+    Row(
+        ("replicas", "replicas-taken"),
         (401,),
-        "`status.replicas` is the number of instances, and that of the MachinePool.",
         (VIEW, PHASE),
         (FOLLOWS,),
     ),
-    Rule(
-        "InfraMachinePoolTemplate, InfraMachinePoolTemplateList resource definition",
-        "SHOULD",
+    Row(
+        ("template", "template-list"),
         (440, 471, 472),
-        "There is a template kind, and its list.",
         ("api/dev_machine_pool.py",),
         (shared.DEFINITIONS,),
     ),
-    Rule(
-        "InfraMachinePoolTemplate: support for SSA dry run",
-        "MUST",
+    Row(
+        ("ssa-dry-run", "immutable"),
         (492,),
-        "A dry run of the topology controller is not refused.",
         ("api/validation/__init__.py",),
         (
             "api/validation/test_infrastructure.py::"
@@ -104,11 +86,10 @@ RULES: Final = [
     shared.instances((511,)),
 ]
 
-DOCUMENT: Final = Document(
-    "infra-machinepool",
-    "InfraMachinePool",
+KEPT: Final = Kept(
+    infrastructure.POOL,
     InfraMachinePool,
     "upstream/docs/contracts/infra-machinepool.md",
     r"\bMUST\b|\bSHOULD\b",
-    RULES,
+    ROWS,
 )

@@ -6,15 +6,12 @@ python -m tests.contract.rules.pages docs/contracts
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from kapy.contract.fields import Version, View, fields_of
-from kapy.testing.conformance.rules import DOCUMENTS as ASKED
-from kapy.testing.conformance.rules import Checked, Level
-from kapy.testing.conformance.rules import Document as Asked
+from kapy.testing.conformance.rules import DOCUMENTS, Checked, Document, Keeper, Level, Rule
 from tests.contract.rules import (
     bootstrap_config,
     clusterctl,
@@ -22,94 +19,116 @@ from tests.contract.rules import (
     infra_cluster,
     infra_machine,
     infra_machine_pool,
+    ipam,
 )
-from tests.contract.rules.rule import Document, Rule
+from tests.contract.rules.row import Kept, Row
 
-DOCUMENTS: Final = (
-    infra_cluster.DOCUMENT,
-    infra_machine.DOCUMENT,
-    control_plane.DOCUMENT,
-    bootstrap_config.DOCUMENT,
-    infra_machine_pool.DOCUMENT,
-    clusterctl.DOCUMENT,
+KEPT: Final = (
+    infra_cluster.KEPT,
+    infra_machine.KEPT,
+    infra_machine_pool.KEPT,
+    bootstrap_config.KEPT,
+    control_plane.KEPT,
+    clusterctl.KEPT,
+    ipam.KEPT,
 )
 _INDEX: Final = """\
 # Contracts
 
-What core and providers may expect of each other, rule by rule: what the contract document says, in
-our words; where kapy keeps it; and the tests that hold it. Both contract versions, v1beta1 and
-v1beta2, hold at the same time, object by object: the labels of a CRD say which one its objects
-keep. A provider that breaks a rule is named in a condition of whoever refers to its object.
+What core and providers may expect of each other: every rule of the seven contract documents of
+v1.14, in our words, who has to keep it, who finds out whether it is kept, where kapy keeps it, and
+the tests that hold it. Both contract versions, v1beta1 and v1beta2, hold at the same time, object
+by object: the labels of a CRD say which one its objects keep.
 
-**MUST** and **SHOULD** are asked of providers; **core** is what controllers promise them, and
-**kapy** what the command does, as clusterctl.
+Rules have names, as `infra-machine/provider-id`, which is what [`kapy
+conformance`](../how-to/check-a-provider.md) calls them, too. **MUST**, **SHOULD** and **MAY** are
+asked of providers; **core** is what controllers promise them, and **command** what clusterctl, and
+so `kapy`, does. Whether a provider keeps a rule is seen in its *files* (`kapy conformance check`)
+or in its *behaviour* (`kapy conformance run`), or by nobody but its *author*.
 
-The pages are printed from `tests/contract/rules` (`make reference`).
+The table is `kapy.testing.conformance.rules`; `tests/contract/rules` adds where kapy keeps its
+rules, and `make reference` prints both.
 
-| contract | rules |
-|---|---|
-"""
-_ASKED: Final = """
-What is asked of providers is a table that programs use, too: [rule by rule](conformance.md), and
-`kapy conformance check` judges [any provider](../reference/conformance-report.md) by it.
-
-| document | rules | MUST | SHOULD | MAY | seen in files |
-|---|---|---|---|---|---|
-"""
-_CONFORMANCE: Final = """\
-# What providers are asked for
-
-Every rule of the contract documents of v1.14, in our words, and who finds out whether a provider
-keeps it: `static`, a look at the files of a release (`kapy conformance check`); `behaviour`, a look
-at the provider while it runs; `author`, nobody else. Printed; see [the overview](README.md).
+| document | rules | MUST | SHOULD | MAY | seen in files | in behaviour | by the author | promises |
+|---|---|---|---|---|---|---|---|---|
 """
 _HEAD: Final = """\
 # {title}
 
-The rules of the {title} contract. Printed; see [the overview](README.md).
+The rules of {document}. Printed; see [the overview](README.md).
 """
+_COLUMNS: Final = """\
+| rule | | seen in | | kept in | held by |
+|---|---|---|---|---|---|
+"""
+_SEEN: Final = {
+    Checked.STATIC: "files",
+    Checked.BEHAVIOUR: "behaviour",
+    Checked.AUTHOR: "author",
+    Checked.OURSELVES: "",
+}
 
 
 def pages() -> dict[str, str]:
     """The text of every page by its file name, `README.md` among them."""
-    found = {"README.md": _INDEX}
-    for one in DOCUMENTS:
-        found[f"{one.name}.md"] = "".join(_page(one))
-        found["README.md"] += f"| [{one.title}]({one.name}.md) | {len(one.rules)} |\n"
-    found["README.md"] += "".join([_ASKED, *map(_counts, ASKED)])
-    found["conformance.md"] = "".join([_CONFORMANCE, *map(_asked, ASKED)])
+    found = {f"{one.document.name}.md": "".join(_page(one)) for one in KEPT}
+    found["README.md"] = "".join([_INDEX, *map(_counts, DOCUMENTS), _total()])
     return found
 
 
-def _counts(document: Asked) -> str:
-    levels = [one.level.value for one in document.rules]
-    static = sum(one.checked is Checked.STATIC for one in document.rules)
-    told = [len(levels), *(levels.count(level.value) for level in Level), static]
-    return f"| {document.title} | {' | '.join(map(str, told))} |\n"
+def _counts(one: Document) -> str:
+    told = " | ".join(map(str, _numbers([one])))
+    return f"| [{one.title}]({one.name}.md) | {told} |\n"
 
 
-def _asked(document: Asked) -> str:
-    rows = [
-        f"| [{one.id}]({one.address}) | {one.level.value} | {one.checked.value} | {one.says} | "
-        f"{one.when} |\n"
-        for one in document.rules
-    ]
-    head = "| rule | level | seen by | | where |\n|---|---|---|---|---|\n"
-    return f"\n## {document.title}\n\n{head}{''.join(rows)}"
+def _total() -> str:
+    return f"| all | {' | '.join(map(str, _numbers(DOCUMENTS)))} |\n"
 
 
-def _page(document: Document) -> Iterator[str]:
-    yield _HEAD.format(title=document.title)
-    if document.view is not None:
-        yield from _fields(document.view)
-    for section, rules in groupby(document.rules, key=lambda rule: rule.section):
-        yield f"\n## {section}\n\n| | rule | kept in | held by |\n|---|---|---|---|\n"
-        yield from map(_row, rules)
+def _numbers(documents: Iterable[Document]) -> list[int]:
+    """How many rules there are, by level and by who sees it; how many promises."""
+    documents = list(documents)
+    rules = [rule for one in documents for rule in one.rules]
+    levels = [sum(rule.level is level for rule in rules) for level in Level]
+    seen = [sum(rule.checked is by for rule in rules) for by in list(Checked)[:3]]
+    return [len(rules), *levels, *seen, sum(len(one.promises) for one in documents)]
 
 
-def _row(rule: Rule) -> str:
-    kept, held = "<br>".join(map(_module, rule.kept)), "<br>".join(map(_test, rule.held))
-    return f"| {rule.level} | {rule.says} | {kept} | {held} |\n"
+def _page(kept: Kept) -> Iterator[str]:
+    name, title = kept.document.name, kept.document.title
+    yield _HEAD.format(title=title, document=f"`{name}.md`")
+    if kept.view is not None:
+        yield from _fields(kept.view)
+    for section, rules in _sections(kept.document).items():
+        yield f"\n## {section}\n\n{_COLUMNS}"
+        for rule in rules:
+            yield _row(rule, [row for row in kept.rows if _names(row, rule)])
+
+
+def _sections(document: Document) -> dict[str, list[Rule]]:
+    """Rules and promises by their section, in the order of the document."""
+    found: dict[str, list[Rule]] = {}
+    for rule in (*document.rules, *document.promises):
+        found.setdefault(rule.section, []).append(rule)
+    return found
+
+
+def _names(row: Row, rule: Rule) -> bool:
+    return rule.name in row.names
+
+
+def _row(rule: Rule, rows: list[Row]) -> str:
+    level = rule.level.value if rule.keeper is Keeper.PROVIDER else rule.keeper.value
+    says = f"{rule.says} *Where {rule.when}.*" if rule.when else rule.says
+    kept = "<br>".join(map(_module, _once(one for row in rows for one in row.kept)))
+    held = "<br>".join(map(_test, _once(one for row in rows for one in row.held)))
+    name = f"[{rule.name}]({rule.address})"
+    return f"| {name} | {level} | {_SEEN[rule.checked]} | {says} | {kept} | {held} |\n"
+
+
+def _once(found: Iterable[str]) -> Iterable[str]:
+    """Each of them, in the order in which they come."""
+    return dict.fromkeys(found)
 
 
 def _module(path: str) -> str:

@@ -1,11 +1,11 @@
-"""Rules that every contract document has in the same words."""
+"""Where rules are kept that contract documents have in the same words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from tests.contract.rules.rule import Rule
+from tests.contract.rules.row import Row
 
 LIVES: Final = (
     "providers/scripted/test_lives.py::test_clusters_of_all_providers_live_and_die_side_by_side"
@@ -34,26 +34,21 @@ FLAG_FILTER: Final = (
 )
 
 
-def scope(lines: Sequence[int]) -> Rule:
+def scope(lines: Sequence[int]) -> Row:
     """All resources: scope."""
-    return Rule(
-        "All resources: scope",
-        "MUST",
+    return Row(
+        ("scope",),
         lines,
-        "All resources are namespaced. Core refuses a CRD of scope Cluster, by name.",
         ("contract/definitions.py",),
         ("contract/test_resolve.py::test_resources_are_namespaced", DEFINITIONS),
     )
 
 
-def metadata(lines: Sequence[int]) -> Rule:
+def metadata(lines: Sequence[int]) -> Row:
     """All resources: TypeMeta and ObjectMeta."""
-    return Rule(
-        "All resources: TypeMeta and ObjectMeta",
-        "MUST",
+    return Row(
+        ("metadata", "owner-set"),
         lines,
-        "Objects have apiVersion, kind and metadata; of the latter, core writes owner references "
-        "and the cluster's label, and nothing else of the object.",
         ("contract/ownership.py", "sdk/lens.py"),
         (LIVES, RELEASED),
     )
@@ -65,15 +60,12 @@ def api_version(
     policy: Sequence[int],
     label: Sequence[int],
     value: Sequence[int],
-) -> list[Rule]:
+) -> list[Row]:
     """All resources: APIVersion field value."""
     return [
-        Rule(
-            "All resources: APIVersion",
-            "MUST",
+        Row(
+            ("references",),
             general,
-            "Group and version of what core refers to are looked after: the group stands in the "
-            "reference, the version follows from the CRD.",
             ("contract/external.py", "apps/conversion.py"),
             (
                 "contract/test_external.py::"
@@ -81,37 +73,21 @@ def api_version(
                 LIVES,
             ),
         ),
-        Rule(
-            "All resources: API group",
-            "MUST",
+        Row(
+            ("rights", "rights-asked"),
             group,
-            "A provider with an API group of its own gives core full rights with a ClusterRole "
-            'labelled `cluster.x-k8s.io/aggregate-to-manager: "true"`; a condition asks for it '
-            "where it lacks.",
             ("contract/external.py",),
             (RIGHTS, "contract/test_external.py::test_a_failed_read_is_not_absence", LIVES),
         ),
-        *(
-            [
-                Rule(
-                    "All resources: version",
-                    "SHOULD",
-                    policy,
-                    "Versions follow Kubernetes' deprecation policy and need not be those of core: "
-                    "any spelling is read, ordered as Kubernetes orders versions.",
-                    ("contract/resolve.py",),
-                    ("contract/test_resolve.py::test_versions_have_an_order", LIVES),
-                )
-            ]
-            if policy
-            else []
+        Row(
+            ("deprecation", "version-read"),
+            policy,
+            ("contract/resolve.py",),
+            ("contract/test_resolve.py::test_versions_have_an_order", LIVES),
         ),
-        Rule(
-            "All resources: version",
-            "MUST",
+        Row(
+            ("contract-label", "version-read", "broken-told"),
             label,
-            "The CRD has a label `cluster.x-k8s.io/<contract version>`: the newest contract that "
-            "core understands wins; without one, a condition names CRD and label.",
             ("contract/resolve.py",),
             (
                 "contract/test_resolve.py::"
@@ -121,13 +97,9 @@ def api_version(
                 "test_a_crd_without_a_contract_is_told_until_it_has_one",
             ),
         ),
-        Rule(
-            "All resources: version",
-            "MUST",
+        Row(
+            ("label-versions", "version-read", "broken-told"),
             value,
-            "Its value is a list of versions joined by underscores, each one of the CRD's: the "
-            "newest that the CRD has and serves is taken; if there is none, a condition names CRD, "
-            "label and version.",
             ("contract/resolve.py",),
             (
                 "contract/test_resolve.py::"
@@ -141,86 +113,45 @@ def api_version(
     ]
 
 
-def definition(kind: str, define: Sequence[int], lists: Sequence[int]) -> list[Rule]:
-    """Resource and list definition."""
-    section = f"{kind}, {kind}List resource definition"
-    found = [
-        Rule(
-            section,
-            "MUST",
+def definition(define: Sequence[int], lists: Sequence[int]) -> list[Row]:
+    """The kind and its list."""
+    return _defined(("definition", "crd-name", "broken-told"), define, "list", lists)
+
+
+def template(define: Sequence[int], lists: Sequence[int]) -> list[Row]:
+    """The kind of templates and its list."""
+    return _defined(("template", "template-name", "crd-name"), define, "template-list", lists)
+
+
+def _defined(
+    names: Sequence[str], define: Sequence[int], of_list: str, lists: Sequence[int]
+) -> list[Row]:
+    missing = "contract/test_broken_providers.py::test_a_kind_that_nobody_installed_is_waited_for"
+    return [
+        Row(
+            names,
             define,
-            f"There is a {kind}, its CRD named as CalculateCRDName names it: by that name alone "
-            "core finds it, and says it when it is not there.",
             ("contract/crd_names.py", "kube/plural.py"),
-            (
-                "kube/test_plural.py::test_plurals",
-                "contract/test_broken_providers.py::"
-                "test_a_kind_that_nobody_installed_is_waited_for",
-                RELEASED,
-            ),
-        )
+            ("kube/test_plural.py::test_plurals", missing, RELEASED),
+        ),
+        Row((of_list,), lists, ("api/crds.py", "apiserver/verbs/reading.py"), (DEFINITIONS, LIVES)),
     ]
-    if lists:
-        found.append(
-            Rule(
-                section,
-                "MUST",
-                lists,
-                f"Its list is called {kind}List.",
-                ("api/crds.py", "apiserver/verbs/reading.py"),
-                (DEFINITIONS, LIVES),
-            )
-        )
-    return found
 
 
-def internals(lines: Sequence[int], kind: str) -> Rule:
+def internals(lines: Sequence[int]) -> Row:
     """Nothing but the contract may be relied on."""
-    return Rule(
-        "Never rely on Cluster API behaviours not defined as a contract rule",
-        "MUST",
-        lines,
-        f"The maker of {kind}s relies on the contract alone: providers use `kapy.sdk` "
-        "or are written in any language, and live under this core without knowing it.",
-        ("sdk/__init__.py",),
-        (LIVES, RELEASED),
-    )
+    return Row(("internals",), lines, ("sdk/__init__.py",), (LIVES, RELEASED))
 
 
-def instances(lines: Sequence[int]) -> Rule:
+def instances(lines: Sequence[int]) -> Row:
     """--namespace and --watch-filter."""
-    return Rule(
-        "Support for running multiple instances",
-        "SHOULD",
-        lines,
-        "Controllers know `--namespace` and `--watch-filter`.",
-        ("engine/options.py",),
-        (FLAG_NAMESPACE, FLAG_FILTER),
-    )
+    return Row(("instances",), lines, ("engine/options.py",), (FLAG_NAMESPACE, FLAG_FILTER))
 
 
-def pausing(
-    kind: str, lines: Sequence[int], shown: Sequence[int], held: Sequence[str]
-) -> list[Rule]:
+def pausing(lines: Sequence[int], shown: Sequence[int], held: Sequence[str]) -> list[Row]:
     """Pausing, and the Paused condition."""
-    section = f"{kind}: pausing"
     kept = ("conditions/paused.py",)
     return [
-        Rule(
-            section,
-            "SHOULD",
-            lines,
-            "Nothing is done while `spec.paused` of the Cluster or the annotation "
-            "`cluster.x-k8s.io/paused` of the object says so.",
-            kept,
-            held,
-        ),
-        Rule(
-            section,
-            "SHOULD",
-            shown,
-            "The Paused condition says which of the two it is.",
-            kept,
-            held,
-        ),
+        Row(("pausing",), lines, kept, held),
+        Row(("paused-condition",), shown, kept, held),
     ]

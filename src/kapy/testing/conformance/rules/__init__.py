@@ -11,9 +11,9 @@ from kapy.testing.conformance.rules import (
     infrastructure,
     ipam,
 )
-from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rule
+from kapy.testing.conformance.rules.rule import Checked, Document, Keeper, Level, Rule
 
-__all__ = ["DOCUMENTS", "RULES", "Checked", "Document", "Level", "Rule"]
+__all__ = ["DOCUMENTS", "PROMISES", "RULES", "Checked", "Document", "Keeper", "Level", "Rule"]
 
 DOCUMENTS: Final = (
     infrastructure.CLUSTER,
@@ -25,3 +25,6 @@ DOCUMENTS: Final = (
     ipam.DOCUMENT,
 )
 RULES: Final = {rule.id: rule for document in DOCUMENTS for rule in document.rules}
+"""What is asked of providers."""
+PROMISES: Final = {rule.id: rule for document in DOCUMENTS for rule in document.promises}
+"""What they may count on."""

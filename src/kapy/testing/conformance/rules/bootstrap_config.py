@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import shared
+from kapy.testing.conformance.rules import promises, shared
 from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
 
 _KIND: Final = "BootstrapConfig"
@@ -74,4 +74,5 @@ DOCUMENT: Final = Document(
             deletion="Deletion waits for nobody, and leaves nothing behind",
         ),
     ],
+    promises.bootstrap_config(_rows),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.testing.conformance.rules import clusterctl_promises
 from kapy.testing.conformance.rules.rule import Checked, Document, Rows
 
 _rows: Final = Rows("clusterctl")
@@ -241,4 +242,5 @@ DOCUMENT: Final = Document(
             "Nothing stands in a status alone that cannot be found out again: a move loses it.",
         ),
     ],
+    clusterctl_promises.PROMISES,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import shared
+from kapy.testing.conformance.rules import promises, shared
 from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
 
 _KIND: Final = "ControlPlane"
@@ -188,4 +188,5 @@ DOCUMENT: Final = Document(
             deletion="Deletion takes the control plane down, and leaves nothing behind",
         ),
     ],
+    promises.control_plane(_rows),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import shared
+from kapy.testing.conformance.rules import promises, shared
 from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
 
 _CLUSTER, _MACHINE, _POOL = "InfraCluster", "InfraMachine", "InfraMachinePool"
@@ -71,6 +71,7 @@ CLUSTER: Final = Document(
             deletion="Deletion frees what was made, then the finalizer goes",
         ),
     ],
+    promises.infra_cluster(_cluster),
 )
 
 MACHINE: Final = Document(
@@ -165,6 +166,7 @@ MACHINE: Final = Document(
             "an owner, nor for the Cluster's infrastructure, nor for bootstrap data",
         ),
     ],
+    promises.infra_machine(_machine),
 )
 
 _INSTANCES: Final = f"{_POOL}: instances"
@@ -239,4 +241,5 @@ POOL: Final = Document(
         shared.instances(_pool, "Multi tenancy"),
         shared.clusterctl(_pool),
     ],
+    promises.infra_machine_pool(_pool),
 )

@@ -28,6 +28,17 @@ class Checked(Enum):
     """A look at the provider while it runs."""
     AUTHOR = "author"
     """Nobody but the author: no program can tell."""
+    OURSELVES = "kapy"
+    """kapy's own tests: it is not a provider that keeps the rule."""
+
+
+class Keeper(Enum):
+    """Who keeps a rule."""
+
+    PROVIDER = "provider"
+    CORE = "core"
+    COMMAND = "command"
+    """clusterctl, and `kapy` as such."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Rule:
 
     id: `document/name`. section: heading of the document. says: the rule in our words.
     when: what a provider must have or do for the rule to count; "" where it always counts.
+    keeper: who has to keep it.
     """
 
     id: str
@@ -44,11 +56,17 @@ class Rule:
     checked: Checked
     says: str
     when: str = ""
+    keeper: Keeper = Keeper.PROVIDER
 
     @property
     def document(self) -> str:
         """The page of the contract."""
         return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """What it is called within its document."""
+        return self.id.partition("/")[2]
 
     @property
     def address(self) -> str:
@@ -59,11 +77,16 @@ class Rule:
 
 @dataclass(frozen=True)
 class Document:
-    """A contract document. name: its page; title: for people."""
+    """A contract document.
+
+    name: its page; title: for people. rules: what it asks of providers; promises: what they may
+    count on, which core or the command keeps.
+    """
 
     name: str
     title: str
     rules: Sequence[Rule]
+    promises: Sequence[Rule] = ()
 
 
 class Rows:
@@ -89,3 +112,16 @@ class Rows:
     ) -> Rule:
         """What is free, but has a form."""
         return Rule(f"{self._document}/{name}", section, Level.MAY, by, says, when)
+
+    def core(self, name: str, section: str, says: str) -> Rule:
+        """What core promises providers."""
+        return self._promise(name, section, says, Keeper.CORE)
+
+    def command(self, name: str, section: str, says: str) -> Rule:
+        """What the command promises providers."""
+        return self._promise(name, section, says, Keeper.COMMAND)
+
+    def _promise(self, name: str, section: str, says: str, keeper: Keeper) -> Rule:
+        by = Checked.OURSELVES
+        id_ = f"{self._document}/{name}"
+        return Rule(id_, section, Level.MUST, by, says, keeper=keeper)
