@@ -46,3 +46,9 @@ class Admission(Protocol):
     async def validate(self, review: Review) -> Sequence[str]:
         """Warnings. Raises an ApiError (Invalid, Forbidden …) to refuse."""
         ...
+
+
+def denied(webhook: str, why: str) -> str:
+    """The sentence in which a server tells that an admission webhook refused."""
+    by = f'admission webhook "{webhook}" denied the request'
+    return f"{by}: {why}" if why else f"{by} without explanation"

@@ -16,7 +16,7 @@ from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP, IPAM_GROUP
 from kapy.api.validation import validate
 from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
-from kapy.apiserver.admission import Review
+from kapy.apiserver.admission import Review, denied
 from kapy.apps.class_checks import class_defaults, class_findings, deletion_refusal
 from kapy.client.client import Client
 from kapy.core.ipaddress.admission import claim_errors
@@ -116,5 +116,4 @@ def _refusal(
 
 def _denied(what: str, resource: Resource, why: str) -> str:
     """The sentence in which a server tells that an admission webhook of upstream's name refused."""
-    webhook = f"{what}.{resource.kind.lower()}.{resource.group}"
-    return f'admission webhook "{webhook}" denied the request: {why}'
+    return denied(f"{what}.{resource.kind.lower()}.{resource.group}", why)

@@ -29,8 +29,18 @@ from kapy.engine.keys import Keys
 from kapy.engine.phases import run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
+from kapy.kube.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
+from kapy.sdk.admission import KindRules, Rulebook
+from kapy.sdk.admission_versions import CannotConvert, Version
 from kapy.sdk.answers import (
     Address,
     ClusterProvisioned,
@@ -69,6 +79,7 @@ __all__ = [
     "Address",
     "Applied",
     "Cache",
+    "CannotConvert",
     "Change",
     "Client",
     "Clock",
@@ -80,6 +91,7 @@ __all__ = [
     "Draft",
     "Endpoint",
     "External",
+    "FieldError",
     "Found",
     "Informer",
     "InfraClusterProvider",
@@ -95,6 +107,7 @@ __all__ = [
     "Kept",
     "Keychain",
     "Keys",
+    "KindRules",
     "Listed",
     "MachineOrder",
     "MachinePoolOrder",
@@ -110,9 +123,11 @@ __all__ = [
     "Released",
     "Result",
     "Right",
+    "Rulebook",
     "Runtime",
     "Setting",
     "Unreadable",
+    "Version",
     "Waiting",
     "add_infra_cluster",
     "add_infra_machine",
@@ -120,14 +135,19 @@ __all__ = [
     "awaited",
     "cloned",
     "conditions",
+    "duplicate",
+    "forbidden",
+    "invalid",
     "is_paused",
     "look_again",
+    "not_supported",
     "own_key",
     "owner_keys",
     "paused_condition",
     "pick_fewest",
     "pick_most",
     "requeue",
+    "required",
     "resource",
     "rules",
     "run_phases",

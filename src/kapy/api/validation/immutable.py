@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -31,13 +31,16 @@ def immutability_errors(
     """
     before, after = (_normal(one, kind) for one in (old, new))
     changed = changed_fields(before, after)
-    if not changed:
-        return []
+    return [immutable_error(new["kind"], create, changed)] if changed else []
+
+
+def immutable_error(kind: str, create: str, changed: Sequence[str]) -> FieldError:
+    """What is said of a template whose fields `changed`."""
     problem = (
-        f"{new['kind']} spec.template.spec field is immutable. Please create {create} instead. "
+        f"{kind} spec.template.spec field is immutable. Please create {create} instead. "
         f"Diff: {', '.join(changed)}"
     )
-    return [FieldError("FieldValueInvalid", ".".join(_SPEC), problem, NO_VALUE)]
+    return FieldError("FieldValueInvalid", ".".join(_SPEC), problem, NO_VALUE)
 
 
 def _normal(template: Document, kind: type[Object]) -> Document:

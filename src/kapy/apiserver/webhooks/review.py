@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.apiserver.admission import Review
+from kapy.apiserver.admission import Review, denied
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.webhooks.configuration import Role
 from kapy.kube import Document
@@ -149,14 +149,13 @@ def denial(name: str, status: Document | None) -> ApiError:
     told = dict(status or {})
     code = told.get("code") or 0
     code = code if isinstance(code, int) and code >= 400 else 400
-    by = f'admission webhook "{name}" denied the request'
     why = told.get("message") or told.get("reason") or ""
     answer: Document = {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": told.get("metadata") or {},
         "status": "Failure",
-        "message": f"{by}: {why}" if why else f"{by} without explanation",
+        "message": denied(name, str(why)),
     }
     for field in ("reason", "details"):
         if told.get(field):

@@ -7,12 +7,12 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from uvicorn import Config, Server
 
+from kapy._aio.asgi import Receive, Scope, Send
 from kapy.apps.extension_server.certificate import Certificate, require_clients_of
-from kapy.hooks.application import Application
 from kapy.kube.errors import KapyError
 
 GRACE_SECONDS: Final = 30
@@ -21,6 +21,15 @@ GRACE_SECONDS: Final = 30
 
 class NoAddress(KapyError):
     """The address cannot be listened on."""
+
+
+class Application(Protocol):
+    """What is served: extensions, webhooks of providers. ready: what its `/readyz` says."""
+
+    ready: bool
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI 3 says."""
 
 
 @asynccontextmanager

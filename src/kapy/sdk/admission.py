@@ -1,0 +1,215 @@
+"""Admission of a provider's kinds: what an author says of them, as pure functions.
+
+    MACHINES = KindRules(
+        PaperMachine,
+        template=PaperMachineTemplate,
+        defaults=with_sheets,      # the object with defaults; may change the copy that it is given
+        problems=sheet_problems,   # what is wrong with `new`, given what it was before
+    )
+    RULES = Rulebook(MACHINES, CLUSTERS)
+
+The same rules are served in process (`kapy.sdk.admission_plane`) and as webhooks
+(`kapy.sdk.admission_webhooks`). Of templates (contract: InfraMachineTemplate, InfraClusterTemplate
+and their like, as a ClusterClass uses them) an author says nothing more. A template gets defaults
+and is judged as an object made of it would be; the metadata that it hands on is checked; and its
+`spec.template.spec` never changes, unless the topology controller asks by a dry run of server-side
+apply what would become of a change.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from kapy.api.names import Annotation
+from kapy.api.validation.immutable import changed_fields, immutable_error
+from kapy.api.validation.metadata import metadata_errors
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.meta import read
+from kapy.kube.model import encode
+from kapy.kube.names import GroupKind, Resource, split_api_version
+from kapy.kube.nested import value_at, with_values
+from kapy.kube.patch import merge_patch
+from kapy.sdk.admission_versions import Version, converted
+
+T = TypeVar("T")
+_TEMPLATE: Final = ("spec", "template")
+
+_log = logging.getLogger(__name__)
+
+
+class RuleFailed(KapyError):
+    """An author's function raised an error; what it was is in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindRules(Generic[T]):
+    """What is to be known of a kind.
+
+    kind: its Struct, or its Resource for rules that are given documents; in the version that is
+    stored. template: the kind of its templates, if it has some. defaults: the object with defaults;
+    it is given a private copy. problems: what is wrong with an object, and with its change from
+    what it was (None for a new one). versions, template_versions: the other versions of the API.
+    """
+
+    kind: type[T] | Resource
+    template: type[Any] | Resource | None = None
+    defaults: Callable[[T], T] | None = None
+    problems: Callable[[T, T | None], Iterable[FieldError]] | None = None
+    versions: Mapping[str, Version] = field(default_factory=dict)
+    template_versions: Mapping[str, Version] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """One kind that has rules: an author's, or its template."""
+
+    resource: Resource
+    rules: KindRules[Any]
+    is_template: bool
+    versions: Mapping[str, Version]
+
+    @property
+    def has_defaults(self) -> bool:
+        """Whether anything is ever filled in."""
+        return self.rules.defaults is not None
+
+
+class Rulebook:
+    """The rules of all kinds of a provider."""
+
+    def __init__(self, *rules: KindRules[Any]) -> None:
+        every = [one for each in rules for one in _ruled(each)]
+        self.kinds: Mapping[GroupKind, Ruled] = {one.resource.group_kind: one for one in every}
+
+    def of(self, document: Document) -> Ruled | None:
+        """The rules of an object's kind, in whatever version the object is."""
+        group, _ = split_api_version(str(document.get("apiVersion", "")))
+        return self.kinds.get(GroupKind(group, str(document.get("kind", ""))))
+
+    def default(self, document: Document) -> Document:
+        """The object with defaults; itself where none is missing. Raises RuleFailed."""
+        ruled = self.of(document)
+        if ruled is None or not ruled.has_defaults:
+            return document
+        if not ruled.is_template:
+            return _defaulted(document, ruled.rules)
+        inner = _made_of(document, ruled.rules)
+        spec = _defaulted(inner, ruled.rules).get("spec")
+        return with_values(document, {(*_TEMPLATE, "spec"): spec}) if spec else document
+
+    def problems(
+        self, new: Document, old: Document | None = None, *, dry_run: bool = False
+    ) -> list[FieldError]:
+        """What is wrong with an object that has passed its schema. Raises RuleFailed."""
+        ruled = self.of(new)
+        if ruled is None:
+            return []
+        rules = ruled.rules
+        if not ruled.is_template:
+            return _problems(new, old, rules)
+        errors = [] if old is None else self._change_errors(new, old, dry_run=dry_run)
+        metadata = value_at(new, (*_TEMPLATE, "metadata")) or {}
+        labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+        errors += metadata_errors(labels, annotations, "spec.template.metadata")
+        found = _problems(_made_of(new, rules), None, rules)
+        return errors + [replace(one, field=f"spec.template.{one.field}") for one in found]
+
+    def convert(self, document: Document, api_version: str) -> Document:
+        """The object in another version of its API. Raises CannotConvert."""
+        ruled = self.of(document)
+        if ruled is None:
+            return {**document, "apiVersion": api_version}
+        with _told(ruled.resource, "convert"):
+            return converted(document, api_version, ruled.resource, ruled.versions)
+
+    def _change_errors(self, new: Document, old: Document, *, dry_run: bool) -> list[FieldError]:
+        annotations = new["metadata"].get("annotations") or {}
+        if dry_run and Annotation.TOPOLOGY_DRY_RUN in annotations:
+            return []
+        # One that was stored before a default came to be has not changed.
+        path = (*_TEMPLATE, "spec")
+        before, after = (value_at(self.default(one), path) or {} for one in (old, new))
+        changed = changed_fields(before, after)
+        return [immutable_error(new["kind"], "a new resource", changed)] if changed else []
+
+
+def _ruled(rules: KindRules[Any]) -> Iterator[Ruled]:
+    yield Ruled(_resource(rules.kind), rules, False, rules.versions)  # noqa: FBT003
+    if rules.template is not None:
+        yield Ruled(_resource(rules.template), rules, True, rules.template_versions)  # noqa: FBT003
+
+
+def _resource(kind: type[Any] | Resource) -> Resource:
+    found: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    return found
+
+
+def _made_of(template: Document, rules: KindRules[Any]) -> Document:
+    """The object that a template makes, as far as the template says."""
+    resource, inner = _resource(rules.kind), value_at(template, _TEMPLATE) or {}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": inner.get("metadata") or {},
+        "spec": inner.get("spec") or {},
+    }
+
+
+def _defaulted(document: Document, rules: KindRules[Any]) -> Document:
+    assert rules.defaults is not None
+    kind = rules.kind
+    with _told(_resource(kind), "defaults"):
+        if isinstance(kind, Resource):
+            found: Document = rules.defaults(copy.deepcopy(document))
+            return found
+        try:
+            before, mine = read(document, kind), read(document, kind)
+        except msgspec.ValidationError:
+            return document  # what is wrong with it is told when it is judged
+        patch = merge_patch.difference(encode(before), encode(rules.defaults(mine)))
+    defaulted: Document = merge_patch.apply(document, patch)
+    return defaulted
+
+
+def _problems(new: Document, old: Document | None, rules: KindRules[Any]) -> list[FieldError]:
+    if rules.problems is None:
+        return []
+    kind, seen = rules.kind, [new] if old is None else [new, old]
+    with _told(_resource(kind), "problems"):
+        if isinstance(kind, Resource):
+            given: Sequence[Any] = copy.deepcopy(seen)
+        else:
+            try:
+                given = [read(one, kind) for one in seen]
+            except msgspec.ValidationError as error:
+                return [_misfit(error)]
+        return list(rules.problems(given[0], given[1] if old is not None else None))
+
+
+def _misfit(error: msgspec.ValidationError) -> FieldError:
+    why, _, path = str(error).partition(" - at `$.")
+    return invalid(path.rstrip("`") or "spec", None, why)
+
+
+@contextmanager
+def _told(resource: Resource, what: str) -> Iterator[None]:
+    """An author's mistake as an error of ours, with the traceback in the log only."""
+    try:
+        yield
+    except KapyError:
+        raise
+    except Exception as error:
+        _log.exception("the %s of %s failed", what, resource.kind)
+        raise RuleFailed(
+            f"the {what} of {resource.kind} failed with {type(error).__name__}; the provider's log "
+            "says where"
+        ) from error

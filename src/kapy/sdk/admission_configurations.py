@@ -1,0 +1,81 @@
+"""What tells an API server of a provider's webhooks: configurations, and conversion of CRDs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.names import Resource
+from kapy.sdk.admission import Rulebook, Ruled
+
+DEFAULT: Final = "default"
+VALIDATION: Final = "validation"
+DEFAULT_PATH: Final = "/default"
+VALIDATION_PATH: Final = "/validate"
+CONVERSION_PATH: Final = "/convert"
+CLIENT_CONFIG: Final = "clientConfig"
+
+
+def webhook_name(what: str, resource: Resource) -> str:
+    """A webhook's name in upstream's form: `validation.papermachine.infrastructure…`."""
+    return f"{what}.{resource.kind.lower()}.{resource.group}"
+
+
+def webhook_configurations(rules: Rulebook, name: str, client: Document) -> list[Document]:
+    """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of a provider.
+
+    name: of both. client: a `clientConfig` without a path: `{"service": {"name": …, "namespace":
+    …}, "caBundle": …}`, or `{"url": "https://…"}`. Kinds without defaults need no mutating one.
+    """
+    every = list(rules.kinds.values())
+    mutating = [_webhook(one, DEFAULT, DEFAULT_PATH, client) for one in every if one.has_defaults]
+    validating = [_webhook(one, VALIDATION, VALIDATION_PATH, client) for one in every]
+    roles: Mapping[str, list[Document]] = {"Mutating": mutating, "Validating": validating}
+    return [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": f"{role}WebhookConfiguration",
+            "metadata": {"name": name},
+            "webhooks": webhooks,
+        }
+        for role, webhooks in roles.items()
+        if webhooks
+    ]
+
+
+def crd_conversion(rules: Rulebook, resource: Resource, client: Document) -> Document | None:
+    """`spec.conversion` of a kind's CRD; None where there is one version only."""
+    ruled = rules.kinds.get(resource.group_kind)
+    if ruled is None or not ruled.versions:
+        return None
+    webhook = {
+        CLIENT_CONFIG: _at(client, CONVERSION_PATH),
+        "conversionReviewVersions": ["v1"],
+    }
+    return {"strategy": "Webhook", "webhook": webhook}
+
+
+def _webhook(ruled: Ruled, what: str, path: str, client: Document) -> Document:
+    resource = ruled.resource
+    rule = {
+        "apiGroups": [resource.group],
+        "apiVersions": [resource.version],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [resource.plural],
+    }
+    return {
+        "name": webhook_name(what, resource),
+        "admissionReviewVersions": ["v1"],
+        CLIENT_CONFIG: _at(client, path),
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "rules": [rule],
+        "sideEffects": "None",
+    }
+
+
+def _at(client: Document, path: str) -> Document:
+    if "service" in client:
+        return {**client, "service": {**client["service"], "path": path}}
+    return {**client, "url": client["url"].rstrip("/") + path}

@@ -1,0 +1,107 @@
+"""Other versions of a provider's kinds: one is stored, the hub; the others are converted to it and
+from it, never two of them directly.
+
+An author writes both ways of each version as far as both can say the same. What an older version
+cannot say is kept beside it in the annotation `cluster.x-k8s.io/conversion-data` (as core's kinds
+do), so that nothing is lost on the way there and back.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kapy.api.names import Annotation
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.names import Resource, split_api_version
+from kapy.kube.nested import with_values
+from kapy.kube.patch import merge_patch
+
+DATA: Final = Annotation.CONVERSION_DATA
+_ANNOTATIONS: Final = ("metadata", "annotations")
+
+
+class CannotConvert(KapyError):
+    """An object cannot be had in another version of its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The ways between another version and the one that is stored.
+
+    Both functions are given a private copy, may change it, and return the object; they leave
+    `metadata` as it is. `apiVersion` is not theirs to set.
+    """
+
+    to_hub: Callable[[Document], Document]
+    from_hub: Callable[[Document], Document]
+
+
+def converted(
+    document: Document, api_version: str, hub: Resource, versions: Mapping[str, Version]
+) -> Document:
+    """The object in another version. hub: the one that is stored. Raises CannotConvert."""
+    if document["apiVersion"] == api_version:
+        return document
+    source, target = (
+        _version(one, hub, versions) for one in (str(document["apiVersion"]), api_version)
+    )
+    if source is not None:
+        document = {**_up(document, source), "apiVersion": hub.api_version}
+    if target is not None:
+        document = {**_down(document, target), "apiVersion": api_version}
+    return document
+
+
+def _version(api_version: str, hub: Resource, versions: Mapping[str, Version]) -> Version | None:
+    """None is the hub."""
+    group, version = split_api_version(api_version)
+    if group == hub.group and version == hub.version:
+        return None
+    if group == hub.group and version in versions:
+        return versions[version]
+    known = ", ".join(f"{hub.group}/{one}" for one in (hub.version, *versions))
+    raise CannotConvert(f"{hub.kind} has no version {api_version}: its versions are {known}")
+
+
+def _up(document: Document, version: Version) -> Document:
+    annotations = document["metadata"].get("annotations") or {}
+    plain = _without_data(document)
+    found = version.to_hub(copy.deepcopy(plain))
+    if DATA not in annotations:
+        return found
+    try:
+        kept: Document = msgspec.json.decode(annotations[DATA], type=dict)
+    except msgspec.DecodeError as error:
+        raise CannotConvert(f"metadata.annotations[{DATA}] cannot be read: {error}") from None
+    # What was changed since in the older version counts, on top of all that it could not say.
+    kept = {**kept, "metadata": found["metadata"]}
+    then = version.to_hub(version.from_hub(copy.deepcopy(kept)))
+    then, found = ({**one, "apiVersion": "", "kind": plain["kind"]} for one in (then, found))
+    restored: Document = merge_patch.apply(kept, merge_patch.difference(then, found))
+    return restored
+
+
+def _down(document: Document, version: Version) -> Document:
+    found = version.from_hub(copy.deepcopy(document))
+    body = {key: one for key, one in document.items() if key not in ("apiVersion", "metadata")}
+    again = version.to_hub(copy.deepcopy(found))
+    if merge_patch.same(body, {key: again[key] for key in body if key in again}):
+        return found
+    data = msgspec.json.encode(body).decode()
+    annotations = {**(document["metadata"].get("annotations") or {}), DATA: data}
+    return with_values(found, {_ANNOTATIONS: annotations})
+
+
+def _without_data(document: Document) -> Document:
+    annotations = document["metadata"].get("annotations") or {}
+    if DATA not in annotations:
+        return document
+    others = {key: one for key, one in annotations.items() if key != DATA}
+    metadata = {key: one for key, one in document["metadata"].items() if key != "annotations"}
+    return {**document, "metadata": metadata | ({"annotations": others} if others else {})}
