@@ -29,6 +29,7 @@ from kapy.engine.keys import Keys
 from kapy.engine.phases import run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
 from kapy.kube.field_errors import (
     FieldError,
     duplicate,
@@ -39,6 +40,7 @@ from kapy.kube.field_errors import (
 )
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
+from kapy.kube.names import Resource
 from kapy.sdk.admission import KindRules, Rulebook
 from kapy.sdk.admission_versions import CannotConvert, Version
 from kapy.sdk.answers import (
@@ -88,6 +90,7 @@ __all__ = [
     "ClusterProvisioned",
     "ControlPlane",
     "Controller",
+    "Document",
     "Draft",
     "Endpoint",
     "External",
@@ -105,6 +108,7 @@ __all__ = [
     "InfraMachineTemplate",
     "InitLock",
     "Kept",
+    "Key",
     "Keychain",
     "Keys",
     "KindRules",
@@ -121,6 +125,7 @@ __all__ = [
     "Provisioned",
     "Recorder",
     "Released",
+    "Resource",
     "Result",
     "Right",
     "Rulebook",
