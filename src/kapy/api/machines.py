@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
 
-PENDING_HOOKS = "runtime.cluster.x-k8s.io/pending-hooks"
-UPDATE_MACHINE_HOOK = "UpdateMachine"
+UPDATE_MACHINE_HOOK: Final = "UpdateMachine"
 
 
 def is_control_plane(machine: Machine) -> bool:
@@ -19,9 +19,18 @@ def is_control_plane(machine: Machine) -> bool:
 def is_updating_in_place(machine: Machine) -> bool:
     """Whether the Machine is being changed without being replaced."""
     annotations = machine.metadata.annotations
-    if Annotation.UPDATE_IN_PROGRESS in annotations:
-        return True
-    return UPDATE_MACHINE_HOOK in annotations.get(PENDING_HOOKS, "").split(",")
+    return Annotation.UPDATE_IN_PROGRESS in annotations or is_update_owed(annotations)
+
+
+def is_update_owed(annotations: Mapping[str, str]) -> bool:
+    """Whether extensions are to be asked to update a Machine with these annotations."""
+    return UPDATE_MACHINE_HOOK in annotations.get(Annotation.PENDING_HOOKS, "").split(",")
+
+
+def update_owed(annotations: Mapping[str, str], *, owed: bool) -> str | None:
+    """The annotation of pending hooks that says so, beside all others; None when none is left."""
+    listed = {*annotations.get(Annotation.PENDING_HOOKS, "").split(",")} - {"", UPDATE_MACHINE_HOOK}
+    return ",".join(sorted({*listed, UPDATE_MACHINE_HOOK} if owed else listed)) or None
 
 
 def is_scaled_by_others(annotations: Mapping[str, str]) -> bool:

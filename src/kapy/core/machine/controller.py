@@ -15,6 +15,7 @@ from kapy.contract.handover import awaited
 from kapy.core.machine.node_metadata import USUAL, Synced
 from kapy.core.machine.reconcile import reconcile
 from kapy.core.machine.scope import Tools
+from kapy.core.machine.updates import Updates
 from kapy.core.machine.vigil import Vigils
 from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
@@ -30,11 +31,12 @@ def add_to(
     gates: FeatureGates = DEFAULT_GATES,
     synced: Synced = USUAL,
     grace: timedelta = timedelta(minutes=5),
+    updates: Updates | None = None,
 ) -> Controller:
     """Run the Machine controller in `runtime`.
 
     synced: what Nodes get besides the usual. grace: silence of a workload cluster after which
-    nothing is known of its Nodes.
+    nothing is known of its Nodes. updates: who updates Machines in place, None where nobody may.
     """
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
@@ -52,6 +54,7 @@ def add_to(
         gates=gates,
         synced=synced,
         grace=grace,
+        updates=updates,
     )
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller

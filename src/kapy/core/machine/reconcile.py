@@ -15,6 +15,7 @@ from kapy.contract.observed import Found
 from kapy.core.machine.bootstrap import reconcile_bootstrap
 from kapy.core.machine.certificates import reconcile_certificates
 from kapy.core.machine.deletion import reconcile_delete
+from kapy.core.machine.in_place import reconcile_in_place
 from kapy.core.machine.infrastructure import reconcile_infrastructure
 from kapy.core.machine.node import reconcile_node
 from kapy.core.machine.owner import reconcile_owner
@@ -34,6 +35,8 @@ ALWAYS: Final[tuple[Phase[MachineScope], ...]] = (
     reconcile_node,
     reconcile_certificates,
 )
+NORMAL: Final = (*ALWAYS, reconcile_in_place)
+DELETION: Final = (*ALWAYS, reconcile_delete)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
@@ -42,6 +45,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     if document is None:
         tools.vigils.keep(key)
         tools.computed.forget(key)
+        tools.said.forget(key)
         return DONE
     draft = Draft(tools.client, Machine, document)
     machine = draft.object
@@ -74,7 +78,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 
 async def _work(scope: MachineScope) -> Result:
-    phases = (*ALWAYS, reconcile_delete) if scope.machine.deleting else ALWAYS
+    phases = DELETION if scope.machine.deleting else NORMAL
     result, failure = DONE, None
     try:
         result = await run_phases(phases, scope)

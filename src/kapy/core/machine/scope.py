@@ -14,6 +14,7 @@ from kapy.api.machine import Machine, MachineDeletionStatus
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.machine_set import MachineSet
+from kapy.api.machines import is_updating_in_place
 from kapy.client.client import Client
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.external import External
@@ -21,6 +22,7 @@ from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.node_metadata import USUAL, Synced
+from kapy.core.machine.updates import Said, Updates
 from kapy.core.machine.vigil import Held, Sight, Vigils, Waiting
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
@@ -38,7 +40,8 @@ class Tools:
 
     node_keys: the Machines of a changed Node. gates: the feature gates. synced: which labels and
     annotations Nodes get besides the usual ones. grace: silence of a workload cluster after which
-    nothing is known of its Nodes. computed: from what the status of each Machine was.
+    nothing is known of its Nodes. computed: from what the status of each Machine was. updates: who
+    updates Machines in place, None where nobody may. said: what they said last.
     """
 
     client: Client
@@ -53,8 +56,10 @@ class Tools:
     gates: FeatureGates = DEFAULT_GATES
     grace: timedelta = timedelta(minutes=5)
     synced: Synced = USUAL
+    updates: Updates | None = None
     controller: Controller = field(init=False)
     computed: Computed = field(default_factory=Computed)
+    said: Said = field(default_factory=Said)
 
 
 @dataclass(slots=True)
@@ -65,7 +70,7 @@ class MachineScope:
     refers to none). claimed: an object that the Machine refers to was made its own just now.
     deleting: reason and message of the Deleting condition. legacy: conditions of v1beta1 that the
     steps of a deletion have to report. held: what of the workload cluster is watched until the
-    next look.
+    next look. updating: reason and message of the Updating condition.
     """
 
     tools: Tools
@@ -80,6 +85,7 @@ class MachineScope:
     node: Observed[Document] = field(default_factory=Absent)
     claimed: bool = False
     deleting: tuple[str, str] = ("", "")
+    updating: tuple[str, str] = ("", "")
     legacy: list[V1Beta1Condition] = field(default_factory=list)
     held: set[Held] = field(default_factory=set)
 
@@ -102,7 +108,7 @@ class MachineScope:
         health = self.health
         if self.machine.deleting or self.legacy or not health.connected or health.failures:
             return None
-        if not isinstance(self.node, Found):
+        if not isinstance(self.node, Found) or is_updating_in_place(self.machine):
             return None
         objects: list[object] = [self.draft.before, self.cluster, self.machine_set, self.deployment]
         objects.append(self.node.view)

@@ -25,13 +25,13 @@ from kapy.conditions.stale import drain_delays
 from kapy.conditions.summary import summary
 from kapy.contract.fields import View
 from kapy.contract.observed import Found, Observed, Unreadable, complaint
+from kapy.core.machine.in_place import IN_PROGRESS
 from kapy.core.machine.node_conditions import node_conditions, until_silent
 from kapy.core.machine.scope import MachineScope
 from kapy.core.machine.status_v1beta1 import update_v1beta1
 from kapy.engine.result import DONE, Result, requeue
 
 LONG: Final = timedelta(minutes=15)
-IN_PLACE: Final = "In-place update in progress"
 
 READINESS: Final = (
     ConditionType.DELETING,
@@ -53,7 +53,7 @@ def update_status(scope: MachineScope) -> Result:
         infrastructure_ready(machine, scope.infrastructure),
         *node_conditions(scope.cluster, machine, scope.node, scope.health, now, scope.tools.grace),
         deleting(machine, *scope.deleting),
-        updating(machine),
+        updating(machine, *scope.updating),
     ):
         set_condition(machine, condition, now)
     if (compared := up_to_date(scope)) is not None:
@@ -111,10 +111,11 @@ def deleting(machine: Machine, reason: str, message: str) -> Condition:
     return true(ConditionType.DELETING, reason or Reason.DELETING, message)
 
 
-def updating(machine: Machine) -> Condition:
-    """Updating: whether the Machine is being changed in place."""
+def updating(machine: Machine, reason: str = "", message: str = "") -> Condition:
+    """Updating: whether the Machine is being changed in place, and how far that is."""
     if is_updating_in_place(machine):
-        return true(ConditionType.UPDATING, Reason.IN_PLACE_UPDATING, IN_PLACE)
+        reason = reason or Reason.IN_PLACE_UPDATING
+        return true(ConditionType.UPDATING, reason, message or IN_PROGRESS)
     return false(ConditionType.UPDATING, Reason.NOT_UPDATING)
 
 
@@ -136,7 +137,7 @@ def up_to_date(scope: MachineScope) -> Condition | None:
         return false(of, Reason.NOT_UP_TO_DATE, "\n".join(f"* {one}" for one in why))
     conditions = machine.status.conditions
     if is_true(conditions, ConditionType.UPDATING):
-        message = message_of(conditions, ConditionType.UPDATING) or IN_PLACE
+        message = message_of(conditions, ConditionType.UPDATING) or IN_PROGRESS
         return false(of, Reason.UPDATING, f"* {message}")
     info = machine.status.node_info
     if info is not None and info.kubelet_version not in ("", machine.spec.version):

@@ -1,0 +1,151 @@
+"""What is left of a change when an extension has said what of it it makes in place. Pure.
+
+An extension answers with patches of the objects as they are. Of a patched object only its spec (of
+a template: `spec.template.spec`) counts, and the change is covered if that is then as it should
+be. Messages name fields and never values: a spec may hold what boots a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kapy.hooks.errors import HookError
+from kapy.hooks.messages.can_update_machine import CanUpdateMachineResponse
+from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetResponse
+from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH, Patch
+from kapy.kube import Document
+from kapy.kube.nested import Path, value_at
+from kapy.kube.patch import merge_patch, strict_json_patch
+from kapy.kube.patch.strict_json_patch import BadPatch
+
+SHOWN: Final = 5
+"""Fields of one object that a message names at most."""
+_IN_A_TEMPLATE: Final = ("spec", "template", "spec")
+_OF_A_MACHINE: Final = ("version", "failureDomain")
+"""All other fields of a Machine's spec are changed in place by its owner anyway, or never."""
+
+
+class Part(NamedTuple):
+    """One of the objects that an extension is told of.
+
+    field: of the request's `current` and `desired`. path: what of it may be patched, and counts;
+    only: those fields of it, () for all.
+    """
+
+    field: str
+    path: Path
+    only: Sequence[str] = ()
+
+
+MACHINE_PARTS: Final = (
+    Part("machine", ("spec",), _OF_A_MACHINE),
+    Part("bootstrapConfig", ("spec",)),
+    Part("infrastructureMachine", ("spec",)),
+)
+MACHINE_SET_PARTS: Final = (
+    Part("machineSet", _IN_A_TEMPLATE, _OF_A_MACHINE),
+    Part("bootstrapConfigTemplate", _IN_A_TEMPLATE),
+    Part("infrastructureMachineTemplate", _IN_A_TEMPLATE),
+)
+
+
+def left_of_machine(
+    current: Document, desired: Document, response: CanUpdateMachineResponse
+) -> list[str]:
+    """Why a Machine cannot be updated in place; nothing if all of the change is covered.
+
+    Raises HookError when a patch does not apply.
+    """
+    patches = (
+        response.machine_patch,
+        response.bootstrap_config_patch,
+        response.infrastructure_machine_patch,
+    )
+    return _all_left(MACHINE_PARTS, patches, current, desired)
+
+
+def left_of_machine_set(
+    current: Document, desired: Document, response: CanUpdateMachineSetResponse
+) -> list[str]:
+    """As `left_of_machine`, for the Machines of a MachineSet."""
+    patches = (
+        response.machine_set_patch,
+        response.bootstrap_config_template_patch,
+        response.infrastructure_machine_template_patch,
+    )
+    return _all_left(MACHINE_SET_PARTS, patches, current, desired)
+
+
+def _all_left(
+    parts: Sequence[Part], patches: Sequence[Patch | None], current: Document, desired: Document
+) -> list[str]:
+    return [
+        why
+        for part, patch in zip(parts, patches, strict=True)
+        for why in _left(part, current, desired, patch)
+    ]
+
+
+def _left(part: Part, current: Document, desired: Document, patch: Patch | None) -> Iterator[str]:
+    before, wanted = current.get(part.field), desired.get(part.field)
+    if before is None or wanted is None:
+        return
+    after = value_at(_patched(part, before, patch), part.path) or {}
+    fields = list(_differing(part, after, value_at(wanted, part.path) or {}))
+    if fields:
+        more = f" and {len(fields) - SHOWN} more" if len(fields) > SHOWN else ""
+        named = ", ".join(fields[:SHOWN])
+        yield f"{before['kind']} cannot be updated in-place: {named}{more}"
+
+
+def _patched(part: Part, document: Document, patch: Patch | None) -> Document:
+    """The object as it would be; if nothing is where it counts, the patch says nothing of it."""
+    if patch is None or not (patch.patch_type or patch.patch):
+        return document
+    try:
+        after = _applied(document, patch)
+    except (BadPatch, msgspec.DecodeError) as error:
+        raise HookError(f"the patch of the {document['kind']} does not apply: {error}") from None
+    return after if isinstance(after, dict) and value_at(after, part.path) is not None else document
+
+
+def _applied(document: Document, patch: Patch) -> Any:
+    """Raises BadPatch and DecodeError."""
+    if patch.patch_type == JSON_PATCH:
+        operations = strict_json_patch.compiled(msgspec.json.decode(patch.patch))
+        return strict_json_patch.apply(document, operations)
+    if patch.patch_type != JSON_MERGE_PATCH:
+        said = f'"{patch.patch_type}"' if patch.patch_type else "not set"
+        raise BadPatch(f"patchType is {said}; it can be {JSON_PATCH} or {JSON_MERGE_PATCH}")
+    changes = msgspec.json.decode(patch.patch) if patch.patch else {}
+    if not isinstance(changes, dict):
+        raise BadPatch("a JSON merge patch is an object")
+    return merge_patch.apply(document, changes)
+
+
+def _differing(part: Part, after: Any, wanted: Any) -> Iterator[str]:
+    """The fields that are not as they should be, with their paths."""
+    prefix = ".".join(part.path)
+    if not part.only:
+        yield from _paths(after, wanted, prefix)
+        return
+    for field in part.only:
+        have = after.get(field) if isinstance(after, dict) else after
+        if (have or "") != (wanted.get(field) or ""):
+            yield f"{prefix}.{field}"
+
+
+def _paths(one: Any, other: Any, path: str) -> Iterator[str]:
+    if one == other:
+        return
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        yield path
+        return
+    for name in sorted({*one, *other}):
+        if name not in one or name not in other:
+            yield f"{path}.{name}"
+        else:
+            yield from _paths(one[name], other[name], f"{path}.{name}")

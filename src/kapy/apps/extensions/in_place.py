@@ -1,0 +1,191 @@
+"""The door from Machines and their owners to the extensions that update Machines in place.
+
+With several extensions nobody could tell which of them makes which part of a change: of each of the
+three hooks one handler serves a namespace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.apps.extensions.coverage import (
+    MACHINE_SET_PARTS,
+    left_of_machine,
+    left_of_machine_set,
+)
+from kapy.core.machine.updates import Progress
+from kapy.engine.cache import Change
+from kapy.hooks.caller import Caller, Subject
+from kapy.hooks.errors import HookError
+from kapy.hooks.hook import AnyHook
+from kapy.hooks.messages.can_update_machine import CAN_UPDATE_MACHINE
+from kapy.hooks.messages.can_update_machine_set import CAN_UPDATE_MACHINE_SET
+from kapy.hooks.messages.update_machine import UPDATE_MACHINE
+from kapy.hooks.registry import Registration
+from kapy.kube import Document, Key
+from kapy.kube.nested import value_at
+
+MACHINES: Final = Machine.RESOURCE.kind
+DEPLOYMENTS: Final = MachineDeployment.RESOURCE.kind
+CONTROL_PLANES: Final = KubeadmControlPlane.RESOURCE.kind
+SECONDS: Final = 600.0
+"""How long at most counts what was said of a MachineSet."""
+MOST: Final = 4096
+"""MachineSets of which it is kept."""
+
+
+class _Question(NamedTuple):
+    """What an answer depends on: the handler as it is configured, and what it is asked."""
+
+    handler: str
+    mark: str
+    asked: bytes
+
+
+class InPlace:
+    """Asks extensions whether Machines can be updated in place, and to update them."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._said: OrderedDict[_Question, tuple[float, Sequence[str]]] = OrderedDict()
+        self._unserved: set[Key] = set()
+        self._wake: Callable[[Key], None] | None = None
+
+    def wake(
+        self,
+        *,
+        machines: Callable[[Key], None],
+        deployments: Callable[[Key], None],
+        control_planes: Callable[[Key], None],
+    ) -> None:
+        """Whom to tell that an extension which was waited for may answer."""
+        self._wake = machines
+        self._caller.subscribe(MACHINES, machines)
+        self._caller.subscribe(DEPLOYMENTS, deployments)
+        self._caller.subscribe(CONTROL_PLANES, control_planes)
+
+    def follow(self, change: Change) -> None:
+        """Have Machines that nobody updates looked at again when an ExtensionConfig changes (a
+        handler of its informer, after the registry's)."""
+        if self._wake is None or change.initial:
+            return
+        waiting, self._unserved = self._unserved, set()
+        for key in waiting:
+            self._wake(key)
+
+    async def update_machine(self, machine: Key, desired: Document) -> Progress:
+        """Have a Machine updated. Raises HookError."""
+        hook, subject = UPDATE_MACHINE, Subject(MACHINES, machine)
+        if self._handler(hook, subject) is None:
+            self._unserved.add(machine)
+            raise HookError(f"no extensions registered for {hook.name} hook")
+        response = await self._caller.call_all(hook, subject, {"desired": _told(desired)})
+        return Progress(response.retry_after_seconds, response.message)
+
+    async def can_update_machine(
+        self, control_plane: Key, current: Document, desired: Document
+    ) -> Sequence[str]:
+        """Why a Machine of a control plane cannot be updated in place; nothing if it can.
+
+        Raises HookError when that cannot be found out.
+        """
+        hook, subject = CAN_UPDATE_MACHINE, Subject(CONTROL_PLANES, control_plane)
+        handler = self._handler(hook, subject)
+        if handler is None:
+            return [_unregistered(hook)]
+        current, desired = _told(current), _told(desired)
+        request = {"current": current, "desired": desired}
+        response = await self._caller.call(hook, handler.name, subject, request)
+        with _naming(handler):
+            return left_of_machine(current, desired, response)
+
+    async def can_update_machine_set(
+        self, deployment: Key, current: Document, desired: Document
+    ) -> Sequence[str]:
+        """As `can_update_machine`, for all Machines of a MachineSet.
+
+        What was said counts until the templates, the Machines' specs or the ExtensionConfig are
+        others, for `SECONDS` at most: a rollout asks at every step.
+        """
+        hook, subject = CAN_UPDATE_MACHINE_SET, Subject(DEPLOYMENTS, deployment)
+        handler = self._handler(hook, subject)
+        if handler is None:
+            return [_unregistered(hook)]
+        current, desired = _told(current), _told(desired)
+        question = _Question(handler.name, handler.mark, _digest(deployment, current, desired))
+        known = self._said.get(question)
+        now = asyncio.get_running_loop().time()
+        if known is not None and known[0] > now:
+            return known[1]
+        request = {"current": current, "desired": desired}
+        response = await self._caller.call(hook, handler.name, subject, request)
+        with _naming(handler):
+            left = left_of_machine_set(current, desired, response)
+        self._said[question] = now + SECONDS, left
+        if len(self._said) > MOST:
+            self._said.popitem(last=False)
+        return left
+
+    def _handler(self, hook: AnyHook, subject: Subject) -> Registration | None:
+        """The one that serves a hook. Raises HookError when there are more."""
+        found = self._caller.serving(hook, subject)
+        if len(found) > 1:
+            names = ",".join(one.name for one in found)
+            raise HookError(
+                f"found multiple {hook.name} hooks ({names}): only one hook is supported"
+            )
+        return found[0] if found else None
+
+
+def _unregistered(hook: AnyHook) -> str:
+    return f"no extension is registered for {hook.name}"
+
+
+@contextmanager
+def _naming(handler: Registration) -> Iterator[None]:
+    """An answer that cannot be used is told with the name of who gave it."""
+    try:
+        yield
+    except HookError as error:
+        raise HookError(f'answer of extension handler "{handler.name}": {error}') from None
+
+
+def _told(objects: Document) -> Document:
+    """Objects by their fields, as extensions see them: what they should be, and not what they
+    are."""
+    return {field: _of(one) for field, one in objects.items()}
+
+
+def _of(document: Document) -> Document:
+    metadata = document["metadata"]
+    shown: Document = {
+        "apiVersion": document["apiVersion"],
+        "kind": document["kind"],
+        "metadata": {
+            name: metadata[name]
+            for name in ("name", "namespace", "labels", "annotations")
+            if metadata.get(name)
+        },
+    }
+    if "spec" in document:
+        shown["spec"] = document["spec"]
+    return shown
+
+
+def _digest(deployment: Key, *sides: Document) -> bytes:
+    """What makes two questions about a MachineSet the same: replicas and labels do not matter."""
+    compared: list[Any] = [str(deployment)]
+    for side in sides:
+        for part in MACHINE_SET_PARTS:
+            compared.append(value_at(side.get(part.field), part.path))
+    return sha256(msgspec.json.encode(compared, order="deterministic")).digest()

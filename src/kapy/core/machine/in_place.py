@@ -1,0 +1,139 @@
+"""Phase: a Machine that its owner marked is updated by an extension, and not replaced.
+
+The owner (a control plane or a MachineSet) writes what the Machine and its objects are to be, marks
+them, and at last owes the Machine the hook UpdateMachine. From then on the extension is asked until
+it is done; then the marks are taken away, what is owed last: whoever is interrupted goes on where
+it was.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from kapy.api.machines import is_update_owed, is_updating_in_place, update_owed
+from kapy.api.names import Annotation, Reason
+from kapy.contract.fields import View
+from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.core.machine.scope import MachineScope
+from kapy.core.machine.updates import Progress, Updates
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.meta import written
+
+IN_PROGRESS: Final = "In-place update in progress"
+CLOSED: Final = (
+    f"{IN_PROGRESS}: nothing happens while feature gate InPlaceUpdates is off; open it again, or "
+    "have the Machine replaced"
+)
+
+
+async def reconcile_in_place(scope: MachineScope) -> Result:
+    """Have the Machine updated if its owner wants that; what it waits for wakes it."""
+    machine, updates = scope.machine, scope.tools.updates
+    if not is_updating_in_place(machine):
+        scope.tools.said.forget(machine.key)
+        return DONE
+    if updates is None:
+        scope.updating = Reason.IN_PLACE_UPDATING, CLOSED
+        return DONE
+    annotations = machine.metadata.annotations
+    if Annotation.UPDATE_IN_PROGRESS not in annotations:
+        await _complete(scope)  # somebody else has ended it
+        return DONE
+    if not is_update_owed(annotations) or not _has_come_up(scope):
+        return DONE
+    desired = _desired(scope)
+    return DONE if desired is None else await _update(scope, updates, desired)
+
+
+def _has_come_up(scope: MachineScope) -> bool:
+    status = scope.machine.status
+    done = status.initialization
+    return bool(
+        done.infrastructure_provisioned
+        and done.bootstrap_data_secret_created
+        and status.node_ref is not None
+    )
+
+
+def _desired(scope: MachineScope) -> Document | None:
+    """The Machine and its objects as an extension is told of them; None while they are not all
+    marked, or cannot be read."""
+    if isinstance(scope.infrastructure, Absent):
+        message = "In-place update not possible: InfraMachine not found"
+        scope.updating = Reason.IN_PLACE_UPDATE_FAILED, message
+        raise NotYet("in-place update failed: InfraMachine not found")
+    desired = {"machine": written(scope.machine)}
+    for field, observed in (
+        ("infrastructureMachine", scope.infrastructure),
+        ("bootstrapConfig", scope.bootstrap),
+    ):
+        if isinstance(observed, Unreadable) or (
+            isinstance(observed, Found) and not _is_marked(observed.view)
+        ):
+            return None
+        if isinstance(observed, Found):
+            desired[field] = observed.view.document
+    return desired
+
+
+def _is_marked(view: View) -> bool:
+    return Annotation.UPDATE_IN_PROGRESS in (view.document["metadata"].get("annotations") or {})
+
+
+async def _update(scope: MachineScope, updates: Updates, desired: Document) -> Result:
+    machine, said = scope.machine, scope.tools.said
+    about = [
+        (one["metadata"]["uid"], one["metadata"].get("generation")) for one in desired.values()
+    ]
+    progress = said.of(machine.key, about)
+    if progress is None:
+        progress = await _asked(scope, updates, desired)
+        if progress.retry_after <= 0:
+            await _complete(scope)
+            return DONE
+        said.keep(machine.key, about, progress)
+    message = f"{IN_PROGRESS}: {progress.message}" if progress.message else IN_PROGRESS
+    scope.updating = Reason.IN_PLACE_UPDATING, message
+    # A timer, because the extension itself said when to ask again, and nothing else tells.
+    after = timedelta(seconds=progress.retry_after)
+    return requeue(after=after, because="the extension is updating the Machine")
+
+
+async def _asked(scope: MachineScope, updates: Updates, desired: Document) -> Progress:
+    try:
+        return await updates.update_machine(scope.machine.key, desired)
+    except KapyError as error:
+        scope.updating = Reason.IN_PLACE_UPDATE_FAILED, f"UpdateMachine hook failed: {error}"
+        raise
+
+
+async def _complete(scope: MachineScope) -> None:
+    """Take the marks away, from the Machine first: its owner may go on when the last is gone."""
+    annotations = scope.machine.metadata.annotations
+    if annotations.pop(Annotation.UPDATE_IN_PROGRESS, None) is not None:
+        await scope.draft.save_spec()
+    for observed in (scope.infrastructure, scope.bootstrap):
+        await _unmark(scope, observed)
+    annotations = scope.machine.metadata.annotations
+    left = update_owed(annotations, owed=False)
+    if left is None:
+        annotations.pop(Annotation.PENDING_HOOKS, None)
+    else:
+        annotations[Annotation.PENDING_HOOKS] = left
+    await scope.draft.save_spec()
+    scope.tools.said.forget(scope.machine.key)
+
+
+async def _unmark(scope: MachineScope, observed: Observed[View]) -> None:
+    if not isinstance(observed, Found) or not _is_marked(observed.view):
+        return
+    document = observed.view.document
+    resource = await scope.tools.external.resource_of(document)
+    patch = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: None}}}
+    with suppress(NotFound):  # gone meanwhile, and its mark with it
+        await scope.tools.client.patch(resource, Key.of(document), patch)
