@@ -45,13 +45,17 @@ from kapy.sdk.admission import KindRules, Rulebook
 from kapy.sdk.admission_versions import CannotConvert, Version
 from kapy.sdk.answers import (
     Address,
+    BootstrapData,
     ClusterProvisioned,
     Endpoint,
     PoolProvisioned,
     Provisioned,
     Released,
+    Unchanged,
     Waiting,
 )
+from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
+from kapy.sdk.bootstrap_controller import add_bootstrap
 from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
@@ -60,7 +64,7 @@ from kapy.sdk.infra_machine_controller import add_infra_machine
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_pool_controller import add_infra_machine_pool
 from kapy.sdk.init_lock import InitLock
-from kapy.sdk.keychain import Kept, Keychain
+from kapy.sdk.keychain import ClusterKeys, Kept, Keychain
 from kapy.sdk.kinds import (
     InfraClusterSpec,
     InfraClusterStatus,
@@ -71,6 +75,7 @@ from kapy.sdk.kinds import (
 )
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
+from kapy.sdk.readiness import in_v1beta1
 
 __all__ = [
     "CA_LIFE",
@@ -80,12 +85,16 @@ __all__ = [
     "Absent",
     "Address",
     "Applied",
+    "BootstrapData",
+    "BootstrapOrder",
+    "BootstrapProvider",
     "Cache",
     "CannotConvert",
     "Change",
     "Client",
     "Clock",
     "ClusterCertificate",
+    "ClusterKeys",
     "ClusterOrder",
     "ClusterProvisioned",
     "ControlPlane",
@@ -131,9 +140,11 @@ __all__ = [
     "Rulebook",
     "Runtime",
     "Setting",
+    "Unchanged",
     "Unreadable",
     "Version",
     "Waiting",
+    "add_bootstrap",
     "add_infra_cluster",
     "add_infra_machine",
     "add_infra_machine_pool",
@@ -142,6 +153,7 @@ __all__ = [
     "conditions",
     "duplicate",
     "forbidden",
+    "in_v1beta1",
     "invalid",
     "is_paused",
     "look_again",

@@ -1,4 +1,4 @@
-"""What a provider answers when it is asked about a machine or a cluster."""
+"""What a provider answers when it is asked about a machine, a pool or a cluster."""
 
 from __future__ import annotations
 
@@ -91,6 +91,31 @@ class ClusterProvisioned:
     failure_domains: Sequence[FailureDomain] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     conditions: Sequence[Condition] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapData:
+    """What a machine runs when it starts.
+
+    value: the data; never shown. format: what it is, as infrastructure providers know it
+    (`cloud-config`, `ignition`, …). conditions: `Ready` sums them up, with DataSecretAvailable.
+    look_again: ask again (`refresh`) after that time, `because` of what.
+    """
+
+    value: bytes = field(repr=False)
+    format: str = "cloud-config"
+    conditions: Sequence[Condition] = ()
+    look_again: timedelta | None = None
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged:
+    """Boot data is still good. conditions, look_again, because: as of `BootstrapData`."""
+
+    conditions: Sequence[Condition] = ()
+    look_again: timedelta | None = None
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)

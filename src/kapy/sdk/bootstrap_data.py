@@ -20,7 +20,7 @@ LABELLED: Final = Label.CLUSTER_NAME
 """Selects the Secrets of clusters; one watch for all who use this selector."""
 
 
-class BootstrapData:
+class BootstrapReader:
     """Reads bootstrap data Secrets."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from kapy.api.condition import Condition
-from kapy.api.names import Reason
+from kapy.api.names import ConditionType, Reason
 from kapy.api.wording import LOOK_AT_LOGS
-from kapy.conditions import unknown
+from kapy.conditions import false, unknown
 from kapy.engine.events import Recorder
-from kapy.engine.failure import is_ordinary, is_ours, told
+from kapy.engine.failure import NotYet, is_ordinary, is_ours, reasons, told
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+
+_WAITING: Final = {ConditionType.READY: Reason.NOT_READY}
 
 
 class ProviderMistake(KapyError):
@@ -34,8 +37,13 @@ def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[No
 
 
 def failed(error: Exception, type_: str) -> Condition | None:
-    """What a condition says of an error; None of one that the next try will most likely mend."""
+    """What a condition says of an error; None of a conflict, which the next try mends.
+
+    What is waited for (NotYet) is no failure, and said as it is.
+    """
     if is_ordinary(error):
-        return None
+        waits = [str(one) for one in reasons(error) if isinstance(one, NotYet)]
+        reason = _WAITING.get(type_, Reason.NOT_AVAILABLE)
+        return false(type_, reason, "; ".join(waits)) if waits else None
     message = told(error) if is_ours(error) else LOOK_AT_LOGS
     return unknown(type_, Reason.INTERNAL_ERROR, message)

@@ -86,7 +86,7 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
 
     async def reconcile(self, key: Key) -> Result:
         """Move the infrastructure of one cluster on."""
-        document = self._infra.raw(key)
+        document = self._objects.raw(key)
         if document is None:
             return DONE
         draft = Draft(self._runtime.client, self._lens, document)

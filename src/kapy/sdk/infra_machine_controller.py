@@ -36,7 +36,7 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import Provisioned, Waiting
-from kapy.sdk.bootstrap_data import BootstrapData
+from kapy.sdk.bootstrap_data import BootstrapReader
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
@@ -63,7 +63,7 @@ def add_infra_machine(
     name of the provider's own.
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    bootstrap = BootstrapData(runtime)
+    bootstrap = BootstrapReader(runtime)
     reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
     InfraMachineWatches(runtime, resource, bootstrap.secrets).attach(controller)
@@ -79,7 +79,7 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
         kind: type[Any] | Resource,
         provider: InfraMachineProvider[T],
         finalizer: str,
-        bootstrap: BootstrapData,
+        bootstrap: BootstrapReader,
     ) -> None:
         super().__init__(runtime, kind, InfraMachineLens, finalizer)
         self._provider = provider
@@ -89,7 +89,7 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
 
     async def reconcile(self, key: Key) -> Result:
         """Move one machine on."""
-        document = self._infra.raw(key)
+        document = self._objects.raw(key)
         if document is None:
             return DONE
         draft = Draft(self._runtime.client, self._lens, document)

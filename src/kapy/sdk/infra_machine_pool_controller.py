@@ -35,7 +35,7 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import PoolProvisioned, Waiting
-from kapy.sdk.bootstrap_data import BootstrapData
+from kapy.sdk.bootstrap_data import BootstrapReader
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine_controller import not_yet
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
@@ -61,7 +61,7 @@ def add_infra_machine_pool(
     name of the provider's own.
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    bootstrap = BootstrapData(runtime)
+    bootstrap = BootstrapReader(runtime)
     reconciler = InfraMachinePools(runtime, kind, provider, finalizer, bootstrap)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
     pools = MachinePool.RESOURCE
@@ -78,7 +78,7 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
         kind: type[Any] | Resource,
         provider: InfraMachinePoolProvider[T],
         finalizer: str,
-        bootstrap: BootstrapData,
+        bootstrap: BootstrapReader,
     ) -> None:
         super().__init__(runtime, kind, InfraMachinePoolLens, finalizer)
         self._provider = provider
@@ -87,7 +87,7 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
 
     async def reconcile(self, key: Key) -> Result:
         """Move one pool on."""
-        document = self._infra.raw(key)
+        document = self._objects.raw(key)
         if document is None:
             return DONE
         draft = Draft(self._runtime.client, self._lens, document)

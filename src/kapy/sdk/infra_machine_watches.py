@@ -6,17 +6,17 @@ A Machine owns the infrastructure of one machine, a MachinePool that of many.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
-from kapy.api.names import ConditionType, Label
 from kapy.contract.handover import awaited
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
+from kapy.sdk.changes import cluster_of, gates, is_update, machine_template, wishes
 
 BY_CLUSTER: Final = "sdk/cluster"
 BY_BOOTSTRAP_DATA: Final = "sdk/bootstrap-data"
@@ -43,7 +43,7 @@ class InfraMachineWatches:
 
     def attach(self, controller: Controller) -> None:
         """Make the controller wake up."""
-        self._infra.add_index(BY_CLUSTER, _cluster_of)
+        self._infra.add_index(BY_CLUSTER, cluster_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
         controller.watch(self._infra, awaited(own_key), gather=REPORTED)
         controller.watch(self._infra, own_key, gather=SUMMED_UP)
@@ -53,13 +53,13 @@ class InfraMachineWatches:
 
     def of_machine(self, change: Change) -> Iterable[Key]:
         """The infrastructure of a Machine whose wishes changed."""
-        if _is_update(change, _wishes):
+        if is_update(change, wishes):
             return ()
         return self._infra_of(change.document)
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """All machines of a Cluster that was paused, resumed, or let its machines start."""
-        if _is_update(change, _gates):
+        if is_update(change, gates):
             return ()
         cluster = Key.of(change.document)
         return [Key.of(one) for one in self._infra.indexed(BY_CLUSTER, str(cluster))]
@@ -73,51 +73,13 @@ class InfraMachineWatches:
         return [key for machine in machines for key in self._infra_of(machine)]
 
     def _infra_of(self, machine: Document) -> Iterable[Key]:
-        reference = _template(machine).get("infrastructureRef") or {}
+        reference = machine_template(machine).get("infrastructureRef") or {}
         wanted = (self._resource.group, self._resource.kind)
         if (reference.get("apiGroup"), reference.get("kind")) != wanted:
             return ()
         return (Key(machine["metadata"]["namespace"], reference["name"]),)
 
 
-def _template(owner: Document) -> Document:
-    """What machines look like: a Machine's own spec, or what a pool has for all of its machines."""
-    spec: Document = owner.get("spec") or {}
-    found: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
-    return found
-
-
-def _is_update(change: Change, seen: Any) -> bool:
-    """Whether an object was written without a change of what is `seen` of it."""
-    if change.old is None or change.new is None:
-        return False
-    return bool(seen(change.old) == seen(change.new))
-
-
-def _wishes(machine: Document) -> Any:
-    return machine.get("spec"), machine["metadata"].get("labels")
-
-
-def _gates(cluster: Document) -> Any:
-    status = cluster.get("status") or {}
-    initialized = next(
-        (
-            one["status"]
-            for one in status.get("conditions") or ()
-            if one["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
-        ),
-        "",
-    )
-    provisioned = (status.get("initialization") or {}).get("infrastructureProvisioned")
-    return (cluster.get("spec") or {}).get("paused"), provisioned, initialized
-
-
-def _cluster_of(infra: Document) -> Iterable[str]:
-    metadata = infra["metadata"]
-    name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
-    return (str(Key(metadata["namespace"], name)),) if name else ()
-
-
 def _bootstrap_data_of(machine: Document) -> Iterable[str]:
-    name = (_template(machine).get("bootstrap") or {}).get("dataSecretName")
+    name = (machine_template(machine).get("bootstrap") or {}).get("dataSecretName")
     return (str(Key(machine["metadata"]["namespace"], name)),) if name else ()

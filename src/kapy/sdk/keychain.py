@@ -10,6 +10,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
+from kapy.engine.failure import NotYet
 from kapy.engine.keys import Keys
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -17,7 +18,13 @@ from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.meta import OwnerReference
 from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair
-from kapy.remote.secrets import CLUSTER_NAME_LABEL, certificate_secret, key_pair, secret_key
+from kapy.remote.secrets import (
+    CLUSTER_CA,
+    CLUSTER_NAME_LABEL,
+    certificate_secret,
+    key_pair,
+    secret_key,
+)
 from kapy.sdk.cluster_certificates import ClusterCertificate, made
 
 CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
@@ -117,3 +124,33 @@ class Keychain:
             if CLUSTER_NAME_LABEL not in there["metadata"].get("labels", {}):
                 self._unlabelled.add(key)
             return Kept(key_pair(there), there)
+
+
+class ClusterKeys:
+    """The certificates of one cluster, for who makes its machines. owner: of those made here."""
+
+    def __init__(self, keychain: Keychain, cluster: Key, owner: OwnerReference) -> None:
+        self._keychain = keychain
+        self._cluster = cluster
+        self._owner = owner
+
+    async def get(self, purpose: str = CLUSTER_CA) -> KeyPair:
+        """The pair of that purpose (`ca`, `etcd`, `proxy`, `sa`, …).
+
+        Raises NotYet while it is not there, which the SDK waits for; BadSecret.
+        """
+        secret = await self._keychain.secret(self._cluster, purpose)
+        if secret is None:
+            raise NotYet(
+                f"waiting for the Secret {secret_key(self._cluster, purpose)} with the cluster's"
+                f' certificate "{purpose}"'
+            )
+        return key_pair(secret)
+
+    async def ensure(self, *wanted: ClusterCertificate) -> dict[str, KeyPair]:
+        """The pairs by purpose, after making (once) those that are missing.
+
+        Raises ExternalCertificateMissing, BadSecret.
+        """
+        kept = await self._keychain.find_or_make(self._cluster, wanted, self._owner)
+        return {purpose: one.pair for purpose, one in kept.items()}

@@ -99,6 +99,24 @@ class InfraClusterLens(Lens):
     status: InfraClusterStatus = field(default_factory=InfraClusterStatus)
 
 
+class BootstrapInitialization(Model):
+    """`status.initialization`: set once, never taken back."""
+
+    data_secret_created: bool | None = None
+
+
+class BootstrapConfigStatus(LensStatus):
+    initialization: BootstrapInitialization = field(default_factory=BootstrapInitialization)
+    data_secret_name: str = ""
+    deprecated: DeprecatedConditions | None = None
+
+
+class BootstrapConfigLens(Lens):
+    """A bootstrap configuration as its contract sees it."""
+
+    status: BootstrapConfigStatus = field(default_factory=BootstrapConfigStatus)
+
+
 @cache
 def lens_on(resource: Resource, lens: type[L]) -> type[L]:
     """The lens for one provider's kind."""

@@ -39,7 +39,7 @@ class ProviderObjects(Generic[L]):
         self._finalizer = finalizer
         self._runtime = runtime
         self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
-        self._infra = runtime.cache.informer(resource)
+        self._objects = runtime.cache.informer(resource)
         self._clusters = runtime.cache.informer(Cluster)
 
     async def _let_go(
@@ -77,10 +77,16 @@ class ProviderObjects(Generic[L]):
             with tell_failures(self._events, draft.before, reason):
                 yield
         except Exception as error:
-            if said := failed(error, self.sums_up):
-                self._report(draft, (), said)
+            if self._tell(draft, error):
                 await self._save(draft, cluster)
             raise
+
+    def _tell(self, draft: Draft[L], error: Exception) -> bool:
+        """Report that the provider could not answer; False if that is not worth a word."""
+        said = failed(error, self.sums_up)
+        if said is not None:
+            self._report(draft, (), said)
+        return said is not None
 
     def _waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
         ready = false(self.sums_up, reason, answer.because)

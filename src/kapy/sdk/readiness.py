@@ -8,7 +8,16 @@ from typing import Final
 
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
-from kapy.conditions import Conditioned, Merge, reasons, set_condition, summary, v1beta1
+from kapy.conditions import (
+    FALSE,
+    TRUE,
+    Conditioned,
+    Merge,
+    reasons,
+    set_condition,
+    summary,
+    v1beta1,
+)
 
 _MERGES: Final = {
     ConditionType.READY: Merge(
@@ -58,3 +67,18 @@ def report_v1beta1(
     for condition in told:
         v1beta1.set_condition(legacy, condition, now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, types, counted=counted), now)
+
+
+def in_v1beta1(conditions: Sequence[Condition]) -> list[V1Beta1Condition]:
+    """The same conditions as readers of v1beta1 know them; what does not hold is no more than
+    news."""
+    return [_in_v1beta1(one) for one in conditions]
+
+
+def _in_v1beta1(condition: Condition) -> V1Beta1Condition:
+    type_, reason, message = condition.type, condition.reason, condition.message
+    if condition.status == TRUE:
+        return v1beta1.true(type_)
+    if condition.status == FALSE:
+        return v1beta1.false(type_, reason, v1beta1.INFO, message)
+    return v1beta1.unknown(type_, reason, message)

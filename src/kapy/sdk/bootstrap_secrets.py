@@ -1,0 +1,113 @@
+"""The Secrets that carry boot data to whoever makes a machine (contract: data secret).
+
+A Secret has the name of its configuration, so that a move or a restore finds it again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.contract.ownership import is_same_owner
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, KapyError, NotFound
+from kapy.kube.meta import Object, OwnerReference, owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS
+from kapy.remote.secrets import KUBECONFIG_VALUE, cluster_secret, secret_value
+from kapy.sdk.answers import BootstrapData
+from kapy.sdk.bootstrap_data import LABELLED
+
+VALUE: Final = KUBECONFIG_VALUE
+FORMAT: Final = "format"
+
+
+class OwnedByOther(KapyError):
+    """Another kind of object controls the Secret of the configuration's name."""
+
+
+class BootstrapSecrets:
+    """Keeps the boot data of configurations."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.secrets = runtime.cache.informer(SECRETS, labels=LABELLED)
+        self._client = runtime.client
+
+    async def store(
+        self, config: Object, cluster: Key, data: BootstrapData, *, renew: bool = False
+    ) -> None:
+        """Have the data in the Secret.
+
+        The Secret may be there from an attempt that did not get to say so: what is in it stays
+        (a machine may have read it), unless it is to be renewed. Raises OwnedByOther.
+        """
+        content = {VALUE: data.value, FORMAT: data.format.encode()}
+        secret = cluster_secret(config.metadata.name, cluster, content, _owner(config))
+        try:
+            await self._client.create(SECRETS, secret)
+        except AlreadyExists:
+            there = await self._client.get(SECRETS, config.key)
+            if not renew and _is_ours(there, config):
+                return
+            _check_controller(config, there)
+            await self._client.patch(SECRETS, config.key, secret)
+
+    async def read(self, config: Object) -> BootstrapData | None:
+        """The data that the configuration has made; None when there is none of its own.
+
+        Raises BadSecret.
+        """
+        secret = self.secrets.raw(config.key)
+        if secret is None:
+            try:
+                secret = await self._client.get(SECRETS, config.key)
+            except NotFound:
+                return None
+        value = secret_value(secret, VALUE)
+        if value is None or not _is_ours(secret, config):
+            return None
+        said = secret_value(secret, FORMAT)
+        return BootstrapData(value=value, format=(said or b"cloud-config").decode())
+
+    async def keep_owned(self, config: Object) -> None:
+        """Give the Secret its owner back (a move or a restore may have lost it).
+
+        Raises OwnedByOther.
+        """
+        secret = self.secrets.raw(config.key)
+        if secret is None:
+            return
+        there: list[Document] = secret["metadata"].get("ownerReferences") or []
+        wanted = encode(_owner(config))
+        if wanted in there:
+            return
+        _check_controller(config, secret)
+        others = [one for one in there if not is_same_owner(one, wanted)]
+        patch = {
+            "metadata": {
+                "ownerReferences": [*others, wanted],
+                "resourceVersion": secret["metadata"]["resourceVersion"],
+            }
+        }
+        await self._client.patch(SECRETS, config.key, patch)
+
+
+def _owner(config: Object) -> OwnerReference:
+    return owner_reference(config, controller=True)
+
+
+def _is_ours(secret: Document, config: Object) -> bool:
+    owners = secret["metadata"].get("ownerReferences") or ()
+    return any(one["uid"] == config.metadata.uid for one in owners)
+
+
+def _check_controller(config: Object, secret: Document) -> None:
+    """Raise OwnedByOther where the Secret is no bootstrap configuration's of this kind."""
+    there = secret["metadata"].get("ownerReferences") or ()
+    controller = next((one for one in there if one.get("controller")), None)
+    kind, name = config.RESOURCE.kind, config.metadata.name
+    if controller is not None and controller.get("kind") != kind:
+        raise OwnedByOther(
+            f"could not add {kind} {name} as ownerReference to bootstrap Secret {name}, it is"
+            f" already controlled by {controller.get('kind')} {controller.get('name')}"
+        )

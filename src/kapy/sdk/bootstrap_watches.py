@@ -1,0 +1,97 @@
+"""What wakes up bootstrap configurations: who boots with them, their Cluster, its Secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Label
+from kapy.contract.handover import awaited
+from kapy.engine.cache import Change
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS, Resource
+from kapy.remote.secrets import has_purpose_suffix
+from kapy.sdk.bootstrap_data import LABELLED
+from kapy.sdk.changes import cluster_of, gates, is_update, machine_template
+from kapy.sdk.init_lock import InitLock
+
+BY_CLUSTER: Final = "sdk/bootstrap-cluster"
+
+
+class BootstrapWatches:
+    """Maps changes around machines to their boot data, and only those that can matter to it."""
+
+    def __init__(self, runtime: Runtime, resource: Resource) -> None:
+        cache = runtime.cache
+        self._resource = resource
+        self._configs = cache.informer(resource)
+        self._owners = [cache.informer(one) for one in (Machine.RESOURCE, MachinePool.RESOURCE)]
+        self._clusters = cache.informer(Cluster.RESOURCE)
+        self._secrets = cache.informer(SECRETS, labels=LABELLED)
+
+    def attach(self, controller: Controller, lock: InitLock | None) -> None:
+        """Make the controller wake up. lock: of who waits to be the first machine."""
+        self._configs.add_index(BY_CLUSTER, cluster_of)
+        controller.watch(self._configs, awaited(own_key), gather=REPORTED)
+        controller.watch(self._configs, own_key, gather=SUMMED_UP)
+        for owners in self._owners:
+            controller.watch(owners, self.of_owner, gather=REPORTED)
+        controller.watch(self._clusters, self.of_cluster, gather=REPORTED)
+        controller.watch(self._secrets, self.of_secret, gather=REPORTED)
+        if lock is not None:
+            controller.watch(lock.locks, self.of_lock)
+
+    def of_owner(self, change: Change) -> Iterable[Key]:
+        """The configuration of a Machine or MachinePool whose wishes or Nodes changed; all of a
+        cluster when a machine goes, which may have been the first."""
+        document = change.document
+        if change.new is None and Label.CONTROL_PLANE in (document["metadata"].get("labels") or {}):
+            namespace, cluster = document["metadata"]["namespace"], document["spec"]["clusterName"]
+            yield from self._of(str(Key(namespace, cluster)))
+        if is_update(change, _booted):
+            return
+        reference = (machine_template(document).get("bootstrap") or {}).get("configRef") or {}
+        wanted = (self._resource.group, self._resource.kind)
+        if (reference.get("apiGroup"), reference.get("kind")) == wanted:
+            yield Key(document["metadata"]["namespace"], reference["name"])
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """All of a Cluster that was paused, resumed, or came a step further."""
+        return () if is_update(change, _steps) else self._of(str(Key.of(change.document)))
+
+    def of_secret(self, change: Change) -> Iterable[Key]:
+        """The configuration of boot data that changed; all of a cluster whose certificates came."""
+        key = Key.of(change.document)
+        if self._configs.raw(key) is not None:
+            yield key
+        if change.old is None and has_purpose_suffix(key.name):
+            yield from self._labelled(change.document)
+
+    def of_lock(self, change: Change) -> Iterable[Key]:
+        """All of a cluster in which another machine may be the first now."""
+        return self._labelled(change.document) if change.new is None else ()
+
+    def _labelled(self, document: Document) -> Iterable[Key]:
+        return (one for name in cluster_of(document) for one in self._of(name))
+
+    def _of(self, cluster: str) -> list[Key]:
+        return [Key.of(one) for one in self._configs.indexed(BY_CLUSTER, cluster)]
+
+
+def _booted(owner: Document) -> Any:
+    status = owner.get("status") or {}
+    return (
+        owner.get("spec"),
+        owner["metadata"].get("labels"),
+        status.get("nodeRef"),
+        status.get("nodeRefs"),
+    )
+
+
+def _steps(cluster: Document) -> Any:
+    return gates(cluster), (cluster.get("spec") or {}).get("controlPlaneEndpoint")
