@@ -22,6 +22,7 @@ from kapy.apiserver.verbs.watching import WatchStream
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, Transport, User
+from kapy.kube.micro_time import micro_time
 
 _RECEIVED, _STARTED, _COMPLETE, _PANIC = (
     *("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"),
@@ -90,7 +91,7 @@ class Auditor:
         if verdict.level is Level.NONE:
             return None
         event = events.beginning(asked, request, arrival, verdict.level.shown)
-        received = events.micros(self._clock())
+        received = micro_time(self._clock())
         trail = Trail(request, asked, verdict, event, received)
         if arrival.user is not None:
             self._write(trail, _RECEIVED, {}, received)
@@ -141,7 +142,7 @@ class Auditor:
             return
         times = {
             "requestReceivedTimestamp": trail.received,
-            "stageTimestamp": moment or events.micros(self._clock()),
+            "stageTimestamp": moment or micro_time(self._clock()),
         }
         line = _encode({**trail.event, "stage": stage, **later, **times}) + b"\n"
         if self._log.put(line):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -15,11 +14,6 @@ from kapy.kube.http import Arrival, Request, User
 
 _AGENT_LIMIT: Final = 1024
 _STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
-
-
-def micros(moment: datetime) -> str:
-    """A time as metav1.MicroTime is written."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def beginning(asked: Attributes, request: Request, arrival: Arrival, level: str) -> Document:

@@ -1,0 +1,252 @@
+"""Leader election: one works, and who lost the Lease writes nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy._aio.services import running
+from kapy.apiserver.server import Server
+from kapy.client.client import Client
+from kapy.client.intercept import Interceptor
+from kapy.engine.leadership import Leadership, LostLeadership, NotLeading, Terms
+from kapy.kube import Document, Key
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import ADMIN, Reply, Request
+from kapy.kube.names import CONFIG_MAPS, LEASES
+from kapy.testing.virtual_time import VirtualTimeLoop
+
+LEASE = Key("default", "controller-leader-election-capi")
+
+
+class Line(Interceptor):
+    """A way to the server that can be cut."""
+
+    __slots__ = ("cut",)
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.transport(ADMIN))
+        self.cut = False
+
+    async def __call__(self, request: Request) -> Reply:
+        if self.cut:
+            raise Unreachable("cut off")
+        reply = await self.transport(request)
+        if self.cut:
+            raise Unreachable("cut off")
+        return reply
+
+
+class Candidate:
+    """A program that notes what it does into a ConfigMap, once in a second, while it leads."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.line = Line(server)
+        terms = Terms(lease=LEASE, identity=name)
+        seed = Random(name)
+        self.leadership = Leadership(Client(self.line), terms, loop_clock(), seed)
+        self.client = Client(self.leadership.fenced(self.line), field_manager=name)
+        self.name = name
+        self.wrote: list[float] = []
+        self.task: asyncio.Task[None] | None = None
+
+    async def work(self) -> None:
+        while True:
+            await self.write()
+            await asyncio.sleep(1)
+
+    async def write(self) -> None:
+        patch: Document = {"data": {"writer": self.name}}
+        try:
+            await self.client.patch(CONFIG_MAPS, Key("default", "notes"), patch)
+        except (Unreachable, NotLeading):
+            return
+        self.wrote.append(asyncio.get_running_loop().time())
+
+
+class Stage:
+    def __init__(self, server: Server, group: asyncio.TaskGroup) -> None:
+        self.server = server
+        self.client = Client(server.transport(ADMIN))
+        self.ended: dict[str, str] = {}
+        self._group = group
+
+    def candidate(self, name: str) -> Candidate:
+        found = Candidate(self.server, name)
+        found.task = self._group.create_task(self._run(found))
+        return found
+
+    async def _run(self, one: Candidate) -> None:
+        try:
+            await one.leadership.lead(one.work)
+        except LostLeadership as error:
+            self.ended[one.name] = str(error)
+
+    async def lease(self) -> Document:
+        spec: Document = (await self.client.get(LEASES, LEASE))["spec"]
+        return spec
+
+
+@asynccontextmanager
+async def stage() -> AsyncIterator[Stage]:
+    server = Server.open(None, clock=loop_clock())
+    try:
+        async with running(server=server.run), asyncio.TaskGroup() as group:
+            await asyncio.sleep(1)
+            here = Stage(server, group)
+            notes: Document = {"metadata": {"name": "notes", "namespace": "default"}}
+            await here.client.create(
+                CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **notes}
+            )
+            tasks = asyncio.all_tasks()
+            yield here
+            for task in asyncio.all_tasks() - tasks:
+                task.cancel()
+    finally:
+        server.close()
+
+
+def none_at_once(first: Candidate, second: Candidate) -> bool:
+    """Whether the first wrote nothing after the second began."""
+    return not first.wrote or not second.wrote or max(first.wrote) < min(second.wrote)
+
+
+async def test_one_of_two_works_and_hands_over_when_it_is_told_to_stop() -> None:
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        two = here.candidate("two")
+        await asyncio.sleep(60.5)
+        assert len(one.wrote) > 60
+        assert not two.wrote
+        assert (one.leadership.leading, two.leadership.holder) == (True, "one")
+        stopped = asyncio.get_running_loop().time()
+        assert one.task is not None
+        one.task.cancel()
+        await asyncio.sleep(1)
+        assert two.wrote[0] - stopped < 0.5
+        assert none_at_once(one, two)
+        spec = await here.lease()
+        assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("two", 1)
+        assert spec["leaseDurationSeconds"] == 15
+
+
+async def test_a_leader_that_died_is_followed_when_its_lease_is_over() -> None:
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        two = here.candidate("two")
+        await asyncio.sleep(5)
+        one.line.cut = True  # the machine is gone: nothing is given up
+        assert one.task is not None
+        one.task.cancel()
+        died = asyncio.get_running_loop().time()
+        await asyncio.sleep(20)
+        assert 10 < two.wrote[0] - died <= 16
+
+
+async def test_a_leader_that_is_cut_off_ends_before_somebody_else_begins() -> None:
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        two = here.candidate("two")
+        await asyncio.sleep(5)
+        one.line.cut = True
+        await asyncio.sleep(30)
+        assert "not renewed for 10 seconds" in here.ended["one"]
+        assert not one.leadership.leading
+        one.line.cut = False
+        await one.write()
+        assert two.wrote
+        assert none_at_once(one, two)
+
+
+async def test_a_leader_that_slept_writes_nothing_when_it_wakes_up() -> None:
+    """Its timers have not run yet when its next write is due."""
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        assert one.leadership.may_write()
+        wrote = len(one.wrote)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.jump(20)
+        assert one.leadership.leading  # nobody told it otherwise yet
+        await one.write()
+        assert len(one.wrote) == wrote
+        await asyncio.sleep(5)
+        # Nobody else took the Lease meanwhile: it was renewed, and work goes on.
+        assert (await here.lease())["holderIdentity"] == "one"
+        assert len(one.wrote) > wrote
+
+
+async def test_a_lease_that_somebody_took_is_lost_at_once() -> None:
+    async with stage() as here:
+        here.candidate("one")
+        await asyncio.sleep(3)
+        await here.client.patch(LEASES, LEASE, {"spec": {"holderIdentity": "two"}})
+        await asyncio.sleep(3)
+        assert here.ended == {"one": f"lost lease {LEASE}: two has it"}
+        assert (await here.lease())["holderIdentity"] == "two"
+
+
+async def test_an_unreachable_server_is_tried_until_it_is_there() -> None:
+    async with stage() as here:
+        one = Candidate(here.server, "one")
+        one.line.cut = True
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(one.leadership.lead(one.work))
+            await asyncio.sleep(120)
+            assert not one.wrote
+            one.line.cut = False
+            await asyncio.sleep(3)
+            assert one.wrote
+            task.cancel()
+
+
+async def test_the_times_in_a_lease_are_nobodys_clock() -> None:
+    """A holder whose clock is years ahead, or behind, leads as long as it renews."""
+    async with stage() as here:
+        for moment in ("2100-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z"):
+            spec: Document = {"holderIdentity": "other", "leaseDurationSeconds": 15}
+            document: Document = {
+                "apiVersion": LEASES.api_version,
+                "kind": LEASES.kind,
+                "metadata": {"name": LEASE.name, "namespace": LEASE.namespace},
+                "spec": {**spec, "renewTime": moment},
+            }
+            await here.client.create(LEASES, document)
+            one = here.candidate("one")
+            for number in range(10):
+                await asyncio.sleep(10)
+                assert not one.wrote
+                patch: Document = {"spec": {"leaseTransitions": number}}
+                await here.client.patch(LEASES, LEASE, patch)
+            await asyncio.sleep(16)
+            assert one.wrote
+            assert one.task is not None
+            one.task.cancel()
+            await asyncio.sleep(1)
+            await here.client.delete(LEASES, LEASE)
+
+
+async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_told() -> None:
+    async with stage() as here:
+        one = Candidate(here.server, "one")
+
+        async def work() -> None:
+            raise ValueError("broken")
+
+        with pytest.raises(ValueError, match="broken"):
+            await one.leadership.lead(work)
+        assert (await here.lease())["holderIdentity"] == ""
+
+
+def test_terms_that_cannot_work_are_refused() -> None:
+    with pytest.raises(ValueError, match="longer than"):
+        Terms(lease=LEASE, identity="one", duration=10, renew_deadline=10)
