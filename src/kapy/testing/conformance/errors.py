@@ -7,3 +7,7 @@ from kapy.kube.errors import KapyError
 
 class ConformanceError(KapyError):
     """What is to be checked cannot be read; the message names the file and the way out."""
+
+
+class SubjectError(ConformanceError):
+    """The provider does not start, or has died; the message says how, and the way out."""

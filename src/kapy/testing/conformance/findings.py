@@ -47,10 +47,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of one release. name: what the release is called."""
+    """What is known of one release. name: what the release is called. trouble: why not everything
+    could be looked at, "" where all was."""
 
     name: str
     results: tuple[Result, ...]
+    trouble: str = ""
 
     def of(self, state: State) -> list[Result]:
         """The rules with a state."""

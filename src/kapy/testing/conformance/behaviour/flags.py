@@ -1,0 +1,57 @@
+"""The flag that says that everything is there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from kapy.kube import Document
+from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour.check import CannotRun
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.scene import NAME, Scene
+
+_TOUCH: Final[Document] = {"metadata": {"labels": {"conformance": "touched"}}}
+
+
+async def initialized(scene: Scene) -> AsyncIterator[Finding]:
+    """The flag is set, and never taken back."""
+    await stage.whole(scene)
+    flag = stage.flag(scene)
+    found = await scene.reached(lambda one: stage.is_done(scene, one))
+    if found is None:
+        if not scene.writes():
+            raise CannotRun(f"{scene.kind.resource.kind} {NAME} is not answered at all")
+        yield scene.fault(
+            flag,
+            f"it was not set in {scene.patience.within:g} seconds",
+            "set it when everything is there that the owner waits for",
+        )
+        return
+    if scene.kind.role == "infra-machine" and not stage.value(scene, found, "provider_id"):
+        evidence = f"{flag} is set and this is not"
+        yield scene.fault("spec.providerID", evidence, "store the provider ID before the flag")
+    await _disturb(scene)
+    for finding in _taken_back(scene, flag):
+        yield finding
+
+
+async def _disturb(scene: Scene) -> None:
+    """Give the provider reasons to look again."""
+    await scene.patch(_TOUCH)
+    await scene.quiet()
+    for paused in (True, False):
+        await stage.pause(scene, paused=paused)
+        await scene.quiet()
+
+
+def _taken_back(scene: Scene, flag: str) -> list[Finding]:
+    states = scene.states()
+    first = next(number for number, one in enumerate(states) if stage.is_done(scene, one))
+    back = [one for one in states[first:] if not stage.is_done(scene, one)]
+    if not back:
+        return []
+    version = back[0]["metadata"].get("resourceVersion")
+    evidence = f"it was set and taken back, in resourceVersion {version}"
+    mend = "leave it set, whatever becomes of the infrastructure: conditions tell that"
+    return [scene.fault(flag, evidence, mend)]

@@ -1,0 +1,51 @@
+"""A provider of Python, in our process: on virtual time, where it runs as nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import TypeAlias
+
+from kapy._aio.services import running
+from kapy.engine.options import ManagerOptions
+from kapy.engine.runtime import Runtime
+from kapy.kube.http import Transport
+from kapy.testing.conformance.ground import Ground
+from kapy.testing.conformance.subject import Limits
+
+Services: TypeAlias = Mapping[str, Callable[[], Awaitable[None]]]
+Add: TypeAlias = Callable[[Runtime], Services | None]
+"""Adds a provider's controllers to a runtime; returns what is to run beside it, by name."""
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """Runs what `add` adds to a runtime, each time anew. around: what is between the runtime and
+    its server."""
+
+    add: Add
+    around: Callable[[Transport], Transport] | None = None
+    network: bool = False
+    restarts: bool = True
+
+    @asynccontextmanager
+    async def running(self, ground: Ground, limits: Limits) -> AsyncIterator[None]:
+        """It runs meanwhile."""
+        transport = ground.transport
+        assert transport is not None  # an embedded server has one
+        if self.around is not None:
+            transport = self.around(transport)
+        options = ManagerOptions(namespace=limits.namespace, watch_filter=limits.watch_filter)
+        runtime = Runtime.on(
+            transport,
+            clock=ground.clock,
+            field_manager="provider",
+            random=Random(7),
+            options=options,
+        )
+        services = self.add(runtime) or {}
+        async with running(runtime=runtime.run, **services):
+            await runtime.working.wait()
+            yield

@@ -1,0 +1,175 @@
+"""Behavioural conformance: a provider runs, and is judged by what it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from kapy._aio.clock import Clock, loop_clock
+from kapy._aio.services import running
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.kube.errors import KapyError
+from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
+from kapy.testing.conformance.errors import SubjectError
+from kapy.testing.conformance.findings import Finding, Report, Result, State
+from kapy.testing.conformance.ground import Ground, embedded
+from kapy.testing.conformance.rules import RULES, Checked, Rule
+from kapy.testing.conformance.scene import World
+from kapy.testing.conformance.seen import Seen
+from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
+
+_FOLLOWED: Final = (Cluster.RESOURCE, Machine.RESOURCE, MachinePool.RESOURCE)
+ONLY: Final = "conformance-only"
+"""The namespace, and the value of the watch filter, that the provider is limited to in stage 1."""
+LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
+
+
+@dataclass
+class Verdicts:
+    """What came of the checks so far, by rule.
+
+    died: how the provider ended, "" where it did not.
+    """
+
+    findings: defaultdict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
+    passed: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    not_run: dict[str, str] = field(default_factory=dict)
+    not_applicable: dict[str, str] = field(default_factory=dict)
+    died: str = ""
+
+    def result(self, rule: Rule) -> Result | None:
+        """What is known of a rule; None where no check was tried."""
+        if found := self.findings.get(rule.id):
+            return Result(rule, State.BROKEN, findings=tuple(found))
+        if rule.id in self.not_run:
+            return Result(rule, State.NOT_RUN, self.not_run[rule.id])
+        if count := self.passed.get(rule.id):
+            return Result(rule, State.PASSED, f"{count} looked at")
+        if rule.id in self.not_applicable:
+            return Result(rule, State.NOT_APPLICABLE, self.not_applicable[rule.id])
+        return None
+
+
+async def judged(
+    subject: Subject,
+    checks: Sequence[Check],
+    *,
+    clock: Clock | None = None,
+    light: bool = False,
+    patience: Patience | None = None,
+) -> Report:
+    """What is known of every rule of behaviour, on an API server of our own.
+
+    light: see `ground.embedded`. Raises SubjectError where the provider does not start.
+    """
+    patience = patience or (REAL if subject.way.network else VIRTUAL)
+    verdicts = Verdicts()
+    try:
+        async with asyncio.timeout(patience.whole):
+            async with embedded(subject, clock=clock or loop_clock(), light=light) as ground:
+                await on_ground(ground, subject, checks, patience, verdicts)
+    except TimeoutError:
+        for check in checks:
+            why = f"the time for all checks ({patience.whole:g} seconds) was over"
+            verdicts.not_run.setdefault(check.rule, why)
+    return report(subject, verdicts)
+
+
+async def on_ground(
+    ground: Ground,
+    subject: Subject,
+    checks: Sequence[Check],
+    patience: Patience,
+    verdicts: Verdicts,
+) -> None:
+    """Do the checks, stage by stage. Raises SubjectError where the provider does not start."""
+    async with _watched(ground, subject, patience) as world:
+        for stage in sorted({check.stage for check in checks}):
+            chosen = [check for check in checks if check.stage == stage]
+            if stage and not subject.way.restarts:
+                for check in chosen:
+                    verdicts.not_run[check.rule] = "somebody else runs the provider"
+            elif stage in LIMITS:
+                await _stage(world, chosen, LIMITS[stage], verdicts)
+            else:
+                await _side_by_side(world, chosen, verdicts)
+
+
+@asynccontextmanager
+async def _watched(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
+    seen = Seen(ground.client, None if ground.embedded else ground.ledger)
+    async with running(seen=seen.run):
+        for resource in (*_FOLLOWED, *(one.resource for one in subject.kinds)):
+            await seen.follow(resource)
+        yield World(ground, subject, seen, patience)
+
+
+async def _stage(world: World, checks: Sequence[Check], limits: Limits, to: Verdicts) -> None:
+    """Checks beside each other, while the provider runs; when it dies, the rest is not run."""
+    started = False
+    try:
+        async with world.subject.way.running(world.ground, limits):
+            started = True
+            await _side_by_side(world, checks, to)
+    except SubjectError as error:
+        if not started:
+            raise
+        for check in checks:
+            if not to.findings[check.rule] and not to.passed[check.rule]:
+                to.not_run[check.rule] = str(error)
+        to.died = str(error)
+
+
+async def _side_by_side(world: World, checks: Sequence[Check], to: Verdicts) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number, (check, kind) in enumerate(_looks(world.subject, checks, to)):
+            group.create_task(_looked(world, check, kind, number, to), name=check.rule)
+
+
+def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tuple[Check, Kind]]:
+    found = []
+    for check in checks:
+        kinds = subject.kinds if check.role == "clusterctl" else subject.of(check.role)
+        if not kinds:
+            to.not_applicable[check.rule] = f"no kind of {check.role}"
+        elif check.role == "clusterctl":
+            kinds = kinds[:1]
+        found += [(check, kind) for kind in kinds]
+    return found
+
+
+async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdicts) -> None:
+    """One look, which takes what goes wrong with it as its result."""
+    name = f"conformance-{check.stage}-{number}"
+    try:
+        async with asyncio.timeout(world.patience.check):
+            scene = await world.scene(kind, name)
+            found = [one async for one in check.look(scene)]
+    except TimeoutError:
+        to.not_run[check.rule] = f"it took longer than {world.patience.check:g} seconds"
+    except NotApplicable as error:
+        to.not_applicable[check.rule] = str(error)
+    except CannotRun as error:
+        to.not_run[check.rule] = str(error)
+    except KapyError as error:
+        to.not_run[check.rule] = f"{kind.resource.kind}: {error}"
+    else:
+        to.findings[check.rule] += found
+        to.passed[check.rule] += 1
+
+
+def report(subject: Subject, verdicts: Verdicts) -> Report:
+    """What is known of every rule that a look at the running provider tells."""
+    return Report(subject.name, tuple(_results(verdicts)), verdicts.died)
+
+
+def _results(verdicts: Verdicts) -> Iterable[Result]:
+    for rule in RULES.values():
+        if rule.checked is Checked.BEHAVIOUR:
+            yield verdicts.result(rule) or Result(rule, State.NOT_RUN, "there is no check of it")
