@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Final
 
-from kapy.api.names import CLUSTER_GROUP
+from kapy.api.names import CLUSTER_GROUP, Annotation, Label
 from kapy.contract.external import External, owner_keys
 from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
 from kapy.contract.handover import awaited
 from kapy.core.machinedeployment.reconcile import reconcile
 from kapy.core.machinedeployment.scope import Tools
+from kapy.core.machinedeployment.updates import SetUpdates
 from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
@@ -26,8 +28,11 @@ TEMPLATES = (
 )
 
 
-def add_to(runtime: Runtime, _remote: Connections) -> Controller:
-    """Run the MachineDeployment controller in `runtime`."""
+def add_to(
+    runtime: Runtime, _remote: Connections, *, updates: SetUpdates | None = None
+) -> Controller:
+    """Run the MachineDeployment controller in `runtime`. updates: who knows which Machines can be
+    updated in place, None where none may be."""
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
     tools = Tools(
@@ -37,6 +42,7 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
         events=runtime.events.named("machinedeployment-controller"),
         clock=runtime.clock,
         applied=runtime.metrics.remember(Applied("machinedeployment")),
+        updates=updates,
     )
     mapping = _Mapping(fleet)
     controller = Controller("machinedeployment", partial(reconcile, tools))
@@ -46,9 +52,32 @@ def add_to(runtime: Runtime, _remote: Connections) -> Controller:
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
     controller.watch(fleet.machine_sets, owned, gather=SUMMED_UP)
     controller.watch(fleet.machine_sets, mapping.of_orphan)
+    if updates is not None:
+        controller.watch(fleet.machines, _of_marked)
     controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
     external.wake(controller, referring(fleet.deployments, *TEMPLATES))
     return runtime.add(controller, fleet.deployments)
+
+
+MARKS: Final = (
+    Annotation.UPDATE_IN_PROGRESS,
+    Annotation.PENDING_ACKNOWLEDGE_MOVE,
+    Annotation.PENDING_HOOKS,
+)
+
+
+def _of_marked(change: Change) -> Iterable[Key]:
+    """The MachineDeployment of a Machine that was moved, or whose update begins or ends."""
+    old, new = change.old, change.new
+    if old is None or new is None or _marks(old) == _marks(new):
+        return ()
+    name = (new["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME)
+    return (Key(new["metadata"]["namespace"], name),) if name else ()
+
+
+def _marks(machine: Document) -> list[str | None]:
+    annotations = machine["metadata"].get("annotations") or {}
+    return [annotations.get(one) for one in MARKS]
 
 
 class _Mapping:

@@ -21,17 +21,27 @@ from kapy.core.machinedeployment.rollout import (
 from kapy.kube.meta import controller_of
 
 
+def counted_moves(current: MachineSet | None) -> frozenset[str]:
+    """The names of moved Machines that an earlier plan has counted. current: the new set as it
+    is."""
+    annotations = {} if current is None else current.metadata.annotations
+    return frozenset(annotations.get(Annotation.ACKNOWLEDGED_MOVE, "").split(",")) - {""}
+
+
+def candidates(rollout: Rollout) -> list[MachineSet]:
+    """The old sets of which it matters whether they can be updated in place; none once the new set
+    has all that are wanted."""
+    _, fresh = _moved(rollout)
+    if replicas(rollout.new) + len(fresh) >= rollout.desired:
+        return []
+    return [one for one in rollout.old if _is_eligible(rollout, one)]
+
+
 def acknowledge_moves(rollout: Rollout) -> None:
     """Count Machines that were moved to the new set since the last plan among its replicas."""
     if rollout.in_place is None:
         return
-    moved = sorted(
-        machine.metadata.name
-        for machine in rollout.machines
-        if _belongs_to(machine, rollout.new)
-        and Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations
-    )
-    fresh = [name for name in moved if name not in rollout.acknowledged]
+    moved, fresh = _moved(rollout)
     if fresh:
         rollout.new.spec.replicas = replicas(rollout.new) + len(fresh)
         rollout.note(
@@ -58,14 +68,26 @@ def prefer_in_place(rollout: Rollout) -> None:
     _surge_less(rollout)
 
 
-def _can_move(rollout: Rollout, old: MachineSet) -> bool:
-    difference = rollout.differences.get(old.metadata.name)
-    return (
-        existing(old) > 0
-        and difference is not None
-        and difference.eligible_for_in_place_update
-        and bool(rollout.in_place and rollout.in_place.get(old.metadata.name))
+def _moved(rollout: Rollout) -> tuple[list[str], list[str]]:
+    """The Machines that came to the new set and are still marked so: all, and those of them that
+    no plan has counted."""
+    moved = sorted(
+        machine.metadata.name
+        for machine in rollout.machines
+        if _belongs_to(machine, rollout.new)
+        and Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations
     )
+    return moved, [name for name in moved if name not in rollout.acknowledged]
+
+
+def _can_move(rollout: Rollout, old: MachineSet) -> bool:
+    decided = bool(rollout.in_place and rollout.in_place.get(old.metadata.name))
+    return decided and _is_eligible(rollout, old)
+
+
+def _is_eligible(rollout: Rollout, old: MachineSet) -> bool:
+    difference = rollout.differences.get(old.metadata.name)
+    return existing(old) > 0 and difference is not None and difference.eligible_for_in_place_update
 
 
 def _surge_less(rollout: Rollout) -> None:

@@ -14,6 +14,7 @@ from kapy.conditions.moments import look_again
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
+from kapy.core.machinedeployment.in_place import counted_moves
 from kapy.core.machinedeployment.machinesets import (
     apply_sets,
     clean_up,
@@ -29,6 +30,7 @@ from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.core.machinedeployment.scope import MachineDeploymentScope, Tools
 from kapy.core.machinedeployment.status import count, update_status
 from kapy.core.machinedeployment.status_v1beta1 import report_rollout, sum_up
+from kapy.core.machinedeployment.updates import decide
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.phases import Phase, run_phases
@@ -107,10 +109,17 @@ async def roll_out(scope: MachineDeploymentScope) -> Result:
     old = [updated_set(deployment, one, old=True) for one in found.old]
     new = _new_set(scope, found)
     if new is not None:
-        rollout = Rollout(deployment, new, old, scope.machines, found.differences)
+        rollout = Rollout(
+            deployment,
+            new,
+            old,
+            scope.machines,
+            found.differences,
+            acknowledged=counted_moves(found.new),
+        )
         revision = number_new(rollout, found.new, found.old)
         deployment.metadata.annotations[Annotation.REVISION] = revision
-        _plan(scope, rollout)
+        await _plan(scope, rollout)
         old = rollout.old
     if deployment.spec.paused:
         _set_replicas([*old, *_known(new)], proportional_scale(deployment, new, old))
@@ -147,12 +156,13 @@ def _new_set(scope: MachineDeploymentScope, found: Sorted) -> MachineSet | None:
     return desired
 
 
-def _plan(scope: MachineDeploymentScope, rollout: Rollout) -> None:
+async def _plan(scope: MachineDeploymentScope, rollout: Rollout) -> None:
     if scope.deployment.spec.paused:
         return
     if strategy_of(scope.deployment).type == ON_DELETE:
         plan_on_delete(rollout)
     else:
+        await decide(scope, rollout)
         plan_rolling_update(rollout)
     _set_replicas(rollout.everything, rollout.scale)
 

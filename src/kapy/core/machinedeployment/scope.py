@@ -15,6 +15,7 @@ from kapy.client.client import Client
 from kapy.conditions.quiet import Memory, Sums, is_quiet, sums
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
+from kapy.core.machinedeployment.updates import SetUpdates
 from kapy.engine.applied import Applied
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
@@ -43,7 +44,8 @@ class Known:
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What every reconcile of a MachineDeployment uses. applied: what is known of applies.
-    memories: what is known of each MachineDeployment. computed: from what its status was."""
+    memories: what is known of each MachineDeployment. computed: from what its status was. updates:
+    who knows which Machines can be updated in place, None where none may be."""
 
     client: Client
     external: External
@@ -51,6 +53,7 @@ class Tools:
     events: Recorder
     clock: Clock
     applied: Applied
+    updates: SetUpdates | None = None
     memories: dict[Key, Known] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
 
@@ -86,7 +89,8 @@ class MachineDeploymentScope:
     ids of those with which all is well. machine_sets: those
     that it controls, None until they were read; documents: the same by name, as they were read.
     missing: kinds of templates that do not exist, bootstrap first. broken: how a template (or its
-    definition) breaks the contract.
+    definition) breaks the contract. undecided: why it is not known which Machines can be updated in
+    place.
     """
 
     tools: Tools
@@ -99,6 +103,7 @@ class MachineDeploymentScope:
     documents: dict[str, Document] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     broken: str = ""
+    undecided: str = ""
     _sums: Sums | None = None
 
     @property
@@ -114,6 +119,8 @@ class MachineDeploymentScope:
         """What the status is made of, where all is well; None where it is not: there time alone
         may change what is said."""
         if self.deployment.deleting or self.machine_sets is None or self.missing or self.broken:
+            return None
+        if self.undecided:
             return None
         if len(self.quiet) != len(self.machines):
             return None

@@ -66,7 +66,7 @@ def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
     telling = scope.sums.telling
     yield paused_condition(scope.deployment, scope.cluster)
     yield available(scope)
-    yield rolling_out(telling)
+    yield rolling_out(telling, scope.undecided)
     yield scaling_up(scope)
     yield scaling_down(scope)
     yield machines_ready(telling)
@@ -98,8 +98,11 @@ def available(scope: MachineDeploymentScope) -> Condition:
     return false(of, Reason.NOT_AVAILABLE, message)
 
 
-def rolling_out(machines: Iterable[Machine]) -> Condition:
-    """RollingOut: how many Machines are out of date, and why; a new version is named first."""
+def rolling_out(machines: Iterable[Machine], undecided: str = "") -> Condition:
+    """RollingOut: how many Machines are out of date, and why; a new version is named first.
+
+    undecided: what else keeps them so.
+    """
     of = ConditionType.ROLLING_OUT
     found = [get(machine.status.conditions, ConditionType.UP_TO_DATE) for machine in machines]
     outdated = [one for one in found if one is not None and one.status == FALSE]
@@ -107,6 +110,8 @@ def rolling_out(machines: Iterable[Machine]) -> Condition:
         return false(of, Reason.NOT_ROLLING_OUT)
     why = {line for one in outdated if one.message for line in one.message.split("\n")}
     lines = sorted(why, key=lambda line: (not line.startswith("* Version"), line))
+    if undecided:
+        lines.append(f"* {undecided}")
     message = f"Rolling out {len(outdated)} not up-to-date replicas"
     return true(of, Reason.ROLLING_OUT, "\n".join([message, *lines]))
 

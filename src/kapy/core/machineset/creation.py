@@ -89,7 +89,7 @@ async def _templates(scope: MachineSetScope) -> Templates:
     ):
         if ref is not None:
             try:
-                templates.append((reason, await _template(scope, ref)))
+                templates.append((reason, await template_of(scope, ref)))
             except KapyError as error:
                 _failed(scope, reason, str(error))
                 if isinstance(error, ContractError):
@@ -98,7 +98,9 @@ async def _templates(scope: MachineSetScope) -> Templates:
     return templates
 
 
-async def _template(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> Template:
+async def template_of(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> Template:
+    """A template that the set names. Raises NotYet while there is none, and what makes it
+    unreadable."""
     found = await scope.tools.external.get(ref, scope.namespace, Template)
     match found:
         case Found(template):

@@ -88,6 +88,16 @@ def updated_machine(machine_set: MachineSet, machine: Machine) -> Document:
     return _intent(machine_set, identity, finalizers, spec)
 
 
+def renewed_machine(machine_set: MachineSet, machine: Machine) -> Document:
+    """An existing Machine as the template wants it, which an update in place makes of it."""
+    intent, wanted = updated_machine(machine_set, machine), encode(machine_set.spec.template.spec)
+    for name in ("version", "failureDomain"):
+        intent["spec"].pop(name, None)
+        if name in wanted:
+            intent["spec"][name] = wanted[name]
+    return intent
+
+
 def metadata_intent(machine_set: MachineSet, owned: Document) -> Document:
     """Labels and annotations of an object that was cloned for one of the set's Machines."""
     metadata = owned["metadata"]

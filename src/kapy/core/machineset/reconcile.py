@@ -9,6 +9,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Finalizer, Label
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.core.machineset.in_place import begin_updates
 from kapy.core.machineset.machines import delete_machines, read_machines
 from kapy.core.machineset.owner import (
     reconcile_bootstrap_template,
@@ -33,7 +34,7 @@ ALWAYS: Final[tuple[Phase[MachineSetScope], ...]] = (
     reconcile_bootstrap_template,
     read_machines,
 )
-NORMAL: Final = (*ALWAYS, remediate, propagate, reconcile_replicas)
+NORMAL: Final = (*ALWAYS, remediate, propagate, begin_updates, reconcile_replicas)
 DELETION: Final = (*ALWAYS, delete_machines)
 
 

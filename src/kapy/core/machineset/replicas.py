@@ -1,10 +1,13 @@
-"""Phase: as many Machines as `spec.replicas` says."""
+"""Phase: as many Machines as `spec.replicas` says.
+
+Machines that came from another set count only when the MachineDeployment has counted them."""
 
 from __future__ import annotations
 
 from kapy.api.names import Annotation
 from kapy.core.machineset.creation import create
 from kapy.core.machineset.deletion_order import deletion_order
+from kapy.core.machineset.in_place import move_machines, not_counted
 from kapy.core.machineset.leftovers import delete_leftovers, left_behind
 from kapy.core.machineset.machines import delete_machine
 from kapy.core.machineset.scope import MachineSetScope
@@ -17,7 +20,7 @@ class NoReplicas(KapyError):
 
 
 async def reconcile_replicas(scope: MachineSetScope) -> Result:
-    """Make the Machines that are missing, or delete those that are too many."""
+    """Make the Machines that are missing, or delete (or hand over) those that are too many."""
     machine_set, machines = scope.machine_set, scope.machines
     if machines is None:
         return DONE
@@ -27,8 +30,13 @@ async def reconcile_replicas(scope: MachineSetScope) -> Result:
     missing = machine_set.spec.replicas - len(machines)
     if missing > 0 and not _creation_disabled(scope):
         return await create(scope, missing, leftovers)
-    if missing < 0:
-        await _shrink(scope, -missing)
+    excess = -missing - len(not_counted(scope))
+    if missing < 0 and excess > 0:
+        annotations = machine_set.metadata.annotations
+        if target := annotations.get(Annotation.MOVE_MACHINES_TO_MACHINE_SET):
+            await move_machines(scope, target, excess)
+        else:
+            await _shrink(scope, excess)
     await delete_leftovers(scope, leftovers)
     return DONE
 

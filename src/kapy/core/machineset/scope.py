@@ -160,6 +160,13 @@ class MachineSetScope:
             self._sums = sums(self.machines or (), self.quiet)
         return self._sums
 
+    def let_go(self, name: str) -> None:
+        """Go on without one of the Machines: it is another set's now."""
+        machines, self._sums = self.machines, None
+        assert machines is not None
+        self.documents.pop(name, None)
+        machines[:] = [one for one in machines if one.metadata.name != name]
+
     def keep(self, document: Document) -> None:
         """Go on with a newer state of one of the Machines."""
         machines, self._sums = self.machines, None

@@ -1,0 +1,94 @@
+"""Which old MachineSets can be updated in place, asked for the plan of a rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.machine_set import MachineSet
+from kapy.contract.observed import Found, Unreadable
+from kapy.contract.templates import Template
+from kapy.core.machinedeployment.in_place import candidates
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import written
+
+if TYPE_CHECKING:
+    from kapy.core.machinedeployment.rollout import Rollout
+    from kapy.core.machinedeployment.scope import MachineDeploymentScope
+
+
+class SetUpdates(Protocol):
+    """Asks an extension what it can update."""
+
+    async def can_update_machine_set(
+        self, deployment: Key, current: Document, desired: Document
+    ) -> Sequence[str]:
+        """Why the Machines of a MachineSet cannot be updated in place; nothing if they can.
+
+        current, desired: `machineSet`, `infrastructureMachineTemplate` and
+        `bootstrapConfigTemplate` (if there is one). Raises KapyError when that cannot be found out.
+        """
+        ...
+
+
+class Undecided(KapyError):
+    """It cannot be found out whether a MachineSet can be updated in place."""
+
+
+async def decide(scope: MachineDeploymentScope, rollout: Rollout) -> None:
+    """Tell the plan of a rolling update which of the old sets can be updated in place.
+
+    Raises Undecided: replacing Machines that could stay cannot be taken back, so nothing is planned
+    until it is known.
+    """
+    updates = scope.tools.updates
+    if updates is None:
+        return
+    decisions = rollout.in_place = dict[str, bool]()
+    for old in candidates(rollout):
+        name = old.metadata.name
+        try:
+            decisions[name] = await _can_update(scope, updates, old, rollout.new)
+        except KapyError as error:
+            scope.undecided = (
+                f"failed to determine if MachineSet {name} can be updated in-place: {error}"
+            )
+            raise Undecided(scope.undecided) from error
+
+
+async def _can_update(
+    scope: MachineDeploymentScope, updates: SetUpdates, old: MachineSet, new: MachineSet
+) -> bool:
+    current, desired = await _objects(scope, old), await _objects(scope, new)
+    if current is None or desired is None or current.keys() != desired.keys():
+        return False
+    left = await updates.can_update_machine_set(scope.deployment.key, current, desired)
+    return not left
+
+
+async def _objects(scope: MachineDeploymentScope, machine_set: MachineSet) -> Document | None:
+    """A set with its templates; None if one of them does not exist (any more)."""
+    spec = machine_set.spec.template.spec
+    objects = {"machineSet": written(machine_set)}
+    for field, ref in (
+        ("infrastructureMachineTemplate", spec.infrastructure_ref),
+        ("bootstrapConfigTemplate", spec.bootstrap.config_ref),
+    ):
+        if ref is not None:
+            template = await _template(scope, ref)
+            if template is None:
+                return None
+            objects[field] = template
+    return objects
+
+
+async def _template(
+    scope: MachineDeploymentScope, ref: ContractVersionedObjectReference
+) -> Document | None:
+    namespace = scope.deployment.metadata.namespace
+    found = await scope.tools.external.get(ref, namespace, Template)
+    if isinstance(found, Unreadable):
+        raise found.error
+    return found.view.document if isinstance(found, Found) else None

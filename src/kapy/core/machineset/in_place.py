@@ -1,0 +1,188 @@
+"""Machines that are updated in place: they move from an old set to the new one, and stay.
+
+An old set that is told to hands its Machines over, marked, to the set that serves the template (if
+that one takes them). The MachineDeployment counts them there, and only then the new set writes what
+they and their objects are to be, and at last owes them the hook UpdateMachine.
+"""
+
+from __future__ import annotations
+
+from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
+from kapy.api.machines import is_update_owed, is_updating_in_place, update_owed
+from kapy.api.names import Annotation, Label
+from kapy.conditions.fleet import is_to_be_remediated
+from kapy.contract.fields import View
+from kapy.contract.observed import Absent, Unreadable
+from kapy.contract.templates import cloned
+from kapy.core.machineset.creation import template_of
+from kapy.core.machineset.deletion_order import deletion_order
+from kapy.core.machineset.desired import (
+    MANAGER,
+    machine_annotations,
+    machine_labels,
+    renewed_machine,
+)
+from kapy.core.machineset.machines import delete_machine
+from kapy.core.machineset.scope import MachineSetScope
+from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result
+from kapy.kube import Key
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import owner_reference, read
+
+
+class CannotMove(KapyError):
+    """Two MachineSets do not agree on whose Machines go where."""
+
+
+def not_counted(scope: MachineSetScope) -> list[Machine]:
+    """The Machines that came from other sets, and that the MachineDeployment has not counted."""
+    if not scope.machine_set.metadata.annotations.get(
+        Annotation.RECEIVE_MACHINES_FROM_MACHINE_SETS
+    ):
+        return []
+    return [
+        one
+        for one in scope.machines or ()
+        if Annotation.PENDING_ACKNOWLEDGE_MOVE in one.metadata.annotations
+    ]
+
+
+async def begin_updates(scope: MachineSetScope) -> Result:
+    """Write what moved Machines are to be, and owe them their update; one that cannot be begun
+    keeps nobody else waiting."""
+    waiting = {one.metadata.name for one in not_counted(scope)} - _counted(scope.machine_set)
+    failures: list[Exception] = []
+    for machine in tuple(scope.machines or ()):
+        annotations = machine.metadata.annotations
+        if Annotation.UPDATE_IN_PROGRESS not in annotations or is_update_owed(annotations):
+            continue
+        if machine.metadata.name in waiting:
+            continue
+        try:
+            await _begin(scope, machine)
+        except KapyError as error:
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup("failed to trigger in-place update", failures)
+    return DONE
+
+
+def _counted(machine_set: MachineSet) -> set[str]:
+    return {*machine_set.metadata.annotations.get(Annotation.ACKNOWLEDGED_MOVE, "").split(",")}
+
+
+async def _begin(scope: MachineSetScope, machine: Machine) -> None:
+    """Infrastructure first: it is what is most likely refused."""
+    template, tools = scope.machine_set.spec.template.spec, scope.tools
+    await _renew(scope, machine, machine.spec.infrastructure_ref, template.infrastructure_ref)
+    config = machine.spec.bootstrap.config_ref
+    if config is not None:
+        await _renew(scope, machine, config, template.bootstrap.config_ref)
+    intent = renewed_machine(scope.machine_set, machine)
+    await tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
+    annotations = {
+        Annotation.PENDING_ACKNOWLEDGE_MOVE: None,
+        Annotation.PENDING_HOOKS: update_owed(machine.metadata.annotations, owed=True),
+    }
+    patch = {"metadata": {"annotations": annotations}}
+    scope.keep(await tools.client.patch(Machine.RESOURCE, machine.key, patch))
+    tools.events.normal(machine, "SuccessfulStartInPlaceUpdate", "Machine starting in-place update")
+
+
+async def _renew(
+    scope: MachineSetScope,
+    machine: Machine,
+    ref: ContractVersionedObjectReference,
+    wanted: ContractVersionedObjectReference | None,
+) -> None:
+    """Make an object what it would be if it were cloned now."""
+    tools, machine_set = scope.tools, scope.machine_set
+    found = await tools.external.get(ref, scope.namespace, View)
+    if isinstance(found, Unreadable):
+        raise found.error
+    if isinstance(found, Absent) or wanted is None:
+        what = f"{ref.kind} {ref.name}" if isinstance(found, Absent) else "its template"
+        raise NotYet(f"cannot update Machine {machine.metadata.name}: {what} does not exist")
+    template = await template_of(scope, wanted)
+    clone = cloned(
+        template.document,
+        name=ref.name,
+        namespace=scope.namespace,
+        cluster_name=machine_set.spec.cluster_name,
+        labels=machine_labels(machine_set),
+        annotations=machine_annotations(machine_set) | {Annotation.UPDATE_IN_PROGRESS: ""},
+    )
+    clone["metadata"]["uid"] = found.view.document["metadata"]["uid"]
+    resource = await tools.external.resource_of(clone)
+    await tools.client.apply(resource, clone, field_manager=MANAGER)
+
+
+async def move_machines(scope: MachineSetScope, to: str, count: int) -> None:
+    """Hand `count` Machines over to another set, which takes care of their update.
+
+    Those to be remediated are deleted instead. What is going, coming up or being updated stays,
+    and what is going counts. Raises CannotMove.
+    """
+    target = _target(scope, to)
+    machine_set, failures = scope.machine_set, list[Exception]()
+    order = machine_set.spec.deletion.order
+    for machine in deletion_order(scope.machines or [], order, scope.now):
+        if count <= 0:
+            break
+        if not (machine.deleting or is_to_be_remediated(machine)) and not _is_movable(machine):
+            continue
+        count -= 1
+        if machine.deleting:
+            continue
+        try:
+            await _move_or_delete(scope, machine, target)
+        except KapyError as error:
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup(f"failed to move Machines to MachineSet {to}", failures)
+
+
+def _target(scope: MachineSetScope, name: str) -> MachineSet:
+    mine = scope.machine_set.metadata.name
+    document = scope.tools.fleet.machine_sets.raw(Key(scope.namespace, name))
+    if document is None:
+        raise NotYet(f"failed to get MachineSet {name}, which is the target for the move operation")
+    target = read(document, MachineSet)
+    accepted = target.metadata.annotations.get(Annotation.RECEIVE_MACHINES_FROM_MACHINE_SETS, "")
+    if mine not in accepted.split(","):
+        raise CannotMove(
+            f"MachineSet {mine} is set to move replicas to {name}, but {name} only accepts "
+            f"Machines from {accepted or 'nobody'}"
+        )
+    if Label.MACHINE_TEMPLATE_HASH not in target.metadata.labels:
+        raise CannotMove(f"MachineSet {name} does not have the {Label.MACHINE_TEMPLATE_HASH} label")
+    return target
+
+
+def _is_movable(machine: Machine) -> bool:
+    return machine.status.node_ref is not None and not is_updating_in_place(machine)
+
+
+async def _move_or_delete(scope: MachineSetScope, machine: Machine, target: MachineSet) -> None:
+    name = machine.metadata.name
+    if is_to_be_remediated(machine):
+        await delete_machine(scope, machine)
+        message = f'Deleted Machine "{name}"'
+        scope.tools.events.normal(scope.machine_set, "SuccessfulDelete", message)
+        return
+    draft = Draft(scope.tools.client, Machine, scope.documents[name])
+    metadata = draft.object.metadata
+    mine, theirs = scope.machine_set.metadata.uid, owner_reference(target, controller=True)
+    metadata.owner_references = [
+        theirs if one.uid == mine else one for one in metadata.owner_references
+    ]
+    unique = Label.MACHINE_TEMPLATE_HASH
+    metadata.labels[unique] = target.metadata.labels[unique]
+    metadata.annotations[Annotation.UPDATE_IN_PROGRESS] = ""
+    metadata.annotations[Annotation.PENDING_ACKNOWLEDGE_MOVE] = ""
+    await draft.save_spec()
+    scope.let_go(name)
