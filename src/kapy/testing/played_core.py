@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
@@ -13,6 +13,8 @@ from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
+
+_NOBODY: Final = "infrastructure.cluster.x-k8s.io"
 
 
 class PlayedCore:
@@ -79,6 +81,28 @@ class PlayedCore:
         await self.create_owned(infra, machine, labels, controller=True)
         if bootstrap_data is not None:
             await self.bootstrap(cluster, name, bootstrap_data)
+        return machine
+
+    async def booting_machine(
+        self, cluster: str, name: str, config: Document, *, owner: Document | None = None
+    ) -> Document:
+        """A control plane Machine with a BootstrapConfig, which gets the Machine's name.
+
+        The infrastructure that it refers to is not there: nobody looks at it.
+        """
+        config = {**config, "metadata": {**config.get("metadata", {}), "name": name}}
+        labels = {Label.CLUSTER_NAME: cluster, Label.CONTROL_PLANE: ""}
+        spec = {
+            "clusterName": cluster,
+            "version": "v1.34.0",
+            "bootstrap": {"configRef": reference(config)},
+            "infrastructureRef": {"apiGroup": _NOBODY, "kind": "NobodysMachine", "name": name},
+        }
+        document = self._new(Machine.RESOURCE, name, labels, spec)
+        if owner is not None:
+            document["metadata"]["ownerReferences"] = [owned_by(owner)]
+        machine = await self.client.create(Machine.RESOURCE, document)
+        await self.create_owned(config, machine, labels, controller=True)
         return machine
 
     async def bootstrap(self, cluster: str, machine: str, data: bytes) -> None:
