@@ -64,6 +64,8 @@ from kapy.sdk.infra_machine_controller import add_infra_machine
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_pool_controller import add_infra_machine_pool
 from kapy.sdk.init_lock import InitLock
+from kapy.sdk.ipam import AddressOrder, Allocated, Exhausted, IPAMProvider
+from kapy.sdk.ipam_controller import add_ipam
 from kapy.sdk.keychain import ClusterKeys, Kept, Keychain
 from kapy.sdk.kinds import (
     InfraClusterSpec,
@@ -84,6 +86,8 @@ __all__ = [
     "SUMMED_UP",
     "Absent",
     "Address",
+    "AddressOrder",
+    "Allocated",
     "Applied",
     "BootstrapData",
     "BootstrapOrder",
@@ -102,9 +106,11 @@ __all__ = [
     "Document",
     "Draft",
     "Endpoint",
+    "Exhausted",
     "External",
     "FieldError",
     "Found",
+    "IPAMProvider",
     "Informer",
     "InfraClusterProvider",
     "InfraClusterSpec",
@@ -148,6 +154,7 @@ __all__ = [
     "add_infra_cluster",
     "add_infra_machine",
     "add_infra_machine_pool",
+    "add_ipam",
     "awaited",
     "cloned",
     "conditions",

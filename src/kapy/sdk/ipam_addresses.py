@@ -1,0 +1,176 @@
+"""The IPAddresses of one kind of pools: found, made, let go.
+
+An IPAddress has the name of its claim, so that a lost answer leads to the same object again. Until
+it is known what became of a creation, its address counts as taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+from typing import Final
+
+from kapy.api.ip_address import (
+    IPAddress,
+    IPAddressClaim,
+    IPAddressClaimReference,
+    IPAddressSpec,
+    IPPoolReference,
+)
+from kapy.api.names import Label
+from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, ApiError, NotFound, ServerError
+from kapy.kube.meta import ObjectMeta, OwnerReference, owner_reference, read
+from kapy.kube.model import decode
+from kapy.kube.names import GroupKind
+from kapy.sdk.failures import ProviderMistake
+from kapy.sdk.ipam import IP, Allocated
+
+PROTECTION: Final = "ipam.cluster.x-k8s.io/ProtectAddress"
+"""Keeps an IPAddress from being deleted while its claim is there."""
+BY_POOL: Final = "sdk/ip-pool"
+
+
+class Addresses:
+    """What was given out. Reads come from the cache, which knows what this program wrote."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._client = runtime.client
+        self.known = runtime.cache.informer(IPAddress)
+        self.known.add_index(BY_POOL, pool_of)
+        self._intended: dict[Key, tuple[str, Allocated]] = {}
+
+    def of(self, claim: Key) -> IPAddress | None:
+        """The address of a claim."""
+        return self.known.get(claim)
+
+    def taken(self, pool: str, besides: Key | None = None) -> Mapping[IP, Key]:
+        """What a pool has given out, or may have, to claims `besides` one."""
+        found: dict[IP, Key] = {
+            one.address: claim
+            for claim, (where, one) in self._intended.items()
+            if where == pool and claim != besides
+        }
+        for one in self.known.indexed(BY_POOL, pool):
+            claim = Key(one.metadata.namespace, one.spec.claim_ref.name)
+            if claim != besides:
+                found[ip_address(one.spec.address)] = claim
+        return found
+
+    def intended(self, claim: Key) -> Allocated | None:
+        """What was to be stored for a claim when no answer came."""
+        found = self._intended.get(claim)
+        return None if found is None else found[1]
+
+    async def store(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
+        """The address of a claim, made if it is not there. Raises NotYet, ProviderMistake."""
+        where = pool_name(claim.spec.pool_ref, claim.key, namespaced=_is_namespaced(pool))
+        if (others := self.taken(where, claim.key).get(found.address)) is not None:
+            raise ProviderMistake(
+                f"an address must not be given out twice: {found.address} is that of {others}"
+            )
+        self._intended[claim.key] = where, found
+        try:
+            made = await self._made(claim, pool, found)
+        except ApiError as error:
+            if not isinstance(error, ServerError):  # then it is certain that nothing was stored
+                self._intended.pop(claim.key, None)
+            raise
+        self._intended.pop(claim.key, None)
+        return made
+
+    async def keep(self, address: IPAddress, claim: IPAddressClaim, pool: Document) -> None:
+        """Restore owners and protection of an address where somebody took them away."""
+        document = self.known.raw(address.key)
+        if document is None or address.deleting:
+            return
+        draft = Draft(self._client, IPAddress, document)
+        metadata = draft.object.metadata
+        if PROTECTION not in metadata.finalizers:
+            metadata.finalizers.append(PROTECTION)
+        uids = {one.uid for one in metadata.owner_references}
+        metadata.owner_references += [one for one in _owners(claim, pool) if one.uid not in uids]
+        await draft.save()
+
+    async def remove(self, claim: IPAddressClaim) -> bool:
+        """Let the address of a claim go; True when it is gone."""
+        try:
+            document = await self._client.get(IPAddress.RESOURCE, claim.key)
+        except NotFound:
+            self._intended.pop(claim.key, None)
+            return True
+        draft = Draft(self._client, IPAddress, document)
+        if draft.object.spec.pool_ref != claim.spec.pool_ref:
+            return True  # somebody else's
+        if not draft.object.deleting:
+            await self._client.delete(IPAddress, claim.key, uid=draft.object.metadata.uid)
+            document = await self._client.get(IPAddress.RESOURCE, claim.key)
+            draft = Draft(self._client, IPAddress, document)
+        if PROTECTION in draft.object.metadata.finalizers:
+            draft.object.metadata.finalizers.remove(PROTECTION)
+            await draft.save()
+        return self.known.raw(claim.key) is None
+
+    async def _made(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
+        new = _new(claim, pool, found)
+        try:
+            return await self._client.create(new)
+        except AlreadyExists:
+            there = read(await self._client.get(IPAddress.RESOURCE, claim.key), IPAddress)
+        if there.deleting:
+            raise NotYet(f"IPAddress {there.key} of an earlier claim is not gone yet")
+        if there.spec.pool_ref != claim.spec.pool_ref:
+            raise ProviderMistake(
+                f"IPAddress {there.key} is there already, of another pool; delete it, or use "
+                "another name for the claim"
+            )
+        return there
+
+
+def pool_of(address: Document) -> Iterable[str]:
+    """Index: the pool of an IPAddress; that of cluster-scoped pools has every namespace's."""
+    reference, key = decode(address["spec"]["poolRef"], IPPoolReference), Key.of(address)
+    yield pool_name(reference, key, namespaced=True)
+    yield pool_name(reference, key, namespaced=False)
+
+
+def pool_name(reference: IPPoolReference, claim: Key, *, namespaced: bool) -> str:
+    """What tells a pool apart from all others. claim: what names it."""
+    kind = GroupKind(reference.api_group, reference.kind)
+    return f"{kind} {claim.namespace if namespaced else ''}/{reference.name}"
+
+
+def _is_namespaced(pool: Document) -> bool:
+    return bool(pool["metadata"].get("namespace"))
+
+
+def _owners(claim: IPAddressClaim, pool: Document) -> list[OwnerReference]:
+    return [
+        owner_reference(claim, controller=True, block_deletion=True),
+        owner_reference(pool, block_deletion=True),
+    ]
+
+
+def _new(claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
+    cluster = claim.spec.cluster_name or claim.metadata.labels.get(Label.CLUSTER_NAME)
+    owners = _owners(claim, pool)
+    owners[1].controller = False
+    return IPAddress(
+        metadata=ObjectMeta(
+            name=claim.metadata.name,
+            namespace=claim.metadata.namespace,
+            labels={Label.CLUSTER_NAME: cluster} if cluster else {},
+            finalizers=[PROTECTION],
+            owner_references=owners,
+        ),
+        spec=IPAddressSpec(
+            claim_ref=IPAddressClaimReference(name=claim.metadata.name),
+            pool_ref=claim.spec.pool_ref,
+            address=str(found.address),
+            prefix=found.prefix,
+            gateway="" if found.gateway is None else str(found.gateway),
+        ),
+    )

@@ -1,0 +1,222 @@
+"""The IPAM contract, kept for any provider of addresses.
+
+Upstream's document: `contracts/ipam.md`. In the order in which it happens:
+
+* claims of other pools are left alone, and those of a Cluster that is not there;
+* nothing happens while the Cluster or the claim is paused, and Paused says so;
+* the claim's finalizer, and the pool's, are stored before the provider is asked for anything;
+* claims of one pool are answered one after the other, and no address is given out twice;
+* the IPAddress is stored before `status.addressRef` names it;
+* deletion frees the address, then the IPAddress goes, then the finalizer.
+
+A pool is kept while addresses of it are in use: `kapy.sdk.ipam_pools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from ipaddress import ip_address
+from typing import Any, Final, Generic, TypeVar
+
+from msgspec import field
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
+from kapy.api.ip_address import IPAddress, IPAddressClaim, IPAddressClaimSpec, IPAddressReference
+from kapy.api.names import Annotation, ConditionType, Label, Reason
+from kapy.api.status import DeprecatedConditions
+from kapy.conditions import false, true, v1beta1
+from kapy.conditions.paused import is_paused
+from kapy.engine.controller import Controller
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.meta import read
+from kapy.kube.names import Resource
+from kapy.sdk.answers import Released, Waiting
+from kapy.sdk.ipam import AddressOrder, Allocated, Exhausted, IPAMProvider
+from kapy.sdk.ipam_addresses import Addresses, pool_name
+from kapy.sdk.ipam_pools import AddressPools
+from kapy.sdk.ipam_watches import ClaimWatches
+from kapy.sdk.lens import Lens, LensStatus
+from kapy.sdk.provider_objects import ProviderObjects
+from kapy.sdk.readiness import in_v1beta1
+
+P = TypeVar("P")
+RELEASE: Final = "ipam.cluster.x-k8s.io/ReleaseAddress"
+ALLOCATION_FAILED: Final = "AllocationFailed"
+POOL_NOT_READY: Final = "PoolNotReady"
+POOL_EXHAUSTED: Final = "PoolExhausted"
+
+
+def add_ipam(
+    runtime: Runtime,
+    pool: type[Any] | Resource,
+    provider: IPAMProvider[Any],
+    *,
+    finalizer: str = RELEASE,
+    concurrency: int = 10,
+) -> Controller:
+    """Serve a kind of pools; returns the controller of its claims, for further watches.
+
+    pool: the provider's Struct, or its Resource to be given documents; of namespaces or of the
+    whole cluster. finalizer: of claims; a name of the provider's own where others serve pools, too.
+    """
+    resource: Resource = pool if isinstance(pool, Resource) else pool.RESOURCE
+    addresses = Addresses(runtime)
+    pools = AddressPools(runtime, pool, provider, addresses)
+    reconciler = Claims(runtime, provider, finalizer, pools, addresses)
+    name = f"{resource.kind.lower()}/claim"
+    controller = Controller(name, reconciler.reconcile, concurrency=concurrency)
+    ClaimWatches(runtime, resource).attach(controller)
+    pools.attach()
+    return runtime.add(controller, runtime.cache.informer(IPAddressClaim.RESOURCE))
+
+
+class ClaimStatus(LensStatus):
+    address_ref: IPAddressReference | None = None
+    deprecated: DeprecatedConditions | None = None
+
+
+class ClaimLens(Lens, kw_only=True):
+    """A claim as this contract writes it."""
+
+    spec: IPAddressClaimSpec
+    status: ClaimStatus = field(default_factory=ClaimStatus)
+
+
+class Claims(ProviderObjects[ClaimLens], Generic[P]):
+    """Reconciles the claims of one kind of pools."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        provider: IPAMProvider[P],
+        finalizer: str,
+        pools: AddressPools[P],
+        addresses: Addresses,
+    ) -> None:
+        super().__init__(runtime, IPAddressClaim, ClaimLens, finalizer)
+        self._provider = provider
+        self._pools = pools
+        self._addresses = addresses
+
+    async def reconcile(self, key: Key) -> Result:
+        """Move one claim on."""
+        document = self._objects.raw(key)
+        if document is None:
+            return DONE
+        draft = Draft(self._runtime.client, self._lens, document)
+        if not self._pools.are_meant(draft.object.spec.pool_ref):
+            return DONE
+        named = _cluster_of(draft.object)
+        cluster = None if named is None else self._clusters.get(named)
+        if draft.object.deleting:
+            return await self._deleting(draft, cluster)
+        if named is not None and cluster is None:
+            return DONE  # the Cluster is watched
+        result = DONE
+        if not _is_paused(draft.object, cluster):
+            if self._finalizer not in draft.object.metadata.finalizers:
+                draft.object.metadata.finalizers.append(self._finalizer)
+                await draft.save()
+            result = await self._running(draft, cluster)
+        await self._save(draft, cluster)
+        return result
+
+    async def _running(self, draft: Draft[ClaimLens], cluster: Cluster | None) -> Result:
+        claim = read(draft.before, IPAddressClaim)
+        key = self._pools.key_of(claim.spec.pool_ref, claim.key)
+        async with self._pools.turn(key), self._asking(draft, cluster, "FailedAllocate"):
+            pool = self._pools.raw(key)
+            if pool is None:
+                return self._refused(draft, POOL_NOT_READY, f"{self._pools.kind} {key} not found")
+            address = self._addresses.of(claim.key)
+            if address is None:
+                if "deletionTimestamp" in pool["metadata"]:
+                    because = f"{self._pools.kind} {key} is being deleted"
+                    return self._refused(draft, POOL_NOT_READY, because)
+                await self._pools.protect(key)
+                answer = await self._answer(claim, pool, cluster)
+                if isinstance(answer, Exhausted):
+                    return self._refused(draft, POOL_EXHAUSTED, answer.because)
+                if isinstance(answer, Waiting):
+                    return self._waiting(draft, answer, ALLOCATION_FAILED)
+                address = await self._addresses.store(claim, pool, answer)
+            await self._addresses.keep(address, claim, pool)
+        draft.object.status.address_ref = IPAddressReference(name=address.metadata.name)
+        self._report(draft, (), true(ConditionType.READY, Reason.READY))
+        return DONE
+
+    async def _answer(
+        self, claim: IPAddressClaim, pool: Document, cluster: Cluster | None
+    ) -> Allocated | Exhausted | Waiting:
+        intended = self._addresses.intended(claim.key)
+        if intended is not None:
+            return intended
+        return await self._provider.allocate(self._order(claim, pool, cluster))
+
+    def _refused(self, draft: Draft[ClaimLens], reason: str, because: str) -> Result:
+        """Pools and addresses are watched."""
+        self._report(draft, (), false(ConditionType.READY, reason, because))
+        return DONE
+
+    def _report(
+        self, draft: Draft[ClaimLens], conditions: Sequence[Condition], ready: Condition | None
+    ) -> None:
+        super()._report(draft, conditions, ready)
+        legacy = v1beta1.conditions_of(draft.object)
+        for one in in_v1beta1([] if ready is None else [ready]):
+            v1beta1.set_condition(legacy, one, self._runtime.clock())
+
+    async def _deleting(self, draft: Draft[ClaimLens], cluster: Cluster | None) -> Result:
+        if self._finalizer not in draft.object.metadata.finalizers:
+            return DONE
+        if _is_paused(draft.object, cluster):
+            await self._save(draft, cluster)
+            return DONE
+        claim = read(draft.before, IPAddressClaim)
+        return await self._let_go(draft, cluster, partial(self._freed, claim, cluster))
+
+    async def _freed(self, claim: IPAddressClaim, cluster: Cluster | None) -> Released | Waiting:
+        pool = self._pools.raw(self._pools.key_of(claim.spec.pool_ref, claim.key))
+        answer = await self._provider.free(self._order(claim, pool, cluster))
+        if isinstance(answer, Waiting) or await self._addresses.remove(claim):
+            return answer
+        return Waiting(because="the IPAddress is not gone yet", poll_after=None)
+
+    def _order(
+        self, claim: IPAddressClaim, pool: Document | None, cluster: Cluster | None
+    ) -> AddressOrder[P]:
+        name = pool_name(claim.spec.pool_ref, claim.key, namespaced=self._pools.namespaced)
+        found = self._addresses.of(claim.key)
+        return AddressOrder(
+            key=claim.key,
+            uid=claim.metadata.uid,
+            claim=claim,
+            pool=None if pool is None else self._pools.typed(pool),
+            taken=self._addresses.taken(name, claim.key),
+            allocated=None if found is None else _allocated(found),
+            cluster=cluster,
+        )
+
+
+def _allocated(found: IPAddress) -> Allocated:
+    spec = found.spec
+    gateway = ip_address(spec.gateway) if spec.gateway else None
+    return Allocated(address=ip_address(spec.address), prefix=spec.prefix, gateway=gateway)
+
+
+def _cluster_of(claim: ClaimLens) -> Key | None:
+    metadata = claim.metadata
+    name = claim.spec.cluster_name or metadata.labels.get(Label.CLUSTER_NAME)
+    return Key(metadata.namespace, name) if name else None
+
+
+def _is_paused(claim: ClaimLens, cluster: Cluster | None) -> bool:
+    """This contract asks for the annotation of the Cluster, too."""
+    if cluster is not None and Annotation.PAUSED in cluster.metadata.annotations:
+        return True
+    return is_paused(claim, cluster)

@@ -1,0 +1,145 @@
+"""Pools of addresses: kept while addresses of them are in use, and reported about.
+
+A finalizer is on each pool before the first address of it is given out. A pool that is deleted
+gives out no more, and goes with its last address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from kapy._aio.clock import Clock
+from kapy.api.condition import Condition
+from kapy.api.ip_address import IPPoolReference
+from kapy.api.names import ConditionType, Reason
+from kapy.client.turns import Turns
+from kapy.conditions import true
+from kapy.engine.cache import Change
+from kapy.engine.controller import REPORTED, Controller, own_key
+from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.meta import read
+from kapy.kube.model import decode
+from kapy.kube.names import Resource
+from kapy.sdk.failures import tell_failures
+from kapy.sdk.ipam import IPAMProvider
+from kapy.sdk.ipam_addresses import Addresses, pool_name
+from kapy.sdk.lens import Lens, lens_on
+from kapy.sdk.readiness import report
+
+P = TypeVar("P")
+PROTECTION: Final = "ipam.cluster.x-k8s.io/ProtectPool"
+
+
+class AddressPools(Generic[P]):
+    """The pools of one kind. kind: the provider's Struct, or its Resource."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        kind: type[Any] | Resource,
+        provider: IPAMProvider[P],
+        addresses: Addresses,
+    ) -> None:
+        self._resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+        self.kind = self._resource.kind
+        self.namespaced = self._resource.namespaced
+        self._type = kind
+        self._lens = lens_on(self._resource, Lens)
+        self._runtime = runtime
+        self._clock: Clock = runtime.clock
+        self._provider = provider
+        self._addresses = addresses
+        self._known = runtime.cache.informer(self._resource)
+        self._turns = Turns()
+        self._events = runtime.events.named(f"{self.kind.lower()}-controller")
+
+    def attach(self) -> Controller:
+        """Have a controller look after the pools."""
+        controller = Controller(self.kind.lower(), self.reconcile)
+        controller.watch(self._known, own_key)
+        controller.watch(self._addresses.known, self._of_address, gather=REPORTED)
+        return self._runtime.add(controller, self._known)
+
+    def are_meant(self, reference: IPPoolReference) -> bool:
+        """Whether a claim names a pool of this kind."""
+        named = reference.api_group, reference.kind
+        return named == (self._resource.group, self._resource.kind)
+
+    def key_of(self, reference: IPPoolReference, claim: Key) -> Key:
+        """The pool that a claim names."""
+        return Key(claim.namespace if self.namespaced else "", reference.name)
+
+    def raw(self, key: Key) -> Document | None:
+        """A pool, None when it is not there."""
+        return self._known.raw(key)
+
+    def typed(self, pool: Document) -> P:
+        """A pool as its provider knows it."""
+        kind = self._type
+        found: Any = pool if isinstance(kind, Resource) else read(pool, kind)
+        return found  # type: ignore[no-any-return]
+
+    def turn(self, key: Key) -> asyncio.Lock:
+        """Held by whoever gives out addresses of a pool, or lets it go."""
+        return self._turns.of(self._resource, key)
+
+    async def protect(self, key: Key) -> None:
+        """Keep a pool from now on. Raises NotYet when it goes this moment."""
+        document = self._known.raw(key)
+        if document is None:
+            raise NotYet(f"{self.kind} {key} is gone")
+        draft = Draft(self._runtime.client, self._lens, document)
+        if PROTECTION not in draft.object.metadata.finalizers:
+            draft.object.metadata.finalizers.append(PROTECTION)
+            await draft.save()
+
+    async def reconcile(self, key: Key) -> Result:
+        """Look after one pool."""
+        async with self.turn(key):
+            document = self._known.raw(key)
+            if document is None:
+                return DONE
+            draft = Draft(self._runtime.client, self._lens, document)
+            metadata = draft.object.metadata
+            named = _reference(self._resource, key.name)
+            taken = self._addresses.taken(pool_name(named, key, namespaced=self.namespaced))
+            if draft.object.deleting and not taken and PROTECTION in metadata.finalizers:
+                metadata.finalizers.remove(PROTECTION)
+            if draft.object.deleting:
+                await draft.save()
+                return DONE
+            if PROTECTION not in metadata.finalizers:
+                metadata.finalizers.append(PROTECTION)
+            if self._has_status():
+                with tell_failures(self._events, document, "FailedReport"):
+                    told = self._provider.report(self.typed(document), taken)
+                ready = true(ConditionType.READY, Reason.READY)
+                report(draft.object, list[Condition](told), ready, self._clock())
+            await draft.save()
+        return DONE
+
+    def _has_status(self) -> bool:
+        """Whether the kind has conditions to write to."""
+        if isinstance(self._type, Resource):
+            return True
+        return any(one.name == "status" for one in msgspec.structs.fields(self._type))
+
+    def _of_address(self, change: Change) -> Iterable[Key]:
+        if change.old is not None and change.new is not None:
+            return ()
+        reference = decode(change.document["spec"]["poolRef"], IPPoolReference)
+        if not self.are_meant(reference):
+            return ()
+        return (self.key_of(reference, Key.of(change.document)),)
+
+
+def _reference(resource: Resource, name: str) -> IPPoolReference:
+    return IPPoolReference(name=name, kind=resource.kind, api_group=resource.group)
