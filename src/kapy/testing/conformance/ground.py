@@ -13,6 +13,7 @@ from kapy._aio.clock import Clock
 from kapy._aio.services import running
 from kapy.api.cluster import Cluster
 from kapy.api.features import FeatureGates
+from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.client.client import Client
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
 MANAGER: Final = "kapy-conformance"
 _SUPERUSERS: Final = "system:masters"
 _AUTHENTICATED: Final = "system:authenticated"
-_CORE: Final = (Cluster.RESOURCE, Machine.RESOURCE, MachinePool.RESOURCE)
+_CORE: Final = (
+    Cluster.RESOURCE,
+    Machine.RESOURCE,
+    MachinePool.RESOURCE,
+    IPAddress.RESOURCE,
+    IPAddressClaim.RESOURCE,
+)
 _GATES: Final = FeatureGates(cluster_topology=True)
 
 

@@ -10,11 +10,12 @@ from kapy.api.names import Label
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.kube import Document
 from kapy.kube.names import SECRETS
-from kapy.testing.conformance.behaviour import lifecycle, stage
+from kapy.testing.conformance.behaviour import every_part, flags, stage
 from kapy.testing.conformance.behaviour.check import CannotRun, Check
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import CLUSTER, NAME, Scene
 
+PART: Final = "bootstrap-config"
 _VALUE: Final = "value"
 _KEYS: Final = {_VALUE, "format"}
 """Keys of the Secret; `format` is what providers of infrastructure read beside it."""
@@ -26,7 +27,7 @@ _NAME_FIELD: Final = "status.dataSecretName"
 async def data_secret_content(scene: Scene) -> AsyncIterator[Finding]:
     """The Secret's label, owner and keys; and its name, when all begins anew."""
     await stage.whole(scene)
-    config = await stage.provisioned(scene)
+    config = await stage.done(scene)
     name = _secret_of(scene, config)
     secret = await scene.read(name, SECRETS) if name else None
     if secret is None:
@@ -84,7 +85,7 @@ async def _again(scene: Scene, name: str) -> str:
             raise CannotRun(f"{resource.kind} {NAME} was deleted and does not go")
     await scene.quiet()
     await stage.owned(scene)
-    config = await stage.provisioned(scene)
+    config = await stage.done(scene)
     other = _secret_of(scene, config)
     return other if other != name else ""
 
@@ -92,7 +93,7 @@ async def _again(scene: Scene, name: str) -> str:
 async def data_secret_once(scene: Scene) -> AsyncIterator[Finding]:
     """As after a move: the object has lost its status, the Secret and its Machine are there."""
     await stage.whole(scene)
-    name = _secret_of(scene, await stage.provisioned(scene))
+    name = _secret_of(scene, await stage.done(scene))
     before = await scene.read(name, SECRETS)
     if before is None:
         raise CannotRun(f'there is no Secret "{name}"')
@@ -100,7 +101,7 @@ async def data_secret_once(scene: Scene) -> AsyncIterator[Finding]:
     await scene.patch(spec, NAME, Machine.RESOURCE)
     await scene.patch(_lost(scene), part="status")
     await scene.patch(_TOUCH)
-    found = await scene.reached(lambda one: stage.is_provisioned(scene, one))
+    found = await scene.reached(lambda one: stage.is_done(scene, one))
     after = await scene.read(name, SECRETS)
     mend = "look for the Secret before boot data is made, and only report it where it is there"
     if found is None:
@@ -123,7 +124,7 @@ def _lost(scene: Scene) -> Document:
 
 async def initialized(scene: Scene) -> AsyncIterator[Finding]:
     """The flag comes after the Secret, and stays."""
-    async for finding in lifecycle.initialized(scene):
+    async for finding in flags.initialized(scene):
         yield finding
     created: set[str] = set()
     for write in scene.writes():
@@ -131,7 +132,7 @@ async def initialized(scene: Scene) -> AsyncIterator[Finding]:
             created.add(write.key.name)
         if not stage.to_object([write], scene) or write.after is None:
             continue
-        if stage.is_provisioned(scene, write.after):
+        if stage.is_done(scene, write.after):
             name = _secret_of(scene, write.after)
             if scene.ground.embedded and name not in created:
                 yield scene.fault(
@@ -145,7 +146,7 @@ async def initialized(scene: Scene) -> AsyncIterator[Finding]:
 async def restored(scene: Scene) -> AsyncIterator[Finding]:
     """The Secret gets an owner back that it lost."""
     await stage.whole(scene)
-    config = await stage.provisioned(scene)
+    config = await stage.done(scene)
     name = _secret_of(scene, config)
     secret = await scene.read(name, SECRETS)
     if secret is None or not _is_owned(config, secret):
@@ -166,9 +167,13 @@ def _secret_of(scene: Scene, config: Document) -> str:
     return BootstrapConfig(config, scene.kind.contract).data_secret_name or ""
 
 
-CHECKS: Final = [
-    Check("bootstrap-config/data-secret-content", data_secret_content),
-    Check("bootstrap-config/data-secret-once", data_secret_once),
-    Check("bootstrap-config/initialized", initialized),
-    Check("bootstrap-config/restored", restored),
-]
+_OWN: Final = {
+    "data-secret-content": data_secret_content,
+    "data-secret-once": data_secret_once,
+    "initialized": initialized,
+    "restored": restored,
+}
+CHECKS: Final = (
+    *(one for one in every_part.checks(PART) if one.name not in _OWN),
+    *(Check(f"{PART}/{name}", look) for name, look in _OWN.items()),
+)

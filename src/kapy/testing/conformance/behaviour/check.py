@@ -44,3 +44,8 @@ class Check:
     def role(self) -> str:
         """The part of the kinds that it is about."""
         return self.rule.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The rule's name within its document."""
+        return self.rule.partition("/")[2]

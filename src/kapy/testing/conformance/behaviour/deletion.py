@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Final
 
+from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.contract.fields import Version
@@ -72,8 +73,15 @@ async def _is_there(scene: Scene, write: Write) -> bool:
     kinds = (*(one.resource for one in scene.world.subject.kinds), *_OTHERS)
     for one in kinds:
         if (one.plural, one.group) == (write.plural, write.group):
-            return await scene.read(write.key.name, one) is not None
+            found = await scene.read(write.key.name, one)
+            return found is not None and not _is_of_cluster(found)
     return False
+
+
+def _is_of_cluster(document: Document) -> bool:
+    """Whether it goes with the Cluster, as what all objects of a cluster share."""
+    owners = document["metadata"].get("ownerReferences") or ()
+    return any(one["kind"] == Cluster.RESOURCE.kind for one in owners)
 
 
 async def stopped(scene: Scene) -> AsyncIterator[Finding]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.api.cluster import Cluster
+from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.errors import ContractError
 from kapy.contract.fields import Field, View
 from kapy.contract.infra_cluster import InfraCluster
@@ -58,6 +59,10 @@ async def _pool(scene: Scene, name: str, example: Document, data: bool) -> None:
         await scene.core.pool_bootstrap(CLUSTER, name, DATA)
 
 
+async def _config(scene: Scene, name: str, example: Document, _: bool) -> None:  # noqa: FBT001
+    await scene.core.booting_machine(CLUSTER, name, example)
+
+
 PARTS: Final = {
     "infra-cluster": Part(
         InfraCluster,
@@ -80,6 +85,13 @@ PARTS: Final = {
         InfraMachinePool.initialized,
         ("provider_id_list", "provisioned"),
         _pool,
+    ),
+    "bootstrap-config": Part(
+        BootstrapConfig,
+        "data_secret_created",
+        BootstrapConfig.data_secret_created,
+        ("data_secret_name", "data_secret_created"),
+        _config,
     ),
 }
 
