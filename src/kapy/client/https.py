@@ -6,10 +6,12 @@ event documents. Whatever keeps an answer from coming is `Unreachable`.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
@@ -30,6 +32,7 @@ from kapy.kube.http import Reply, Request
 TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
 GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
+TOKEN_LIFE: Final = 60.0  # seconds that a token out of a file counts before it is read again
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
@@ -48,10 +51,11 @@ class Https:
         self._timeout = timeout
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
-        headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
+        self._headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
+        self._token_file = access.token_file
+        self._token_from = 0.0
         if access.token:
-            headers["authorization"] = f"Bearer {access.token}"
-        self._headers = headers
+            self._headers["authorization"] = f"Bearer {access.token}"
 
     @property
     def host(self) -> str:
@@ -59,6 +63,8 @@ class Https:
         return self._base.partition("://")[2].partition("/")[0]
 
     async def __call__(self, request: Request) -> Reply:
+        if self._token_file:
+            self._renew_token()
         query = request.query
         streams = query.get("watch") == "true" or query.get("follow") == "true"
         timeout = aiohttp.ClientTimeout(self._timeout, sock_connect=CONNECT_TIMEOUT)
@@ -91,6 +97,16 @@ class Https:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+    def _renew_token(self) -> None:
+        """Read the token again once in a while, as client-go does: nothing tells of a new one."""
+        now = asyncio.get_running_loop().time()
+        if now - self._token_from < TOKEN_LIFE:
+            return
+        self._token_from = now
+        with suppress(OSError):  # the old one is good for a while
+            token = Path(self._token_file).read_text().strip()
+            self._headers["authorization"] = f"Bearer {token}"
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -29,7 +29,7 @@ class KubeconfigError(KapyError):
 class Kubeconfig:
     """How to reach one server as one user. Certificates and keys are PEM, b"" where not given.
 
-    token: a bearer token. insecure: do not verify the server's certificate. tls_server_name: the
+    token: a bearer token; token_file: where it is read again, as it is renewed there. insecure: do not verify the server's certificate. tls_server_name: the
     name that it must be of, where that is not the URL's host. namespace: the context's default.
     proxy: the URL of the HTTP proxy on the way, which may hold a password.
     """
@@ -43,6 +43,7 @@ class Kubeconfig:
     tls_server_name: str = ""
     namespace: str = ""
     proxy: str = field(default="", repr=False)
+    token_file: str = ""
 
 
 def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:

@@ -14,14 +14,15 @@ against any Kubernetes, and `python -m MODULE release` prints everything that us
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import Object
+from kapy.sdk.admission import Rulebook
 
 ProviderType = Literal["infrastructure", "bootstrap", "control-plane", "ipam"]
 
@@ -58,9 +59,10 @@ class Provider:
     name: after the type, `infrastructure-<name>`. kinds: its Structs, templates among them.
     add_to: adds its controllers to a runtime; called once in a process that runs it, and when a
     release is printed (so it must reach out to nobody). image: repository of its container image,
-    with the registry, without a tag. settings: what its program reads of the environment. rights:
-    what it does besides. contract: the newest that it keeps. files: folder of its cluster templates
-    and ClusterClasses, None where it has none.
+    with the registry, without a tag. admission: the rules of its kinds. settings: what its program
+    reads of the environment. rights: what it does besides. series: the contract that each minor
+    version keeps to, the newest last. files: folder of its cluster templates and ClusterClasses,
+    None where it has none.
     """
 
     name: str
@@ -68,9 +70,10 @@ class Provider:
     add_to: Callable[[Runtime], object]
     image: str
     type: ProviderType = "infrastructure"
+    admission: Rulebook = field(default_factory=Rulebook)
     settings: Sequence[Setting] = ()
     rights: Sequence[Right] = ()
-    contract: str = "v1beta2"
+    series: Mapping[str, str] = field(default_factory=lambda: {"v0.1": "v1beta2"})
     files: Path | None = None
 
     def __post_init__(self) -> None:

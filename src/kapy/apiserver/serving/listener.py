@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from typing import Any
+from typing import Any, Protocol
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from kapy.apiserver.serving.asgi import Application
 from kapy.apiserver.serving.protocol import PeerProtocol
 
 KEEP_ALIVE = 120
@@ -19,6 +18,16 @@ KEEP_ALIVE = 120
 
 GRACE = 5.0
 """Seconds that requests in flight get when the listener stops."""
+
+
+class Application(Protocol):
+    """What is served, as ASGI 3 says."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+
+    async def stop(self) -> None:
+        """End streams: nothing new is answered any more."""
 
 
 class Listener:

@@ -1,0 +1,85 @@
+"""Putting a provider's kinds into a server that it runs against, and finding them missing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from kapy.apps.provider.components import prefix_of
+from kapy.apps.provider.definitions import crds_of
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, KapyError, NotFound
+from kapy.kube.names import CRDS, Resource
+from kapy.sdk.admission_configurations import webhook_configurations
+from kapy.sdk.provider import Provider
+
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_WEBHOOKS: Final = {
+    f"{role}WebhookConfiguration": Resource(
+        _ADMISSION,
+        "v1",
+        f"{role.lower()}webhookconfigurations",
+        f"{role}WebhookConfiguration",
+        namespaced=False,
+    )
+    for role in ("Mutating", "Validating")
+}
+
+
+class MissingKinds(KapyError):
+    """The server does not know the provider's kinds; the message says what installs them."""
+
+
+async def install_kinds(client: Client, provider: Provider) -> None:
+    """Create or update the provider's CRDs."""
+    for crd in crds_of(provider):
+        await _put(client, CRDS, crd)
+
+
+async def install_webhooks(client: Client, provider: Provider, url: str, authority: str) -> None:
+    """Tell the server of webhooks at a URL. authority: whom to trust for it, PEM in base64."""
+    found = webhook_configurations(
+        provider.admission,
+        f"{prefix_of(provider)}-webhook-configuration",
+        {"url": url, "caBundle": authority},
+    )
+    for one in found:
+        await _put(client, _WEBHOOKS[one["kind"]], one)
+
+
+async def remove_webhooks(client: Client, provider: Provider) -> None:
+    """Nobody answers there any more: the server is not to ask."""
+    name = f"{prefix_of(provider)}-webhook-configuration"
+    for resource in _WEBHOOKS.values():
+        with suppress(NotFound):
+            await client.delete(resource, Key("", name))
+
+
+async def check_kinds(client: Client, provider: Provider, where: str) -> None:
+    """Raises MissingKinds where the server does not serve a kind of the provider's."""
+    served: dict[str, set[str]] = {}
+    for kind in provider.kinds:
+        resource = kind.RESOURCE
+        if resource.root not in served:
+            served[resource.root] = await _served(client, resource.root)
+        if resource.plural not in served[resource.root]:
+            raise MissingKinds(
+                f"{where} knows no {resource.plural} of {resource.api_version}: install them "
+                f"with `kapy init --{provider.type} {provider.name}`, or start with --install"
+            )
+
+
+async def _served(client: Client, root: str) -> set[str]:
+    try:
+        found = await client.raw("GET", root)
+    except NotFound:
+        return set()
+    return {one["name"] for one in found.get("resources") or ()}
+
+
+async def _put(client: Client, resource: Resource, document: Document) -> None:
+    try:
+        await client.create(resource, document)
+    except AlreadyExists:
+        await client.patch(resource, Key.of(document), document)

@@ -1,0 +1,72 @@
+"""RBAC of a provider: what it watches is found out by asking it, what it writes is the SDK's doing.
+
+No more than that: what a provider does besides, it says itself (`Provider.rights`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from kapy._aio.clock import system_clock
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request
+from kapy.kube.names import EVENTS, Resource
+from kapy.sdk.provider import Provider, Right
+
+_READ: Final = ("get", "list", "watch")
+_FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
+_CORE: Final = frozenset(
+    f"{one}.cluster.x-k8s.io" for one in ("addons", "bootstrap", "controlplane", "infrastructure")
+)
+"""API groups that core has all rights in anyway."""
+
+
+def watched_by(provider: Provider) -> list[Resource]:
+    """What the controllers of a provider watch, sorted."""
+    runtime = Runtime.on(_nobody, clock=system_clock)
+    provider.add_to(runtime)
+    return sorted(runtime.cache.unsynced(), key=lambda one: (one.group, one.plural))
+
+
+async def _nobody(request: Request) -> Reply:
+    raise Unreachable(f"nobody answers {request.path}: the controllers are not run")
+
+
+def manager_rules(provider: Provider) -> list[Document]:
+    """What the provider's own program may do."""
+    own = {kind.RESOURCE.group_resource for kind in provider.kinds}
+    rights = [Right(EVENTS.group, (EVENTS.plural,), ("create", "patch")), *provider.rights]
+    for one in watched_by(provider):
+        mine = one.group_resource in own
+        rights.append(Right(one.group, (one.plural,), (*_READ, "patch") if mine else _READ))
+        if mine:
+            rights.append(Right(one.group, (f"{one.plural}/status",), ("patch",)))
+    return _rules(rights)
+
+
+def core_rules(provider: Provider) -> list[Document]:
+    """What core has to be granted: it works with kinds of groups of the provider's own, too."""
+    return _rules(
+        Right(kind.RESOURCE.group, (kind.RESOURCE.plural,), _FULL)
+        for kind in provider.kinds
+        if kind.RESOURCE.group not in _CORE
+    )
+
+
+def _rules(rights: Iterable[Right]) -> list[Document]:
+    """Rules as they are written: one for all resources of a group with the same verbs."""
+    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in rights:
+        for resource in one.resources:
+            verbs[one.group, resource].update(one.verbs)
+    together: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, resource), granted in verbs.items():
+        together[group, tuple(sorted(granted))].append(resource)
+    return [
+        {"apiGroups": [group], "resources": sorted(resources), "verbs": list(granted)}
+        for (group, granted), resources in sorted(together.items())
+    ]

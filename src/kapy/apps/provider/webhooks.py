@@ -1,0 +1,61 @@
+"""What a provider's webhooks need in a cluster: a Service, a certificate, configurations.
+
+In the form that clusterctl takes for granted: cert-manager makes the certificate and puts its
+authority where it belongs. `kapy init` does both itself where there is no cert-manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kapy.apps.provider.objects import object_of
+from kapy.kube import Document
+from kapy.sdk.admission import Rulebook
+from kapy.sdk.admission_configurations import webhook_configurations
+
+PORT: Final = 9443
+SERVER: Final = "webhook-server"
+CERTIFICATES: Final = "cert"
+SERVING: Final = "/tmp/k8s-webhook-server/serving-certs"
+"""Where managers find their certificate."""
+_CERT_MANAGER: Final = "cert-manager.io/v1"
+_INJECT: Final = "cert-manager.io/inject-ca-from"
+
+
+def secret_of(prefix: str) -> str:
+    """The Secret with the certificate."""
+    return f"{service_of(prefix)}-cert"
+
+
+def service_of(prefix: str) -> str:
+    """The Service that API servers call."""
+    return f"{prefix}-webhook-service"
+
+
+def webhooks_of(
+    rules: Rulebook, prefix: str, namespace: str, selector: Mapping[str, str]
+) -> list[Document]:
+    """The objects. selector: of the pods that answer."""
+    service, issuer, serving = service_of(prefix), f"{prefix}-selfsigned-issuer", _serving(prefix)
+    host = f"{service}.{namespace}.svc"
+    client = {"service": {"name": service, "namespace": namespace}}
+    configurations = webhook_configurations(rules, f"{prefix}-webhook-configuration", client)
+    for one in configurations:
+        one["metadata"]["annotations"] = {_INJECT: f"{namespace}/{serving}"}
+    certificate = {
+        "dnsNames": [host, f"{host}.cluster.local"],
+        "issuerRef": {"kind": "Issuer", "name": issuer},
+        "secretName": secret_of(prefix),
+    }
+    spec = {"ports": [{"port": 443, "targetPort": SERVER}], "selector": dict(selector)}
+    return [
+        object_of("v1", "Service", service, namespace, spec=spec),
+        object_of(_CERT_MANAGER, "Issuer", issuer, namespace, spec={"selfSigned": {}}),
+        object_of(_CERT_MANAGER, "Certificate", serving, namespace, spec=certificate),
+        *configurations,
+    ]
+
+
+def _serving(prefix: str) -> str:
+    return f"{prefix}-serving-cert"
