@@ -19,13 +19,13 @@ _FLAGS: Final = flags_of("core", "kubeadm-bootstrap", "kubeadm-control-plane", "
 def controller_options(command: F) -> F:
     """The options, in the order of `--help`."""
     for flag in reversed(_FLAGS):
-        command = _option(flag)(command)
+        command = flag_option(flag)(command)
     return command
 
 
 def controlling_of(given: Mapping[str, Any]) -> Controlling:
     """What the controllers are told. Raises click.UsageError."""
-    texts = {flag.name: _texts(flag, given) for flag in _FLAGS}
+    texts = {flag.name: texts_of(flag, given) for flag in _FLAGS}
     try:
         told = controlling(texts, gates=EMBEDDED_GATES)
     except BadFlag as error:
@@ -35,7 +35,8 @@ def controlling_of(given: Mapping[str, Any]) -> Controlling:
     return told
 
 
-def _option(flag: Flag) -> Callable[[F], F]:
+def flag_option(flag: Flag) -> Callable[[F], F]:
+    """The option of one flag."""
     default = f" [default: {flag.default}]" if flag.default else ""
     return click.option(
         f"--{flag.name}",
@@ -46,7 +47,8 @@ def _option(flag: Flag) -> Callable[[F], F]:
     )
 
 
-def _texts(flag: Flag, given: Mapping[str, Any]) -> tuple[str, ...]:
+def texts_of(flag: Flag, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What was given of a flag."""
     value = given[flag.name.replace("-", "_")]
     if flag.several:
         return tuple(value)

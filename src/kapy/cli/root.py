@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from errno import ENOSPC
 from typing import TypeGuard
 
@@ -48,10 +48,19 @@ def run(arguments: Sequence[str]) -> int:
     The traceback of an unexpected error is shown where KAPY_DEBUG is set. An executable
     `clusterctl-NAME` or `kapy-NAME` is a command NAME (upstream's plug-ins).
     """
-    try:
+
+    def called() -> object:
         words = _asked_for_help(arguments)
         plugins.run_if_meant(words, COMMANDS)
-        code = ROOT.main(words, prog_name="kapy", standalone_mode=False)
+        return ROOT.main(words, prog_name="kapy", standalone_mode=False)
+
+    return outcome(called)
+
+
+def outcome(call: Callable[[], object]) -> int:
+    """The exit code of a command that is called, whose errors are sentences on standard error."""
+    try:
+        code = call()
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:

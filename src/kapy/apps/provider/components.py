@@ -32,8 +32,9 @@ _CONTAINER: Final[Document] = {
 }
 
 
-def components_of(provider: Provider, version: str) -> list[Document]:
-    """The objects, in the order in which they are applied. Raises BadProvider."""
+def components_of(provider: Provider, version: str, image: str = "") -> list[Document]:
+    """The objects, in the order in which they are applied. image: where it is not the
+    provider's own, with its version as the tag. Raises BadProvider."""
     prefix = prefix_of(provider)
     namespace, account = namespace_of(provider), f"{prefix}-manager"
     objects = [
@@ -41,7 +42,7 @@ def components_of(provider: Provider, version: str) -> list[Document]:
         *crds_of(provider),
         object_of("v1", "ServiceAccount", account, namespace),
         *_roles(provider, account, namespace),
-        _deployment(provider, version, account, namespace),
+        _deployment(provider, image or f"{provider.image}:{version}", account, namespace),
     ]
     if provider.admission.kinds:
         objects += webhooks_of(provider.admission, prefix, namespace, _selector(provider))
@@ -84,10 +85,10 @@ def _selector(provider: Provider) -> dict[str, str]:
     return {Label.PROVIDER: provider.label, "control-plane": "controller-manager"}
 
 
-def _deployment(provider: Provider, version: str, account: str, namespace: str) -> Document:
+def _deployment(provider: Provider, image: str, account: str, namespace: str) -> Document:
     labels = _selector(provider)
     pod: Document = {
-        "containers": [_container(provider, version)],
+        "containers": [_container(provider, image)],
         "securityContext": _POD,
         "serviceAccountName": account,
         "terminationGracePeriodSeconds": 10,
@@ -108,12 +109,11 @@ def _deployment(provider: Provider, version: str, account: str, namespace: str) 
     return deployment
 
 
-def _container(provider: Provider, version: str) -> Document:
+def _container(provider: Provider, image: str) -> Document:
     container: Document = {
         "name": MANAGER,
-        "image": f"{provider.image}:{version}",
+        "image": image,
         "args": [f"--health-addr=:{HEALTH_PORT}"],
-        "env": [{"name": one.name, "value": _value(one)} for one in provider.settings],
         "ports": [_port("healthz", HEALTH_PORT)],
         "livenessProbe": _probe("/healthz"),
         "readinessProbe": _probe("/readyz"),
@@ -121,6 +121,8 @@ def _container(provider: Provider, version: str) -> Document:
         "securityContext": _CONTAINER,
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
+    if provider.settings:
+        container["env"] = [{"name": one.name, "value": _value(one)} for one in provider.settings]
     if provider.admission.kinds:
         container["args"].append(f"--webhook-port={PORT}")
         container["ports"].append(_port(SERVER, PORT))

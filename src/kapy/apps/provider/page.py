@@ -31,7 +31,7 @@ def _page(provider: Provider, version: str, files: Mapping[str, str]) -> Iterato
     templates = {name: text for name, text in files.items() if name.startswith(_TEMPLATE)}
     if templates:
         yield from ("", "## Flavors", "")
-        for name, text in templates.items():
+        for name, text in sorted(templates.items(), key=lambda one: len(one[0])):
             yield from _flavor(name, text)
     classes = {name: text for name, text in files.items() if name.startswith(_CLASS)}
     if classes:

@@ -29,22 +29,25 @@ class CannotRelease(KapyError):
     """The release cannot be made; the message says what to change."""
 
 
-def files_of(provider: Provider, version: str) -> dict[str, str]:
-    """The text of each file by its name. Raises CannotRelease, BadProvider."""
+def files_of(provider: Provider, version: str, image: str = "") -> dict[str, str]:
+    """The text of each file by its name. image: where it is not the provider's own.
+
+    Raises CannotRelease and BadProvider.
+    """
     files = {
         "metadata.yaml": dump(_metadata(provider, version)),
-        f"{provider.type}-components.yaml": dump_all(components_of(provider, version)),
+        f"{provider.type}-components.yaml": dump_all(components_of(provider, version, image)),
         **_own_files(provider.files),
     }
     return {**files, "README.md": page_of(provider, version, files)}
 
 
-def write_release(provider: Provider, version: str, folder: Path) -> Path:
-    """Write `<label>/<version>/` below a folder, and return it.
+def write_release(provider: Provider, version: str, folder: Path, image: str = "") -> Path:
+    """Write `<label>/<version>/` below a folder, and return it. image: as of `files_of`.
 
     Raises CannotRelease and BadProvider.
     """
-    files = files_of(provider, version)
+    files = files_of(provider, version, image)
     place = folder / provider.label / version
     try:
         place.mkdir(parents=True, exist_ok=True)

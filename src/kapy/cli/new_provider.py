@@ -1,0 +1,36 @@
+"""`kapy new provider`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kapy.cli.flags import command
+
+
+@command(missing="please name the provider")
+@click.argument("name")
+@click.option(
+    "--kind",
+    "of_type",
+    type=click.Choice(["infrastructure", "bootstrap", "control-plane", "ipam"]),
+    default="infrastructure",
+    show_default=True,
+    help="What it provides.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where to write it (default: a new folder of that name).",
+)
+def provider(name: str, of_type: str, folder: Path | None) -> None:
+    """Begin a provider in Python: kinds, decisions, tests by the contracts, container file, and a
+    release that `kapy init` installs."""
+    from kapy.apps.provider.project import make_provider
+
+    where = folder or Path(name)
+    for path in make_provider(name, of_type, where):
+        click.echo(where / path)
+    click.echo(f"\nGo on with README.md there: cd {where} && make test", err=True)
