@@ -451,9 +451,10 @@ async def test_an_update_in_place_keeps_everything_else_waiting(hands: Hands) ->
     await hands.start()
     await until(hands, at(1))
     (machine,) = await hands.machines()
-    for value in ("", None):
-        mark = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: value}}}
-        await hands.plane.client.patch(Machine.RESOURCE, machine.key, mark)
+    for value, owed in (("", "UpdateMachine"), (None, None)):
+        marks = {Annotation.UPDATE_IN_PROGRESS: value, Annotation.PENDING_HOOKS: owed}
+        patch = {"metadata": {"annotations": marks}}
+        await hands.plane.client.patch(Machine.RESOURCE, machine.key, patch)
         if value is not None:
             await change(hands, {"replicas": 3})
             kcp = await until(hands, lambda kcp: status_of(kcp, "MachinesUpToDate") == "False")

@@ -23,6 +23,7 @@ from kapy.providers.kubeadm.controlplane.tools import (
     CertificateExpiry,
     Tools,
 )
+from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.remote.connections import Connections
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
@@ -51,12 +52,14 @@ def add_to(
     certificate_expiry: CertificateExpiry | None = None,
     grace: timedelta = CONDITIONS_GRACE,
     concurrency: int = 10,
+    updates: MachineUpdates | None = None,
 ) -> Controller:
     """Run the kubeadm control plane provider in `runtime`.
 
     etcd_dial: how the etcd beside an API server is reached. certificate_expiry: how the end of an
     API server's certificate is found out; without it nobody rolls out because of it. grace: how
-    long what was last known is shown after the connection to a workload cluster was lost.
+    long what was last known is shown after the connection to a workload cluster was lost. updates:
+    who knows which Machines can be updated in place, None where none may be.
     """
     external = External(runtime.client, runtime.cache)
     tools = Tools(
@@ -69,6 +72,7 @@ def add_to(
         certificate_expiry=certificate_expiry,
         applied=Applied(runtime.client, runtime.metrics.remember(Tally("kubeadmcontrolplane"))),
         grace=grace,
+        updates=updates,
     )
     cache = runtime.cache
     for resource in (Machine.RESOURCE, MachinePool.RESOURCE):

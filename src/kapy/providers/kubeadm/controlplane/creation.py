@@ -14,7 +14,7 @@ from kapy.api.names import Annotation
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, KapyError, NotFound
-from kapy.kube.meta import owner_reference
+from kapy.kube.meta import OwnerReference, owner_reference
 from kapy.kube.names import Resource
 from kapy.providers.kubeadm.controlplane.desired import (
     belonging_metadata,
@@ -65,17 +65,25 @@ def _told(plane: ControlPlane, reason: str) -> Iterator[None]:
         raise
 
 
-async def _infrastructure(tools: Tools, plane: ControlPlane, name: str) -> Resource:
+async def new_infrastructure(
+    tools: Tools, plane: ControlPlane, name: str, owner: OwnerReference | None = None
+) -> Document:
+    """The infrastructure machine of a slot. Raises as `infrastructure_template`."""
     kcp, cluster = plane.kcp, plane.cluster.metadata.name
-    infrastructure = cloned(
+    return cloned(
         await infrastructure_template(tools, plane),
         name=name,
         namespace=kcp.metadata.namespace,
         cluster_name=cluster,
-        owner=owner_reference(kcp),
+        owner=owner,
         labels=machine_labels(kcp, cluster),
         annotations=machine_annotations(kcp),
     )
+
+
+async def _infrastructure(tools: Tools, plane: ControlPlane, name: str) -> Resource:
+    kcp, cluster = plane.kcp, plane.cluster.metadata.name
+    infrastructure = await new_infrastructure(tools, plane, name, owner_reference(kcp))
     resource = await tools.external.resource_of(infrastructure)
     metadata = belonging_metadata(kcp, cluster, resource, name)
     await tools.applied.create_with_metadata(resource, infrastructure, metadata)

@@ -132,6 +132,12 @@ def kept_machine(kcp: KubeadmControlPlane, cluster: str, machine: Machine) -> Do
     return _machine(kcp, cluster, metadata, annotations, spec)
 
 
+def renewed_machine(kcp: KubeadmControlPlane, cluster: str, machine: Machine) -> Document:
+    """A Machine that is there as an update in place makes it."""
+    wanted = kept_machine(kcp, cluster, machine)
+    return {**wanted, "spec": {**wanted["spec"], "version": kcp.spec.version}}
+
+
 def new_kubeadm_config(
     kcp: KubeadmControlPlane, cluster: str, name: str, *, join: bool
 ) -> Document:

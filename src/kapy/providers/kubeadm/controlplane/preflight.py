@@ -63,29 +63,36 @@ def pending_topology_version(plane: ControlPlane) -> str:
     return step or topology.version
 
 
+def is_sound(plane: ControlPlane, machine: Machine) -> bool:
+    """Whether nothing of a Machine itself keeps the control plane from being stable."""
+    return not any(_failures_of(plane, machine, Preflight()))
+
+
 def _failures(plane: ControlPlane, leaving: Machine | None) -> Iterator[str]:
-    found = plane.preflight
     for machine in plane.machines:
-        if leaving is not None and machine.metadata.uid == leaving.metadata.uid:
-            continue
-        name = machine.metadata.name
-        if not has_node(machine):
-            found.components_not_healthy = True
-            found.etcd_not_healthy = found.etcd_not_healthy or plane.is_etcd_managed
-            yield (
-                f"Machine {name} does not have a corresponding Node yet"
-                " (Machine.status.nodeRef not set)"
-            )
-            continue
-        for type_ in components_of(plane).values():
-            failure = _failure(machine, type_)
-            if failure:
-                found.components_not_healthy = True
-                yield failure
-        failure = _failure(machine, T.ETCD_MEMBER_HEALTHY) if plane.is_etcd_managed else ""
+        if leaving is None or machine.metadata.uid != leaving.metadata.uid:
+            yield from _failures_of(plane, machine, plane.preflight)
+
+
+def _failures_of(plane: ControlPlane, machine: Machine, found: Preflight) -> Iterator[str]:
+    name = machine.metadata.name
+    if not has_node(machine):
+        found.components_not_healthy = True
+        found.etcd_not_healthy = found.etcd_not_healthy or plane.is_etcd_managed
+        yield (
+            f"Machine {name} does not have a corresponding Node yet"
+            " (Machine.status.nodeRef not set)"
+        )
+        return
+    for type_ in components_of(plane).values():
+        failure = _failure(machine, type_)
         if failure:
-            found.etcd_not_healthy = True
+            found.components_not_healthy = True
             yield failure
+    failure = _failure(machine, T.ETCD_MEMBER_HEALTHY) if plane.is_etcd_managed else ""
+    if failure:
+        found.etcd_not_healthy = True
+        yield failure
 
 
 def _recovery_failures(plane: ControlPlane) -> Iterator[str]:

@@ -24,6 +24,7 @@ from kapy.providers.kubeadm.controlplane.certificates import ensure_certificates
 from kapy.providers.kubeadm.controlplane.deletion import delete
 from kapy.providers.kubeadm.controlplane.expiry import note_expiries
 from kapy.providers.kubeadm.controlplane.health import observe
+from kapy.providers.kubeadm.controlplane.in_place import complete_updates
 from kapy.providers.kubeadm.controlplane.kubeconfig import ensure_kubeconfig
 from kapy.providers.kubeadm.controlplane.machines import sync_machines
 from kapy.providers.kubeadm.controlplane.members import release_deleting, remove_strangers
@@ -98,6 +99,7 @@ STEPS: Final[tuple[Step, ...]] = (
     observe,
     remove_strangers,
     release_deleting,
+    complete_updates,
     remediate,
     _await_updates,
     scale,

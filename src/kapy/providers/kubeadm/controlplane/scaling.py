@@ -11,6 +11,7 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.components import components_of
 from kapy.providers.kubeadm.controlplane.creation import create_machine, failure_domains
+from kapy.providers.kubeadm.controlplane.in_place import update_in_place
 from kapy.providers.kubeadm.controlplane.members import lead_away
 from kapy.providers.kubeadm.controlplane.preflight import is_stable
 from kapy.providers.kubeadm.controlplane.scope import (
@@ -33,16 +34,29 @@ async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
         if len(plane.machines) < plane.desired_replicas + max_surge(plane.kcp):
             await _up(tools, plane)
         else:
-            await _down(tools, plane, plane.needing_rollout)
+            await _renew_one(tools, plane)
         return DONE
     current, desired = len(plane.machines), plane.desired_replicas
     if current < desired:
         await (_up(tools, plane) if current else _initialize(tools, plane))
         return DONE
     if current > desired:
-        await _down(tools, plane, [])
+        await _down(tools, plane, _next(plane, []))
         return DONE
     return None
+
+
+async def _renew_one(tools: Tools, plane: ControlPlane) -> None:
+    """There is no room for another Machine: one that is there is updated in place, or goes."""
+    machine = _next(plane, plane.needing_rollout)
+    if not await update_in_place(tools, plane, machine):
+        await _down(tools, plane, machine)
+
+
+def _next(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine:
+    machine = leaving_machine(plane, outdated)
+    assert machine is not None  # somebody is too many, so somebody is there
+    return machine
 
 
 def _tell_v1beta1(plane: ControlPlane) -> None:
@@ -135,9 +149,7 @@ async def _up(tools: Tools, plane: ControlPlane) -> None:
         raise
 
 
-async def _down(tools: Tools, plane: ControlPlane, outdated: Sequence[Machine]) -> None:
-    machine = leaving_machine(plane, outdated)
-    assert machine is not None  # somebody is too many, so somebody is there
+async def _down(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
     if not is_stable(tools, plane, scale_up=False, leaving=machine):
         return
     if plane.is_etcd_managed:

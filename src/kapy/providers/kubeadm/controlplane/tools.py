@@ -11,6 +11,7 @@ from kapy.kube import Key
 from kapy.providers.kubeadm.controlplane.applied import Applied
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.settled import Settled
+from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
 from kapy.remote.connections import Connections, Kubeconfig
 from kapy.sdk import Controller, External, Keychain, Recorder, Runtime
@@ -43,7 +44,10 @@ class Memory:
 
 @dataclass(slots=True)
 class Tools:
-    """Runtime, connections and what else reaches the outside."""
+    """Runtime, connections and what else reaches the outside.
+
+    updates: who knows which Machines can be updated in place, None where none may be.
+    """
 
     runtime: Runtime
     remote: Connections
@@ -54,6 +58,7 @@ class Tools:
     certificate_expiry: CertificateExpiry | None
     applied: Applied
     grace: timedelta = CONDITIONS_GRACE
+    updates: MachineUpdates | None = None
     settled: Settled = field(default_factory=Settled)
     matches: Matches = field(default_factory=Matches)
     memory: Memory = field(default_factory=Memory)

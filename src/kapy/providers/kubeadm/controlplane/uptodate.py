@@ -22,13 +22,19 @@ from kapy.providers.kubeadm.controlplane.desired import kubeadm_config_spec
 
 # Fields where an empty value means something else than none.
 _EMPTY_COUNTS: Final = ("taints", "controlPlane")
+_UNWANTED: Final = frozenset({Annotation.DELETE_MACHINE, Annotation.REMEDIATE_MACHINE})
+"""Annotations of a Machine that somebody wants to be gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """Why a Machine is to be replaced, for its UpToDate condition; up to date when empty."""
+    """Why a Machine is to be replaced, for its UpToDate condition; up to date when empty.
+
+    may_be_updated: it could stay, if an extension makes the change in place.
+    """
 
     messages: tuple[str, ...] = ()
+    may_be_updated: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.messages)
@@ -48,13 +54,14 @@ def outdated(
     matches: `config_matches`, or what remembers its answers.
     """
     messages = _due(kcp, machine, now)
+    may_be_updated = not (messages or _UNWANTED & machine.metadata.annotations.keys())
     if machine.spec.version != kcp.spec.version:
         messages.append(f"Version {machine.spec.version}, {kcp.spec.version} required")
     if config is not None and not (matches or config_matches)(kcp, config):
         messages.append("KubeadmConfig is not up-to-date")
     if infrastructure is not None and not _infrastructure_matches(kcp, infrastructure):
         messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
-    return Outdated(tuple(messages))
+    return Outdated(tuple(messages), may_be_updated and bool(messages))
 
 
 def next_due(
@@ -125,17 +132,28 @@ def config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
     A control plane whose init and join configuration differ must not replace the machine that
     ran init for that alone.
     """
-    current = encode(config.spec)
-    joins = config.spec.join_configuration.control_plane is not None
-    wanted = encode(kubeadm_config_spec(kcp, join=True))
-    if _comparable(wanted, wanted) == _comparable(
-        current if joins else _as_join(current, wanted), wanted
-    ):
+    current, wanted = joining(kcp, config)
+    if current == wanted:
         return True
-    if joins:
+    if _joins(config):
         return False
-    wanted = encode(kubeadm_config_spec(kcp, join=False))
-    return _comparable(wanted, wanted) == _comparable(current, wanted)
+    init = encode(kubeadm_config_spec(kcp, join=False))
+    return _comparable(encode(config.spec), init) == _comparable(init, init)
+
+
+def joining(kcp: KubeadmControlPlane, config: KubeadmConfig) -> tuple[Document, Document]:
+    """A KubeadmConfig as it is and as it should be, as far as they are compared.
+
+    One that ran init is read as the join that it amounts to: nobody runs init a second time.
+    """
+    current, wanted = encode(config.spec), encode(kubeadm_config_spec(kcp, join=True))
+    if not _joins(config):
+        current = _as_join(current, wanted)
+    return _comparable(current, wanted), _comparable(wanted, wanted)
+
+
+def _joins(config: KubeadmConfig) -> bool:
+    return config.spec.join_configuration.control_plane is not None
 
 
 def _as_join(current: Document, wanted: Document) -> Document:
