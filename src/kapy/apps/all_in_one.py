@@ -11,14 +11,14 @@ provider, in process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import running
+from kapy._aio.services import Service, running
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.controllers.expiry import Expiry
 from kapy.apiserver.controllers.kube_controller_manager import accompany
@@ -42,7 +42,9 @@ from kapy.providers.unserved import add_to as add_unserved
 from kapy.remote.connections import Connections
 
 if TYPE_CHECKING:
+    from kapy.apiserver.admission import Admission
     from kapy.hooks.posting import Post
+    from kapy.sdk.provider import Provider
 
 CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy", ("system:masters", "system:authenticated")
@@ -85,13 +87,14 @@ async def management_plane(
     post: the way to runtime extensions, None for HTTPS.
 
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
-    UnusableCredentials, BadPolicy, CannotWrite and CannotListen, each a sentence for people.
+    UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider and CannotAdd, each a
+    sentence for people.
     """
     rules = Rules(settings.controlling.manager.gates)
     server = Server.open(
         settings.data,
         clock=clock,
-        admission=(rules,),
+        admission=(rules, *_admission(settings.providers)),
         convert=converted,
         synchronous="FULL" if settings.durability == "power-loss" else "NORMAL",
         limits=settings.limits,
@@ -121,6 +124,7 @@ async def _started(
     # The server makes its namespaces in its first step.
     await asyncio.sleep(0)
     await install_definitions(client)
+    await _install_kinds(client, settings.providers)
     if settings.inventory:
         await install_inventory(client)
     runtime = Runtime.on(
@@ -139,6 +143,7 @@ async def _started(
         sockets=settings.serving is not None,
         post=lambda: post or _https(settings),
     )
+    own = _added(runtime, settings.providers)
     add_unserved(runtime)
     if settings.inventory:
         add_statuses(runtime)
@@ -146,11 +151,43 @@ async def _started(
     if settings.serving is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, clock))
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
-    services = {"runtime": runtime.run, "events": Expiry(server.plane).run, **controllers.services}
+    services = {
+        "runtime": runtime.run,
+        "events": Expiry(server.plane).run,
+        **own,
+        **controllers.services,
+    }
     await stack.enter_async_context(running(**services))
     await runtime.working.wait()
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access)
+
+
+# Most planes have no providers of somebody's own: what these need is imported with the first.
+
+
+def _admission(providers: Sequence[Provider]) -> list[Admission]:
+    if not providers:
+        return []
+    from kapy.sdk.admission_plane import InProcess
+
+    return [InProcess(one.admission) for one in providers]
+
+
+async def _install_kinds(client: Client, providers: Sequence[Provider]) -> None:
+    for provider in providers:
+        from kapy.apps.provider.installing import install_kinds
+
+        await install_kinds(client, provider)
+
+
+def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service]:
+    services: dict[str, Service] = {}
+    for provider in providers:
+        from kapy.apps.provider.adding import added
+
+        services.update(added(provider, runtime))
+    return services
 
 
 def _https(settings: Settings) -> Post:

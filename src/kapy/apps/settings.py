@@ -16,6 +16,7 @@ from kapy.kube.pki import Algorithm
 
 if TYPE_CHECKING:
     from kapy.apiserver.traffic.inflight import Limits
+    from kapy.sdk.provider import Provider
 
 DEFAULT_PORT: Final = 6443
 LOOPBACK: Final = "127.0.0.1"
@@ -103,7 +104,8 @@ class Settings:
     network may be under way, None: kube-apiserver's. audit: None for no audit log.
     webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
     (0: any). durability: what an acknowledged write survives. controlling: what its controllers
-    are told. inventory: clusterctl finds the built-in providers installed.
+    are told. inventory: clusterctl finds the built-in providers installed. providers: those of
+    one's own that run in the process, too.
     """
 
     data: Path | None = None
@@ -114,6 +116,7 @@ class Settings:
     webhook_services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     controlling: Controlling = field(default_factory=Controlling)
     inventory: bool = False
+    providers: tuple[Provider, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

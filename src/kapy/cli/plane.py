@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -31,6 +31,9 @@ from kapy.apps.settings import (
     context_name,
 )
 from kapy.kube.http import User
+
+if TYPE_CHECKING:
+    from kapy.sdk.provider import Provider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +58,7 @@ class Options:
     services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     durability: Durability = "crash"
     controlling: Controlling = field(default_factory=Controlling)
+    providers: tuple[Provider, ...] = ()
 
 
 def plane_options(command: F) -> F:
@@ -146,6 +150,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         durability=options.durability,
         controlling=options.controlling,
         inventory=True,
+        providers=options.providers,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,9 @@ from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.stopping import told_to_stop
 from kapy.cli.webhook_services import services_of
 
+if TYPE_CHECKING:
+    from kapy.sdk.provider import Provider
+
 
 @command()
 @click.option("--name", default="", help="Name of the plane; its context is kapy or kapy-NAME.")
@@ -31,6 +34,13 @@ from kapy.cli.webhook_services import services_of
     default="crash",
     show_default=True,
     help="What acknowledged writes survive; with power-loss each costs a flush of the disk.",
+)
+@click.option(
+    "--provider",
+    "places",
+    multiple=True,
+    metavar="MODULE[:NAME]",
+    help="Run this provider of yours in the process, too (may be repeated).",
 )
 @server_options
 @controller_options
@@ -54,6 +64,7 @@ def up(
     verbose: int,
     logging_format: str,
     durability: Durability,
+    places: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Run a management plane until Ctrl-C."""
@@ -72,8 +83,17 @@ def up(
         services=services_of(given),
         durability=durability,
         controlling=controlling_of(given),
+        providers=_providers(places),
     )
     run(_up(options, ready_fd))
+
+
+def _providers(places: tuple[str, ...]) -> tuple[Provider, ...]:
+    if not places:
+        return ()
+    from kapy.apps.provider.loading import provider_at
+
+    return tuple(map(provider_at, places))
 
 
 async def _up(options: Options, ready_fd: int | None) -> None:

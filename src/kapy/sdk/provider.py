@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from kapy._aio.services import Service
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import Object
@@ -57,17 +58,17 @@ class Provider:
     """A provider.
 
     name: after the type, `infrastructure-<name>`. kinds: its Structs, templates among them.
-    add_to: adds its controllers to a runtime; called once in a process that runs it, and when a
-    release is printed (so it must reach out to nobody). image: repository of its container image,
-    with the registry, without a tag. admission: the rules of its kinds. settings: what its program
-    reads of the environment. rights: what it does besides. series: the contract that each minor
-    version keeps to, the newest last. files: folder of its cluster templates and ClusterClasses,
-    None where it has none.
+    add_to: adds its controllers to a runtime and returns what is to run beside them, by name;
+    called once in a process that runs it, and when a release is printed (so it reaches out to
+    nobody). image: repository of its container image, with the registry, without a tag. admission:
+    the rules of its kinds. settings: what its program reads of the environment. rights: what it
+    does besides. series: the contract that each minor version keeps to, the newest last. files:
+    folder of its cluster templates and ClusterClasses, None where it has none.
     """
 
     name: str
     kinds: Sequence[type[Object]]
-    add_to: Callable[[Runtime], object]
+    add_to: Callable[[Runtime], Mapping[str, Service] | None]
     image: str
     type: ProviderType = "infrastructure"
     admission: Rulebook = field(default_factory=Rulebook)

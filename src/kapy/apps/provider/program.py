@@ -20,6 +20,7 @@ from kapy._aio.clock import Clock
 from kapy._aio.services import running
 from kapy.apps.extension_server.certificate import certificate_in
 from kapy.apps.extension_server.serving import serving
+from kapy.apps.provider.adding import added
 from kapy.apps.provider.components import HEALTH_PORT
 from kapy.apps.provider.endpoints import Endpoints, told_at
 from kapy.apps.provider.installing import (
@@ -78,11 +79,11 @@ async def alone(provider: Provider, told: Alone, clock: Clock) -> AsyncIterator[
             await install_kinds(client, provider)
         await check_kinds(client, provider, told.access.server)
         runtime = Runtime.on(transport, clock=clock, field_manager=name, options=told.options)
-        provider.add_to(runtime)
+        services = added(provider, runtime)
         endpoints = Endpoints(runtime, lambda: _missing(runtime))
         await stack.enter_async_context(told_at(endpoints, told.health, told.diagnostics))
         await _serve_webhooks(stack, client, provider, told, clock)
-        await stack.enter_async_context(running(controllers=_controlled(runtime)))
+        await stack.enter_async_context(running(controllers=_controlled(runtime), **services))
         await runtime.working.wait()
         yield runtime
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kapy._aio.clock import system_clock
+from kapy.apps.provider.adding import added
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
@@ -28,7 +29,7 @@ _CORE: Final = frozenset(
 def watched_by(provider: Provider) -> list[Resource]:
     """What the controllers of a provider watch, sorted."""
     runtime = Runtime.on(_nobody, clock=system_clock)
-    provider.add_to(runtime)
+    added(provider, runtime)
     return sorted(runtime.cache.unsynced(), key=lambda one: (one.group, one.plural))
 
 
