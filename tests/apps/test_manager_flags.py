@@ -193,10 +193,10 @@ async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None
         (["RuntimeSDK=1, MachinePool=F"], {"runtime_sdk": True, "machine_pool": False}),
         (["MachinePool=false", "MachinePool=true"], {}),
         (
-            ["AllAlpha=true,RuntimeSDK=false"],
+            ["AllAlpha=true,ClusterTopology=false"],
             {
-                "cluster_topology": True,
                 "in_place_updates": True,
+                "runtime_sdk": True,
                 "kubeadm_bootstrap_format_ignition": True,
                 "machine_taint_propagation": True,
             },
@@ -227,11 +227,8 @@ def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> No
 
 
 def test_whoever_changes_a_gate_that_does_little_is_told() -> None:
-    gates = feature_gates(["PriorityQueue=false,InPlaceUpdates=true,MachinePool=false"])
-    assert notices(gates) == [
-        "feature gate PriorityQueue changes nothing here",
-        "feature gate InPlaceUpdates opens what the API takes; no controller acts on it yet",
-    ]
+    gates = feature_gates(["PriorityQueue=false,MachinePool=false"])
+    assert notices(gates) == ["feature gate PriorityQueue changes nothing here"]
     assert notices(FeatureGates()) == []
 
 
@@ -288,6 +285,11 @@ def test_flags_say_what_controllers_are_told() -> None:
 @pytest.mark.parametrize(
     ("flag", "text", "sentence"),
     [
+        (
+            "feature-gates",
+            "InPlaceUpdates=true",
+            "feature gate InPlaceUpdates needs RuntimeSDK, because extensions make the updates; ",
+        ),
         (
             "feature-gates",
             "ClusterTopologie=true",

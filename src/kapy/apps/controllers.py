@@ -20,6 +20,7 @@ from kapy.core.machinehealthcheck.controller import add_to as add_machine_health
 from kapy.core.machinepool.controller import add_to as add_machine_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.core.topology.controller import add_to as add_topologies
+from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
@@ -30,6 +31,7 @@ from kapy.remote.connections import Connections
 
 if TYPE_CHECKING:
     from kapy.apps.extensions import Extensions
+    from kapy.apps.extensions.in_place import InPlace
     from kapy.hooks.posting import Post
 
 
@@ -53,15 +55,23 @@ def add_controllers(
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
     called = _add_extensions(runtime, told, post) if told.manager.gates.runtime_sdk else None
-    _add_core(runtime, connections, told, called)
+    updates = called.in_place if called and told.manager.gates.in_place_updates else None
+    machines, deployments = _add_core(runtime, connections, told, called, updates)
     add_bootstrap(runtime, connections, token_life=told.token_life)
-    add_control_planes(
+    control_planes = add_control_planes(
         runtime,
         connections,
         etcd_dial=in_memory.etcd_dial,
         certificate_expiry=in_memory.certificate_expiry,
         grace=told.conditions_grace,
+        updates=updates,
     )
+    if updates is not None:
+        updates.wake(
+            machines=machines.enqueue,
+            deployments=deployments.enqueue,
+            control_planes=control_planes.enqueue,
+        )
     add_in_memory(runtime, in_memory)
     services: dict[str, Service] = {"connections": connections.run}
     if called is not None:
@@ -80,20 +90,26 @@ def over_network(kubeconfig: Kubeconfig) -> Transport:
 
 
 def _add_core(
-    runtime: Runtime, connections: Connections, told: Controlling, called: Extensions | None
-) -> None:
+    runtime: Runtime,
+    connections: Connections,
+    told: Controlling,
+    called: Extensions | None,
+    updates: InPlace | None,
+) -> tuple[Controller, Controller]:
+    """Add the controllers of core; returns those of Machines and of MachineDeployments."""
     gates = told.manager.gates
     add_clusters(runtime, connections, grace=told.connection_grace)
-    add_machines(
+    machines = add_machines(
         runtime,
         connections,
         gates=gates,
         synced=Synced(told.machine_labels, told.machine_annotations),
         grace=told.conditions_grace,
+        updates=updates,
     )
     checks = told.preflight_checks if gates.machine_set_preflight_checks else ()
     add_machine_sets(runtime, connections, preflight=checks)
-    add_machine_deployments(runtime, connections)
+    deployments = add_machine_deployments(runtime, connections, updates=updates)
     if gates.machine_pool:
         add_machine_pools(runtime, connections)
     if gates.cluster_topology:
@@ -101,6 +117,7 @@ def _add_core(
     add_machine_health_checks(runtime, connections)
     add_cluster_resource_sets(runtime, connections)
     add_resource_set_bindings(runtime, connections)
+    return machines, deployments
 
 
 def _add_topologies(runtime: Runtime, connections: Connections, called: Extensions | None) -> None:

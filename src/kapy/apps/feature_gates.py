@@ -38,14 +38,13 @@ _STAGES: Final = {
 }
 WITHOUT_EFFECT: Final = ("PriorityQueue", "ReconcilerRateLimiting")
 """Gates of the inner working of upstream's controllers: known, and nothing here depends on them."""
-AHEAD: Final = ("InPlaceUpdates",)
-"""Gates that open what the API takes, and nothing here acts on it yet."""
 _TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
 class UnknownGate(ValueError):
-    """A feature gate that there is not, or a value that is not true or false."""
+    """A feature gate that there is not, a value that is not true or false, or a gate that needs
+    another one."""
 
 
 def feature_gates(texts: Iterable[str], usual: FeatureGates = DEFAULT_GATES) -> FeatureGates:
@@ -62,22 +61,22 @@ def feature_gates(texts: Iterable[str], usual: FeatureGates = DEFAULT_GATES) -> 
     for stage in (ALPHA, BETA):
         if stage in asked:
             chosen |= dict.fromkeys(_STAGES[stage], asked.pop(stage))
-    return replace(usual, **chosen | {_field(name): value for name, value in asked.items()})
+    gates = replace(usual, **chosen | {_field(name): value for name, value in asked.items()})
+    if gates.in_place_updates and not gates.runtime_sdk:
+        raise UnknownGate(
+            "feature gate InPlaceUpdates needs RuntimeSDK, because extensions make the updates; "
+            "say RuntimeSDK=true as well, or InPlaceUpdates=false"
+        )
+    return gates
 
 
 def notices(gates: FeatureGates) -> list[str]:
     """What somebody should know who changed gates, a sentence each."""
     usual = FeatureGates()
     changed = [name for name in NAMES if _is_on(gates, name) != _is_on(usual, name)]
-    idle = [
+    return [
         f"feature gate {name} changes nothing here" for name in changed if name in WITHOUT_EFFECT
     ]
-    ahead = [
-        f"feature gate {name} opens what the API takes; no controller acts on it yet"
-        for name in changed
-        if name in AHEAD
-    ]
-    return idle + ahead
 
 
 def _is_on(gates: FeatureGates, name: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.extensions import lifecycle, variables
+from kapy.apps.extensions.in_place import InPlace
 from kapy.apps.extensions.lifecycle import Lifecycle
 from kapy.apps.extensions.patches import Patches
 from kapy.apps.extensions.variables import Variables
@@ -28,6 +29,7 @@ class Extensions:
     """The caller of a program, and the doors that lead to it."""
 
     caller: Caller
+    in_place: InPlace
     lifecycle: Lifecycle
     patches: Patches
     variables: Variables
@@ -45,8 +47,13 @@ def extensions(runtime: Runtime, post: Post, *, longest: int) -> Extensions:
     """
     catalog, registry = shipped(), Registry(longest=longest)
     # Before any controller watches them: who is woken by a change finds it registered.
-    runtime.cache.informer(ExtensionConfig.RESOURCE).subscribe(registry.follow)
+    configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
+    configs.subscribe(registry.follow)
     namespaces = runtime.cache.informer(NAMESPACES)
     caller = Caller(registry, catalog, namespaces, post, random=runtime.random)
     runtime.metrics.add(caller.measures)
-    return Extensions(caller, Lifecycle(caller, catalog), Patches(caller), Variables(caller))
+    in_place = InPlace(caller)
+    configs.subscribe(in_place.follow)
+    return Extensions(
+        caller, in_place, Lifecycle(caller, catalog), Patches(caller), Variables(caller)
+    )
