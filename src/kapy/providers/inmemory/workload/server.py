@@ -9,17 +9,23 @@ from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.pages import version
 from kapy.apiserver.server import Server
 from kapy.kube.http import Reply, Request
+from kapy.providers.inmemory.workload.etcd import Etcd
+from kapy.providers.inmemory.workload.etcd_proxy import answered, is_of_etcd
 
 
 class WorkloadServer(Server):
-    """The API server of a workload cluster. kubernetes: `v1.34.0`, "" before any machine runs."""
+    """The API server of a workload cluster. kubernetes: `v1.34.0`, "" before any machine runs.
 
-    __slots__ = ("kubernetes",)
+    etcd: what is asked through its members' pods.
+    """
+
+    __slots__ = ("etcd", "kubernetes")
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.plane.kubelets = False  # its nodes run nothing, so pods end at once
         self.kubernetes = ""
+        self.etcd: Etcd | None = None
 
     @classmethod
     def in_memory(cls, clock: Clock) -> WorkloadServer:
@@ -31,6 +37,8 @@ class WorkloadServer(Server):
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
+        if self.etcd is not None and is_of_etcd(request):
+            return await answered(self.etcd, request)
         reply = await super().__call__(request)
         if request.path == "/version" and self.kubernetes and reply.status == 200:
             major, minor, *_ = self.kubernetes.removeprefix("v").split(".")

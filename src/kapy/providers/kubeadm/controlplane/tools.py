@@ -22,8 +22,9 @@ CONDITIONS_GRACE: Final = timedelta(minutes=5)
 BY_CLUSTER: Final = "machines-by-cluster"
 """Index of Machines by the key of their cluster."""
 
-CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
-"""When the serving certificate of the API server on a node ends: kubeconfig, node name."""
+CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime | None]]
+"""When the serving certificate of the API server on a node ends (None: nobody can tell):
+kubeconfig, node name."""
 
 
 @dataclass(slots=True)
