@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -20,6 +19,7 @@ from kapy.apiserver.resources.structs import facts, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import split_api_version
+from kapy.kube.wire_format import fields
 
 _MAGIC = b"k8s\x00"
 
@@ -45,8 +45,8 @@ def decoded(raw: bytes) -> Document:
 
 
 def _enveloped(envelope: bytes) -> Document:
-    parts = dict(_fields(envelope))
-    names = {number: value.decode() for number, value in _fields(parts.get(1, b""))}
+    parts = dict(fields(envelope))
+    names = {number: value.decode() for number, value in fields(parts.get(1, b""))}
     version, kind = names.get(1, ""), names.get(2, "")
     group, number = split_api_version(version)
     name = struct_of(group, number, kind)
@@ -57,46 +57,11 @@ def _enveloped(envelope: bytes) -> Document:
     return {"apiVersion": version, "kind": kind, **_struct(name, parts.get(2, b""))}
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number is too long")
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field: an int, or bytes."""
-    at, end = 0, len(data)
-    while at < end:
-        key, at = _varint(data, at)
-        number, wire = key >> 3, key & 7
-        value: Any
-        if wire == 0:
-            value, at = _varint(data, at)
-        elif wire == 2:
-            size, at = _varint(data, at)
-            if at + size > end:
-                raise ValueError("a field is cut short")
-            value, at = data[at : at + size], at + size
-        elif wire in (1, 5):
-            width = 8 if wire == 1 else 4
-            value, at = data[at : at + width], at + width
-        else:
-            raise ValueError(f"wire type {wire} is not known")
-        yield number, value
-
-
 def _struct(name: str, data: bytes) -> Document:
     """The fields of one struct as JSON has them."""
     numbers, known = _numbers().get(name, {}), facts()["structs"].get(name, {})
     found: Document = {}
-    for number, value in _fields(data):
+    for number, value in fields(data):
         field = numbers.get(str(number))
         if field is None:
             continue
@@ -116,7 +81,7 @@ def _struct(name: str, data: bytes) -> Document:
 
 def _entry(kind: str, data: bytes) -> tuple[str, Any]:
     """One entry of a map."""
-    parts = dict(_fields(data))
+    parts = dict(fields(data))
     key = parts.get(1, b"").decode()
     if 2 in parts:
         return key, _value(kind, parts[2])
@@ -128,7 +93,7 @@ def _value(kind: str, value: Any) -> Any:
     if "." in kind and not kind.startswith("["):
         return _struct(kind, value)
     if kind.startswith("[]"):  # a list within a map: a message with the items in field 1
-        return [_value(kind[2:], item) for _, item in _fields(value)]
+        return [_value(kind[2:], item) for _, item in fields(value)]
     match kind:
         case "string":
             return value.decode()
@@ -141,7 +106,7 @@ def _value(kind: str, value: Any) -> Any:
         case "bytes":
             return base64.b64encode(value).decode()
         case _:
-            return _special(kind, dict(_fields(value)))
+            return _special(kind, dict(fields(value)))
 
 
 def _special(kind: str, parts: dict[int, Any]) -> Any:

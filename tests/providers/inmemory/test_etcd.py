@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request, Transport
 from kapy.providers.inmemory.workload.etcd import Etcd
@@ -84,7 +84,9 @@ async def test_each_control_plane_machine_is_a_member() -> None:
             await plane.machine("blue", name, control_plane=True)
         await plane.ready("blue-cp2", "blue-cp3")
         access = await plane.kubeconfig("blue")
-        listed = await ask(plane.in_memory.etcd_dial(access, "blue-cp3"), LIST)
+        listed = await ask(
+            plane.in_memory.etcd_dial(Key("default", "blue"), access, "blue-cp3"), LIST
+        )
         assert [one["name"] for one in listed["members"]] == ["blue-cp", "blue-cp2", "blue-cp3"]
         with pytest.raises(Unreachable):
-            await ask(plane.in_memory.etcd_dial(access, "blue-0"), LIST)
+            await ask(plane.in_memory.etcd_dial(Key("default", "blue"), access, "blue-0"), LIST)

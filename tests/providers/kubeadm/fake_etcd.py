@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request, Transport
 from kapy.providers.kubeadm.controlplane.etcd import EtcdUnreachable
 from kapy.remote.connections import Kubeconfig
@@ -34,7 +34,7 @@ class FakeEtcd:
             self.members[name]["isLearner"] = True
         self.leader = self.leader or name
 
-    def dial(self, _: Kubeconfig, node: str) -> Transport:
+    def dial(self, _: Key, __: Kubeconfig, node: str) -> Transport:
         """The etcd on a node."""
         if self.down or node not in self.members:
             raise EtcdUnreachable(f"no etcd answers on {node}")

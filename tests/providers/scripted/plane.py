@@ -114,11 +114,11 @@ def _controllers(runtime: Runtime, workloads: Workloads) -> Connections:
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
 
-    def etcd_dial(kubeconfig: Kubeconfig, node: str) -> Transport:
+    def etcd_dial(cluster: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
         try:
-            return in_memory.etcd_dial(kubeconfig, node)
+            return in_memory.etcd_dial(cluster, kubeconfig, node)
         except Unreachable:
-            return workloads.etcd_dial(kubeconfig, node)
+            return workloads.etcd_dial(cluster, kubeconfig, node)
 
     for add in (add_clusters, add_machines, add_machine_sets, add_deployments, add_bootstrap):
         add(runtime, connections)

@@ -102,9 +102,9 @@ class Workloads:
         """Reach an API server. Raises Unreachable."""
         return Frozen(self._reached(kubeconfig).server.transport(ADMIN))
 
-    def etcd_dial(self, kubeconfig: Kubeconfig, node: str) -> Transport:
+    def etcd_dial(self, cluster: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
         """Reach the etcd of a machine."""
-        return self._reached(kubeconfig).etcd.dial(kubeconfig, node)
+        return self._reached(kubeconfig).etcd.dial(cluster, kubeconfig, node)
 
     def _reached(self, kubeconfig: Kubeconfig) -> Workload:
         found = self._by_host.get(urlsplit(kubeconfig.server).hostname or "")

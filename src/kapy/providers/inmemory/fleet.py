@@ -129,7 +129,7 @@ class InMemory:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.transport(user_of(kubeconfig, found.authority, self.clock()))
 
-    def etcd_dial(self, kubeconfig: Kubeconfig, node: str) -> Transport:
+    def etcd_dial(self, cluster: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
         """Reach the etcd gateway of a control plane machine. Raises Unreachable."""
         found = self._at(kubeconfig)
         if found is None and self._elsewhere is not None:

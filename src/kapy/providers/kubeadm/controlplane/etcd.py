@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Request, Transport
 from kapy.remote.connections import Kubeconfig
 
-EtcdDial: TypeAlias = Callable[[Kubeconfig, str], Transport]
-"""How the etcd on a node is reached: the cluster's kubeconfig and the node's name.
+EtcdDial: TypeAlias = Callable[[Key, Kubeconfig, str], Transport]
+"""How the etcd on a node is reached: the cluster, its kubeconfig and the node's name.
 
-The transport is asked with requests to the gateway's paths whose bodies are documents. Raises
-EtcdUnreachable when there is no way.
+The transport is asked with requests to the gateway's paths whose bodies are documents; one that has
+`aclose` is closed. Raises EtcdUnreachable when there is no way.
 """
 
 NO_ALARM: Final = "NONE"
@@ -58,6 +58,9 @@ class Alarm:
 
 class Etcd(Protocol):
     """What the control plane does with etcd. Every call raises EtcdUnreachable or EtcdError."""
+
+    async def aclose(self) -> None:
+        """End the way to it."""
 
     async def leader(self) -> int:
         """The ID of the member that leads, as the asked member sees it; 0 when none does."""
@@ -102,6 +105,12 @@ class EtcdGateway:
 
     async def move_leader(self, to: int) -> None:
         await self._ask("/v3/maintenance/transfer-leadership", {"targetID": str(to)})
+
+    async def aclose(self) -> None:
+        """End the way to it."""
+        close = getattr(self._transport, "aclose", None)
+        if close is not None:
+            await close()
 
     async def _ask(self, path: str, body: Document) -> Document:
         headers = {"content-type": "application/json", "accept": "application/json"}

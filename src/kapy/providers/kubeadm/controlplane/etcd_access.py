@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 
 from kapy.kube.errors import KapyError
 from kapy.providers.kubeadm.controlplane.etcd import (
@@ -31,9 +32,13 @@ async def read_etcd(tools: Tools, plane: ControlPlane, nodes: list[str]) -> Etcd
     if not nodes:
         return EtcdState()
     try:
-        etcd, leader = await _first_answering(tools, plane, nodes)
+        async with _first_answering(tools, plane, nodes) as (etcd, leader):
+            return await _read(etcd, leader)
     except KapyError as error:
         return EtcdState(failure=f"Failed to connect to etcd: {error}")
+
+
+async def _read(etcd: Etcd, leader: int) -> EtcdState:
     try:
         members = await etcd.members()
     except KapyError as error:
@@ -56,13 +61,13 @@ async def remove_member(
     The caller has checked that the quorum survives it. Raises LastMember and what etcd raises.
     """
     others = [name for name in nodes if name != member.name]
-    etcd, _ = await _first_answering(tools, plane, others)
-    members = await etcd.members()
-    if all(one.id != member.id for one in members):
-        return
-    if len(members) == 1:
-        raise LastMember("cannot remove the last etcd member in the cluster")
-    await etcd.remove_member(member.id)
+    async with _first_answering(tools, plane, others) as (etcd, _):
+        members = await etcd.members()
+        if all(one.id != member.id for one in members):
+            return
+        if len(members) == 1:
+            raise LastMember("cannot remove the last etcd member in the cluster")
+        await etcd.remove_member(member.id)
 
 
 async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str) -> None:
@@ -70,24 +75,38 @@ async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str
 
     Raises LeadershipNotMoved and what etcd raises.
     """
-    etcd, leader = await _first_answering(tools, plane, [away_from])
-    members = await etcd.members()
-    current, target = member_named(members, away_from), member_named(members, to)
-    if current is None or current.id != leader:
-        return
-    if target is None:
-        raise LeadershipNotMoved(f'failed to get etcd member for leader candidate "{to}"')
-    await etcd.move_leader(target.id)
+    async with _first_answering(tools, plane, [away_from]) as (etcd, leader):
+        members = await etcd.members()
+        current, target = member_named(members, away_from), member_named(members, to)
+        if current is None or current.id != leader:
+            return
+        if target is None:
+            raise LeadershipNotMoved(f'failed to get etcd member for leader candidate "{to}"')
+        await etcd.move_leader(target.id)
 
 
-async def _first_answering(tools: Tools, plane: ControlPlane, nodes: list[str]) -> tuple[Etcd, int]:
+@asynccontextmanager
+async def _first_answering(
+    tools: Tools, plane: ControlPlane, nodes: list[str]
+) -> AsyncIterator[tuple[Etcd, int]]:
     """The first etcd that answers, and the leader that it sees. Raises EtcdUnreachable."""
-    access = await cluster_access(tools, plane.cluster.key)
+    cluster = plane.cluster.key
+    access = await cluster_access(tools, cluster)
     failures = []
     for node in nodes:
         try:
-            etcd: Etcd = EtcdGateway(tools.etcd_dial(access, node))
-            return etcd, await etcd.leader()
-        except (EtcdUnreachable, EtcdError) as error:
+            etcd: Etcd = EtcdGateway(tools.etcd_dial(cluster, access, node))
+        except EtcdUnreachable as error:
             failures.append(str(error))
+            continue
+        try:
+            try:
+                leader = await etcd.leader()
+            except (EtcdUnreachable, EtcdError) as error:
+                failures.append(str(error))
+                continue
+            yield etcd, leader
+            return
+        finally:
+            await etcd.aclose()
     raise EtcdUnreachable("; ".join(dict.fromkeys(failures)) or "no node is there to be asked")

@@ -1,0 +1,139 @@
+"""Streams of bytes that are not sockets: in the middle of other connections, and TLS on top."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Final, Protocol
+
+_PIECE: Final = 1 << 16
+
+
+class ByteStream(Protocol):
+    """Both directions of a connection."""
+
+    async def read(self) -> bytes:
+        """The next bytes; b"" when no more come. Raises OSError when it was cut off."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+
+    def close(self) -> None:
+        """End both directions."""
+
+
+class Channel:
+    """A ByteStream whose bytes somebody else carries.
+
+    send: takes what is written, and None after all of it.
+    """
+
+    def __init__(self, send: Callable[[bytes | None], None]) -> None:
+        self._send = send
+        self._came = bytearray()
+        self._ended = self._closed = False
+        self._failure: OSError | None = None
+        self._news = asyncio.Event()
+        self._told: Callable[[bytes], None] | None = None
+
+    def tell(self, listener: Callable[[bytes], None]) -> None:
+        """Call a listener with what comes, instead of keeping it for a reader."""
+        self._told = listener
+
+    def feed(self, data: bytes, *, ended: bool = False) -> None:
+        """Bytes that came for the reader."""
+        if self._told is not None:
+            if data:
+                self._told(data)
+            return
+        self._came += data
+        self._ended = self._ended or ended
+        self._news.set()
+
+    def fail(self, failure: OSError) -> None:
+        """It was cut off."""
+        self._failure = failure
+        self._news.set()
+
+    async def read(self) -> bytes:
+        while not self._came:
+            if self._failure is not None:
+                raise self._failure
+            if self._ended:
+                return b""
+            self._news.clear()
+            await self._news.wait()
+        data = bytes(self._came)
+        self._came.clear()
+        return data
+
+    def write(self, data: bytes) -> None:
+        if not self._closed and data:
+            self._send(data)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._send(None)
+
+
+class Tls:
+    """TLS on a ByteStream; a ByteStream itself once `handshake` is done."""
+
+    def __init__(
+        self,
+        below: ByteStream,
+        context: ssl.SSLContext,
+        *,
+        server_side: bool = False,
+        server_hostname: str | None = None,
+    ) -> None:
+        self._below = below
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.session = context.wrap_bio(
+            self._in, self._out, server_side=server_side, server_hostname=server_hostname
+        )
+
+    async def handshake(self) -> None:
+        """Agree with the other side. Raises ssl.SSLError and OSError."""
+        while True:
+            try:
+                self.session.do_handshake()
+            except ssl.SSLWantReadError:
+                self._flush()
+                await self._more()
+            except ssl.SSLError:
+                self._flush()  # the alert that says why
+                raise
+            else:
+                self._flush()
+                return
+
+    async def read(self) -> bytes:
+        while True:
+            try:
+                return self.session.read(_PIECE)
+            except ssl.SSLWantReadError:
+                self._flush()
+                await self._more()
+            except ssl.SSLZeroReturnError:
+                return b""
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self.session.write(data)
+            self._flush()
+
+    def close(self) -> None:
+        self._below.close()
+
+    def _flush(self) -> None:
+        if self._out.pending:
+            self._below.write(self._out.read())
+
+    async def _more(self) -> None:
+        data = await self._below.read()
+        if not data:
+            raise ConnectionResetError("the other side hung up")
+        self._in.write(data)

@@ -1,0 +1,182 @@
+"""SPDY/3.1 without I/O, as much of it as is spoken for port forwarding.
+
+    session = Session(client=True)
+    number = session.open({"streamtype": "data", "port": "2379", "requestid": "0"})
+    session.send(number, b"hello")
+    transport.write(session.pending())
+    for event in session.receive(data): ...
+
+Both sides may open streams; each is read and written until either side ends it. Flow control is
+left out, as it is by the implementation that most others use (moby/spdystream).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from kapy._aio.spdy_dictionary import DICTIONARY
+
+_VERSION: Final = 3
+_FIN: Final = 0x01
+_CONTROL: Final = 0x80000000
+_LARGEST: Final = 1 << 24
+_PIECE: Final = 1 << 15
+_CANCEL: Final = 5
+
+
+class _Kind(IntEnum):
+    """Frames that are not data. Settings (4) and windows (9) are skipped: nothing goes by them."""
+
+    SYN_STREAM = 1
+    SYN_REPLY = 2
+    RST_STREAM = 3
+    PING = 6
+    GOAWAY = 7
+    HEADERS = 8
+
+
+class NotSpdy(Exception):
+    """The other side does not speak SPDY/3.1; nothing more can be read of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The other side opened a stream. headers: names in lower case. ended: it sends nothing."""
+
+    stream: int
+    headers: Mapping[str, str]
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Data of a stream. ended: nothing more comes."""
+
+    stream: int
+    data: bytes
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A stream was cut off by the other side."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoneAway:
+    """The other side takes no more streams."""
+
+
+Event = Opened | Received | Reset | GoneAway
+
+
+class Session:
+    """One connection. client: whether this side began it."""
+
+    def __init__(self, *, client: bool) -> None:
+        self._next = 1 if client else 2
+        self._out = bytearray()
+        self._in = bytearray()
+        self._deflate = zlib.compressobj(zdict=DICTIONARY)
+        self._inflate = zlib.decompressobj(zdict=DICTIONARY)
+
+    def open(self, headers: Mapping[str, str]) -> int:
+        """Open a stream; its number."""
+        stream, self._next = self._next, self._next + 2
+        block = stream.to_bytes(4, "big") + bytes(6) + self._compressed(headers)
+        self._control(_Kind.SYN_STREAM, block)
+        return stream
+
+    def accept(self, stream: int) -> None:
+        """Agree to a stream of the other side."""
+        self._control(_Kind.SYN_REPLY, stream.to_bytes(4, "big") + self._compressed({}))
+
+    def send(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send data. end: nothing more comes."""
+        for at in range(0, max(len(data), 1), _PIECE):
+            piece = data[at : at + _PIECE]
+            last = at + _PIECE >= len(data)
+            flags = _FIN if end and last else 0
+            self._out += stream.to_bytes(4, "big")
+            self._out += (flags << 24 | len(piece)).to_bytes(4, "big") + piece
+
+    def reset(self, stream: int) -> None:
+        """Cut a stream off."""
+        self._control(_Kind.RST_STREAM, stream.to_bytes(4, "big") + _CANCEL.to_bytes(4, "big"))
+
+    def pending(self) -> bytes:
+        """What is to be sent; taken out."""
+        found = bytes(self._out)
+        self._out.clear()
+        return found
+
+    def receive(self, data: bytes) -> Iterator[Event]:
+        """What came of the other side. Raises NotSpdy."""
+        self._in += data
+        while len(self._in) >= 8:
+            size = int.from_bytes(self._in[5:8], "big")
+            if len(self._in) < 8 + size:
+                return
+            head, body = bytes(self._in[:8]), bytes(self._in[8 : 8 + size])
+            del self._in[: 8 + size]
+            event = self._frame(head, body)
+            if event is not None:
+                yield event
+
+    def _frame(self, head: bytes, body: bytes) -> Event | None:
+        first, flags = int.from_bytes(head[:4], "big"), head[4]
+        if not first & _CONTROL:
+            return Received(first, body, bool(flags & _FIN))
+        if first >> 16 & 0x7FFF != _VERSION:
+            raise NotSpdy("a frame is not of SPDY/3")
+        try:
+            return self._control_frame(first & 0xFFFF, flags, body)
+        except (zlib.error, IndexError, UnicodeDecodeError) as error:
+            raise NotSpdy(f"a frame is damaged: {error}") from None
+
+    def _control_frame(self, kind: int, flags: int, body: bytes) -> Event | None:
+        stream = int.from_bytes(body[:4], "big") & 0x7FFFFFFF
+        match kind:
+            case _Kind.SYN_STREAM:
+                return Opened(stream, self._headers(body[10:]), bool(flags & _FIN))
+            case _Kind.SYN_REPLY | _Kind.HEADERS:
+                self._headers(body[4:])  # all blocks of a connection are one compressed text
+                return Received(stream, b"", ended=True) if flags & _FIN else None
+            case _Kind.RST_STREAM:
+                return Reset(stream)
+            case _Kind.PING:
+                if (stream & 1) != (self._next & 1):  # the other side's own: it wants it back
+                    self._control(_Kind.PING, body)
+                return None
+            case _Kind.GOAWAY:
+                return GoneAway()
+            case _:
+                return None
+
+    def _control(self, kind: int, body: bytes) -> None:
+        self._out += (_CONTROL | _VERSION << 16 | kind).to_bytes(4, "big")
+        self._out += len(body).to_bytes(4, "big") + body
+
+    def _compressed(self, headers: Mapping[str, str]) -> bytes:
+        plain = len(headers).to_bytes(4, "big")
+        for name, value in headers.items():
+            for text in (name.lower(), value):
+                plain += len(text.encode()).to_bytes(4, "big") + text.encode()
+        return self._deflate.compress(plain) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
+
+    def _headers(self, block: bytes) -> Mapping[str, str]:
+        plain = self._inflate.decompress(block, _LARGEST)
+        texts, at = [], 4
+        for _ in range(2 * int.from_bytes(plain[:4], "big")):
+            size = int.from_bytes(plain[at : at + 4], "big")
+            if at + 4 + size > len(plain):
+                raise IndexError("a header is cut short")
+            texts.append(plain[at + 4 : at + 4 + size].decode())
+            at += 4 + size
+        return dict(zip(texts[::2], texts[1::2], strict=True))

@@ -1,0 +1,79 @@
+"""A SPDY/3.1 connection of asyncio: streams come and go as channels of bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+
+from kapy._aio.byte_streams import Channel
+from kapy._aio.spdy import NotSpdy, Opened, Received, Reset, Session
+
+
+class SpdyProtocol(asyncio.Protocol):
+    """One side of a connection that speaks SPDY from now on. client: the side that began it."""
+
+    def __init__(self, *, client: bool) -> None:
+        self._session = Session(client=client)
+        self._channels: dict[int, Channel] = {}
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for event in self._session.receive(data):
+                match event:
+                    case Opened(stream, headers, ended):
+                        self._session.accept(stream)
+                        channel = self._made(stream)
+                        if ended:
+                            channel.feed(b"", ended=True)
+                        self.opened(headers, channel)
+                    case Received(stream, came, ended) if stream in self._channels:
+                        self._channels[stream].feed(came, ended=ended)
+                    case Reset(stream) if stream in self._channels:
+                        self._channels.pop(stream).fail(_cut_off())
+        except NotSpdy:
+            self.close()
+        self._flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        failure = exc if isinstance(exc, OSError) else _cut_off()
+        for channel in self._channels.values():
+            channel.fail(failure)
+        self._channels.clear()
+
+    def opened(self, headers: Mapping[str, str], channel: Channel) -> None:
+        """The other side opened a stream."""
+
+    def open(self, headers: Mapping[str, str]) -> Channel:
+        """Open a stream."""
+        channel = self._made(self._session.open(headers))
+        self._flush()
+        return channel
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def _made(self, stream: int) -> Channel:
+        channel = self._channels[stream] = Channel(partial(self._send, stream))
+        return channel
+
+    def _send(self, stream: int, data: bytes | None) -> None:
+        self._session.send(stream, data or b"", end=data is None)
+        self._flush()
+
+    def _flush(self) -> None:
+        data = self._session.pending()
+        if data and self._transport is not None:
+            self._transport.write(data)
+
+
+def _cut_off() -> OSError:
+    return ConnectionResetError("the connection was cut off")

@@ -1,0 +1,147 @@
+"""What runs in the static pods of a control plane machine, reached through the API server.
+
+etcd and the API server of one machine listen where only that machine's network reaches; the
+cluster's API server forwards ports (`kapy.remote.port_forward`). Upstream does the same
+(`controlplane/kubeadm/internal/proxy`, `internal/etcd`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from kapy._aio.byte_streams import Tls
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, Unreachable
+from kapy.kube.http import Reply, Request
+from kapy.kube.pki import KeyPair, issue
+from kapy.kube.wire_format import decoded, encoded
+from kapy.remote.connections import Kubeconfig
+from kapy.remote.etcd_messages import BY_PATH
+from kapy.remote.grpc import GrpcClient, GrpcError
+from kapy.remote.pod_tls import curious_context, end_of, etcd_context
+from kapy.remote.port_forward import forwarded
+from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, ETCD_CA, key_pair
+from kapy.sdk import Keychain, NotYet, Runtime
+
+NAMESPACE: Final = "kube-system"
+ETCD_PORT: Final = 2379
+API_SERVER_PORT: Final = 6443
+TIMEOUT: Final = 10.0
+"""Seconds for one call, the way to it included. A timer: nothing tells that no answer comes."""
+
+CLIENT: Final = "cluster-api.x-k8s.io"
+"""Who the control plane provider is to etcd, as upstream's."""
+
+CLIENT_LIFE: Final = timedelta(days=1)
+RENEW_BEFORE: Final = timedelta(hours=12)
+
+
+class PodsOverNetwork:
+    """The etcd members and API servers of all control planes, in clusters that are far away."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._keychain = Keychain.of(runtime)
+        self._clock = runtime.clock
+        self._contexts: dict[Key, tuple[bytes, datetime, ssl.SSLContext]] = {}
+
+    def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> EtcdMember:
+        """The etcd member on a node, as an `EtcdDial` has it."""
+        return EtcdMember(self, cluster, access, node)
+
+    async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
+        """When the certificate of the API server on a node ends. Raises Unreachable."""
+        try:
+            async with (
+                asyncio.timeout(TIMEOUT),
+                forwarded(access, NAMESPACE, f"kube-apiserver-{node}") as ports,
+            ):
+                tls = Tls(ports.stream(API_SERVER_PORT), curious_context())
+                await tls.handshake()
+                shown = tls.session.getpeercert(binary_form=True)
+        except (OSError, TimeoutError, ApiError) as error:
+            raise Unreachable(f"cannot reach kube-apiserver on {node}: {_told(error)}") from None
+        if shown is None:
+            raise Unreachable(f"kube-apiserver on {node} shows no certificate")
+        return end_of(shown)
+
+    async def context(self, cluster: Key) -> ssl.SSLContext:
+        """TLS as a client of the cluster's etcd. Raises NotYet, BadSecret, KubeconfigError."""
+        secret = await self._keychain.secret(cluster, ETCD_CA)
+        if secret is None:
+            raise NotYet(f"the etcd CA of Cluster {cluster} is not there yet")
+        authority, now = key_pair(secret), self._clock()
+        known = self._contexts.get(cluster)
+        if known is not None and known[0] == authority.certificate and now < known[1]:
+            return known[2]
+        client = await self._client(cluster, authority, now)
+        made = etcd_context(authority.certificate, client)
+        renewal = now + CLIENT_LIFE - RENEW_BEFORE
+        self._contexts[cluster] = authority.certificate, renewal, made
+        return made
+
+    async def _client(self, cluster: Key, authority: KeyPair, now: datetime) -> KeyPair:
+        """A certificate of the CA's; where its key is somebody else's, what that one gave us."""
+        if authority.key:
+            return issue(authority, CLIENT, now=now, valid=CLIENT_LIFE, algorithm="ECDSA-P256")
+        secret = await self._keychain.secret(cluster, API_SERVER_ETCD_CLIENT)
+        if secret is None:
+            raise NotYet(f"the etcd client certificate of Cluster {cluster} is not there yet")
+        return key_pair(secret)
+
+
+class EtcdMember:
+    """A Transport of requests to etcd's HTTP/JSON gateway, answered by one member over gRPC.
+
+    It connects when it is first asked; whoever is done with it calls `aclose`.
+    """
+
+    over_network = True
+
+    def __init__(self, pods: PodsOverNetwork, cluster: Key, access: Kubeconfig, node: str) -> None:
+        self._pods = pods
+        self._cluster = cluster
+        self._access = access
+        self._node = node
+        self._stack = AsyncExitStack()
+        self._client: GrpcClient | None = None
+
+    async def __call__(self, request: Request) -> Reply:
+        call = BY_PATH[request.path]
+        asked: Any = request.body
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                client = self._client or await self._connected()
+                answer = await client.call(call.method, encoded(call.request, asked))
+                return Reply(200, decoded(call.response, answer))
+        except GrpcError as error:
+            return Reply(500, _failure(error))
+        except (OSError, TimeoutError, ApiError, ValueError, IndexError) as error:
+            raise Unreachable(f"cannot reach etcd on {self._node}: {_told(error)}") from None
+
+    async def aclose(self) -> None:
+        """End the connection."""
+        self._client = None
+        await self._stack.aclose()
+
+    async def _connected(self) -> GrpcClient:
+        context = await self._pods.context(self._cluster)
+        pod = f"etcd-{self._node}"
+        ports = await self._stack.enter_async_context(forwarded(self._access, NAMESPACE, pod))
+        tls = Tls(ports.stream(ETCD_PORT), context)
+        await tls.handshake()
+        self._client = GrpcClient(tls, pod)
+        return self._client
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {TIMEOUT:g} seconds"
+    return str(error) or type(error).__name__
+
+
+def _failure(error: GrpcError) -> Document:
+    return {"error": str(error), "code": error.status, "message": str(error)}
