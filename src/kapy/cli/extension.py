@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from kapy.cli.flags import command
 
 if TYPE_CHECKING:
     from kapy.apps.extension_server.certificate import Certificate
+    from kapy.client.client import Client
     from kapy.hooks.application import Application
+
+_EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How an extension is to be served, as the command line says it."""
+
+    host: str
+    port: int
+    folder: Path
+    names: tuple[str, ...]
+    secret: str
+    kubeconfig: str
+    register_as: str
+    client_ca: Path | None
+    for_plane: bool
 
 
 @command()
@@ -23,8 +48,19 @@ if TYPE_CHECKING:
 @click.option(
     "--tls-dir",
     default="",
-    help="Folder of tls.crt and tls.key; a CA is made where there are none (default: "
-    ".kapy-extension).",
+    help="Folder of tls.crt and tls.key, or of ca.crt and ca.key to make them with; a CA is made "
+    "where there are none (default: .kapy-extension).",
+)
+@click.option(
+    "--tls-secret",
+    default="",
+    metavar="NAMESPACE/NAME",
+    help="Secret of the management cluster in which replicas share a CA, instead of a folder.",
+)
+@click.option(
+    "--kubeconfig",
+    default="",
+    help="How that cluster is reached, where this is not one of its Pods.",
 )
 @click.option(
     "--dns-name",
@@ -44,61 +80,116 @@ if TYPE_CHECKING:
     help="PEM file of an authority: only clients with a certificate of it are answered.",
 )
 @click.option("--log-calls", is_flag=True, help="Write a line to standard error for each call.")
+@click.option("--for-plane", is_flag=True, hidden=True)
 def serve(
     place: str,
     host: str,
     port: int,
     tls_dir: str,
+    tls_secret: str,
+    kubeconfig: str,
     names: tuple[str, ...],
     register_as: str,
     client_ca: Path | None,
     log_calls: bool,
+    for_plane: bool,
 ) -> None:
     """Serve the handlers of an Extension over HTTPS until Ctrl-C.
 
     NAME is `extension` unless said. Its certificate is of a CA of its own and is renewed while it
-    runs, unless the folder has one already; then that is loaded again when it changes.
+    runs, unless the folder or the Secret has one already; then that is loaded again when it
+    changes.
     """
     from kapy.apps.extension_server.loading import application_at
     from kapy.cli.event_loop import run
     from kapy.cli.log_lines import log_to_stderr
 
+    if tls_dir and tls_secret:
+        raise click.UsageError("--tls-dir and --tls-secret contradict each other")
     log_to_stderr(int(log_calls))
     application = application_at(place)
     folder = Path(tls_dir or ".kapy-extension")
-    run(_serve(application, host, port, folder, names, register_as, client_ca))
+    wish = Wish(
+        host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, for_plane
+    )
+    run(_serve(application, wish))
 
 
-async def _serve(
-    application: Application,
-    host: str,
-    port: int,
-    folder: Path,
-    names: tuple[str, ...],
-    register_as: str,
-    client_ca: Path | None,
-) -> None:
-    from kapy._aio.clock import system_clock
-    from kapy.apps.extension_server.certificate import certificate_in
+async def _serve(application: Application, wish: Wish) -> None:
     from kapy.apps.extension_server.serving import serving
     from kapy.cli.stopping import told_to_stop
 
-    called = names or (host,)
-    certificate = await certificate_in(folder, sorted({*called, host, "localhost"}), system_clock)
-    listening = serving(application, certificate, host=host, port=port, client_ca=client_ca)
-    async with listening as (_, bound):
+    host = wish.host
+    called = wish.names or (host,)
+    names = {*called, host, "localhost"} - _EVERYWHERE
+    async with AsyncExitStack() as stack:
+        certificate = await _certificate(stack, wish, names)
+        _, bound = await stack.enter_async_context(
+            serving(application, certificate, host=host, port=wish.port, client_ca=wish.client_ca)
+        )
         url = f"https://{f'[{called[0]}]' if ':' in called[0] else called[0]}:{bound}"
-        if register_as:
-            _print_manifest(register_as, url, certificate)
-        for one in application.extension.routes:
-            click.echo(f"{one.hook.name}: {one.name}", err=True)
-        click.echo(f"serving at {url} with a certificate in {folder}; Ctrl-C ends it", err=True)
+        if wish.register_as:
+            _print_manifest(wish, url, certificate)
+        if not wish.for_plane:
+            _tell(application, url, wish)
         with told_to_stop() as asked:
+            if wish.for_plane:
+                asyncio.get_running_loop().add_reader(sys.stdin, asked.set)
             await asked.wait()
 
 
-def _print_manifest(name: str, url: str, certificate: Certificate) -> None:
+async def _certificate(stack: AsyncExitStack, wish: Wish, names: set[str]) -> Certificate:
+    from kapy._aio.clock import system_clock
+    from kapy.apps.extension_server.certificate import certificate_in
+
+    if not wish.secret:
+        return await certificate_in(wish.folder, sorted(names), system_clock)
+    from random import Random
+
+    from kapy.apps.extension_server.shared import SharedCertificate
+    from kapy.kube import Key
+
+    namespace, _, name = wish.secret.partition("/")
+    if not namespace or not name:
+        raise click.UsageError(f'--tls-secret is "{wish.secret}", not NAMESPACE/NAME')
+    client = await stack.enter_async_context(_management_cluster(wish.kubeconfig))
+    shared = SharedCertificate(client, Key(namespace, name), names, system_clock, Random())
+    await shared.make_valid()
+    return shared
+
+
+@asynccontextmanager
+async def _management_cluster(kubeconfig: str) -> AsyncIterator[Client]:
+    from kapy.cli.reaching import reached_async
+    from kapy.client.client import Client
+    from kapy.client.https import Https
+    from kapy.client.in_cluster import in_cluster, is_in_cluster
+
+    if kubeconfig or not is_in_cluster(os.environ):
+        async with reached_async(kubeconfig, "", "") as there:
+            yield there.client
+        return
+    transport = Https(in_cluster(os.environ))
+    try:
+        yield Client(transport)
+    finally:
+        await transport.aclose()
+
+
+def _tell(application: Application, url: str, wish: Wish) -> None:
+    for one in application.extension.routes:
+        click.echo(f"{one.hook.name}: {one.name}", err=True)
+    where = f"the Secret {wish.secret}" if wish.secret else str(wish.folder)
+    click.echo(f"serving at {url} with a certificate in {where}; Ctrl-C ends it", err=True)
+
+
+def _print_manifest(wish: Wish, url: str, certificate: Certificate) -> None:
     from kapy.apps.extension_server.manifest import extension_config
     from kapy.kube.yaml import dump
 
-    click.echo(dump(extension_config(name, url, certificate.ca)), nl=False)
+    found = extension_config(wish.register_as, url, certificate.ca, secret=wish.secret)
+    if wish.for_plane:  # one line, so that its reader knows where it ends
+        click.echo(msgspec.json.encode(found))
+    else:
+        click.echo(dump(found), nl=False)
+    sys.stdout.flush()

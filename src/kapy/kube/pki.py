@@ -32,7 +32,8 @@ Algorithm = Literal["RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P38
 LEAF_LIFE: Final = timedelta(days=365)
 """How long certificates of servers and clients are good, as kubeadm's."""
 
-_BACKDATED: Final = timedelta(minutes=5)  # a machine whose clock is a little behind still trusts
+BACKDATED: Final = timedelta(minutes=5)
+"""How much earlier certificates begin: a machine whose clock is a little behind still trusts."""
 _SERIAL_BITS: Final = 63
 # The start of a TBSCertificate's content: version 3, then the serial number.
 _SERIAL_ONE: Final = bytes.fromhex("a003020102020101")
@@ -95,7 +96,7 @@ def new_ca(
         .serial_number(1)
         .subject_name(subject)
         .issuer_name(subject)
-        .not_valid_before(now - _BACKDATED)
+        .not_valid_before(now - BACKDATED)
         .not_valid_after(now + valid)
         .public_key(private.public_key())
         .add_extension(_key_usage(ca=True), critical=True)

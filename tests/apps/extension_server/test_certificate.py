@@ -12,7 +12,7 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apps.extension_server.certificate import (
-    LIFE,
+    LIVES,
     LOOK_SECONDS,
     Certificate,
     GivenCertificate,
@@ -67,7 +67,7 @@ async def test_it_is_renewed_when_a_third_of_its_life_is_left(tmp_path: Path) ->
     certificate = await certificate_in(tmp_path, ["localhost"], loop_clock())
     ca, before = certificate.ca, leaf(tmp_path)
     day = timedelta(days=1).total_seconds()
-    await kept(certificate, LIFE.total_seconds() * 2 / 3 - day)
+    await kept(certificate, LIVES.leaf.total_seconds() * 2 / 3 - day)
     assert leaf(tmp_path) == before
     await kept(certificate, 2 * day)
     assert pki.facts(leaf(tmp_path)).not_after > pki.facts(before).not_after

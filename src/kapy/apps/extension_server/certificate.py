@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from kapy._aio.clock import Clock
+from kapy.apps.extension_server.authorities import Lives, authorities, leaf, leaf_due
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
 
-LIFE: Final = timedelta(days=90)
-CA_LIFE: Final = timedelta(days=3650)
+LIVES: Final = Lives(authority=timedelta(days=3650))
 LOOK_SECONDS: Final = 10.0
 """How often a folder is looked at. A timer, because mounted Secrets are links that change their
 target, which the standard library cannot watch."""
@@ -29,7 +30,8 @@ _CA: Final = "ca.crt"
 _CA_KEY: Final = "ca.key"
 _LEAF: Final = "tls.crt"
 _KEY: Final = "tls.key"
-_EC: Final = "ECDSA-P256"
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class NoCertificate(KapyError):
@@ -106,7 +108,7 @@ class OwnCertificate:
     async def make_valid(self) -> None:
         """Make what is missing, or is to be renewed, and load it."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        if not (self._folder / _CA_KEY).exists():
+        if not (self._folder / _CA_KEY).exists() or not (self._folder / _CA).exists():
             await self._make_ca()
         if self._left() <= 0:
             await self._make_leaf()
@@ -116,8 +118,12 @@ class OwnCertificate:
         """Renew the certificate in time. A timer: nothing tells that a moment has come."""
         while True:
             await asyncio.sleep(max(self._left(), 1.0))
-            await self._make_leaf()
-            _load(self.context, self._folder)
+            try:
+                await self._make_leaf()
+                _load(self.context, self._folder)
+            except NoCertificate as error:  # what is called is better than what is not there
+                _log.error("%s", error)
+                await asyncio.sleep(LOOK_SECONDS)
 
     def _left(self) -> float:
         """Seconds until the certificate is to be renewed; 0 if it is now, or there is none that
@@ -125,36 +131,40 @@ class OwnCertificate:
         path = self._folder / _LEAF
         if not path.exists() or not (self._folder / _KEY).exists():
             return 0.0
-        facts = pki.facts(path.read_bytes())
-        if not set(self._names) <= set(facts.names):
+        shown = path.read_bytes()
+        if not set(self._names) <= set(pki.facts(shown).names):
             return 0.0
-        due = facts.not_after - LIFE / 3
+        due = leaf_due(shown, self.ca, LIVES)
         return max((due - self._clock()).total_seconds(), 0.0)
 
     async def _make_ca(self) -> None:
-        make = partial(
-            pki.new_ca, "kapy extension", now=self._clock(), valid=CA_LIFE, algorithm=_EC
-        )
-        pair = await asyncio.get_running_loop().run_in_executor(None, make)
-        self._write(_CA_KEY, pair.key)
-        self._write(_CA, pair.certificate)
+        made = await off_the_loop(partial(authorities, self._clock(), LIVES))
+        self._write(_CA_KEY, made.pairs[0].key)
+        self._write(_CA, made.pairs[0].certificate)
         (self._folder / _LEAF).unlink(missing_ok=True)
 
     async def _make_leaf(self) -> None:
-        ca = pki.KeyPair((self._folder / _CA).read_bytes(), (self._folder / _CA_KEY).read_bytes())
-        make = partial(
-            pki.issue,
-            ca,
-            "kapy extension",
-            now=self._clock(),
-            names=self._names,
-            usages=("server",),
-            valid=LIFE,
-            algorithm=_EC,
-        )
-        pair = await asyncio.get_running_loop().run_in_executor(None, make)
+        """Raises NoCertificate."""
+        ca, now = self._authority(), self._clock()
+        if pki.facts(ca.certificate).not_after <= now:
+            raise NoCertificate(
+                f"the authority in {self._folder / _CA} is good no more: take {_CA} and {_CA_KEY} "
+                "away, so that a new one is made, and register the extension again"
+            )
+        pair = await off_the_loop(partial(leaf, ca, self._names, now, LIVES))
         self._write(_KEY, pair.key)
         self._write(_LEAF, pair.certificate)
+
+    def _authority(self) -> pki.KeyPair:
+        """Raises NoCertificate."""
+        ca = pki.KeyPair(self.ca, (self._folder / _CA_KEY).read_bytes())
+        try:
+            if pki.belongs_together(ca):
+                return ca
+            why = "they do not belong together"
+        except pki.InvalidPem as error:
+            why = str(error)
+        raise NoCertificate(f"{self._folder} has {_CA} and {_CA_KEY}, but {why}")
 
     def _write(self, name: str, content: bytes) -> None:
         """Write a file whole or not at all; nobody else can read keys."""
@@ -171,6 +181,11 @@ def require_clients_of(ca: Path, certificate: Certificate) -> None:
     except (OSError, ssl.SSLError) as error:
         raise NoCertificate(f"{ca} has no certificate of an authority: {error}") from None
     certificate.context.verify_mode = ssl.CERT_REQUIRED
+
+
+async def off_the_loop(make: Callable[[], T]) -> T:
+    """Keys take their time."""
+    return await asyncio.get_running_loop().run_in_executor(None, make)
 
 
 def _context(folder: Path) -> ssl.SSLContext:

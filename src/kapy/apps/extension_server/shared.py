@@ -1,0 +1,226 @@
+"""A certificate of an authority that replicas share in a Secret of the management cluster.
+
+Whoever finds no authority makes one (create if absent); all follow the Secret, so nobody leads.
+A `tls.crt` and `tls.key` in the Secret, from cert-manager or anybody, are used as they are. A
+Secret that is deleted comes back as it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from random import Random
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.serving.tls import show
+from kapy.apps.extension_server.authorities import (
+    CA,
+    USUAL,
+    Authorities,
+    Lives,
+    authorities,
+    leaf,
+    leaf_due,
+    value,
+)
+from kapy.apps.extension_server.certificate import NoCertificate, off_the_loop
+from kapy.client.client import Client
+from kapy.client.stream import Event
+from kapy.engine.reflector import Backoff, Reflector
+from kapy.kube import Document, Key, pki
+from kapy.kube.errors import AlreadyExists, Conflict, KapyError, NotFound
+from kapy.kube.names import SECRETS
+
+_log = logging.getLogger(__name__)
+_LEAF, _KEY = "tls.crt", "tls.key"
+
+
+class SharedCertificate:
+    """A `kapy.apps.extension_server.certificate.Certificate` of a Secret's authority.
+
+    key: the Secret's. names: DNS names and addresses that clients call.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        key: Key,
+        names: Iterable[str],
+        clock: Clock,
+        random: Random,
+        lives: Lives = USUAL,
+    ) -> None:
+        self._client = client
+        self._key = key
+        self._names = sorted(names)
+        self._clock = clock
+        self._random = random
+        self._lives = lives
+        self._secret: Document | None = None
+        self._authorities: Authorities | None = None
+        self._shown: pki.KeyPair | None = None
+        self._signer = b""
+        self._changed = asyncio.Event()
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+
+    @property
+    def ca(self) -> bytes:
+        """Whom clients are to trust, PEM."""
+        return b"" if self._secret is None else value(self._secret, CA)
+
+    async def make_valid(self) -> None:
+        """Read the Secret, or make it, and have something to show. Raises NoCertificate, ApiError
+        and Unreachable."""
+        self._secret = await self._read()
+        while self._shown is None:
+            try:
+                await self._settle()
+            except pki.InvalidPem as error:
+                raise NoCertificate(
+                    f"the Secret {self._key} cannot be used ({error}): delete it, and a new "
+                    "authority is made; or write tls.crt, tls.key and ca.crt into it"
+                ) from None
+
+    async def keep(self) -> None:
+        """Follow the Secret, and make anew what is due, for ever."""
+        fields = f"metadata.name={self._key.name}"
+        followed = Reflector(
+            self._client,
+            SECRETS,
+            self,
+            self._random,
+            namespace=self._key.namespace,
+            fields=fields,
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(followed.run())
+            group.create_task(self._settling())
+
+    async def _settling(self) -> None:
+        backoff = Backoff(self._random)
+        while True:
+            try:
+                await self._settle()
+                backoff.reset()
+                seconds = self._seconds_left()
+            except KapyError as error:  # what is shown is good for long: time to try again
+                _log.warning("the certificate of the Secret %s: %s", self._key, error)
+                seconds = backoff.next(error)
+            # A timer: nothing tells that a moment has come. What changes the Secret ends it.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._changed.wait()
+            self._changed.clear()
+
+    async def _settle(self) -> None:
+        """One look: see to the authority, and to what is shown."""
+        secret = self._secret
+        if secret is not None and value(secret, _LEAF) and value(secret, _KEY):
+            self._show(pki.KeyPair(value(secret, _LEAF), value(secret, _KEY)), b"")
+            return
+        if secret is not None:
+            self._authorities = Authorities.of(secret)
+        now = self._clock()
+        if secret is None or self._authorities is None or self._authorities.due(self._lives) <= now:
+            await self._write(secret, now)
+        else:
+            await self._sign(self._authorities, now)
+
+    async def _write(self, secret: Document | None, now: datetime) -> None:
+        """Make a Secret, or an authority that follows those that it has."""
+        known, lives = self._authorities, self._lives
+        if known is None:
+            known = await off_the_loop(partial(authorities, now, lives))
+        elif known.due(lives) <= now:
+            known = await off_the_loop(partial(known.succeeded, now, lives))
+            _log.info("a new authority, which signs in %s", lives.overlap)
+        if secret is None:
+            await self._created(known)
+        else:
+            await self._updated(secret, known)
+        self._changed.set()
+
+    async def _created(self, known: Authorities) -> None:
+        try:
+            self._secret = await self._client.create(SECRETS, self._document(known))
+        except AlreadyExists:  # another replica was first
+            self._secret = await self._read()
+
+    async def _updated(self, secret: Document, known: Authorities) -> None:
+        data = {**(secret.get("data") or {}), **known.data}
+        try:
+            self._secret = await self._client.update(SECRETS, {**secret, "data": data})
+        except (Conflict, NotFound):  # another replica was first, or it is just deleted
+            self._secret = await self._read()
+
+    async def _sign(self, known: Authorities, now: datetime) -> None:
+        signer = known.signing(now, self._lives)
+        if signer.certificate == self._signer and self._shown is not None and self._due() > now:
+            return
+        make = partial(leaf, signer, self._names, now, self._lives)
+        self._show(await off_the_loop(make), signer.certificate)
+
+    def _show(self, pair: pki.KeyPair, signer: bytes) -> None:
+        """Raises InvalidPem."""
+        if pair == self._shown:
+            return
+        try:
+            if not pki.belongs_together(pair):  # half of a pair would spoil what is in use
+                raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
+            show(self.context, pair.certificate, pair.key)
+        except ssl.SSLError as error:
+            raise pki.InvalidPem(f"{_LEAF} or {_KEY} cannot be used: {error.reason}") from None
+        self._shown, self._signer = pair, signer
+
+    def _due(self) -> datetime:
+        """When what is shown is to be made anew. Only of what was signed here."""
+        assert self._shown is not None
+        return leaf_due(self._shown.certificate, self._signer, self._lives)
+
+    def _seconds_left(self) -> float | None:
+        """Until something is to be done; None where only the Secret can tell."""
+        if self._authorities is None or not self._signer:
+            return None
+        now, lives = self._clock(), self._lives
+        moments = [self._authorities.due(lives), self._due()]
+        if following := self._authorities.signs_next(now, lives):
+            moments.append(following)
+        return max((min(moments) - now).total_seconds(), 0.1)
+
+    async def _read(self) -> Document | None:
+        try:
+            return await self._client.get(SECRETS, self._key)
+        except NotFound:
+            return None
+
+    def _document(self, known: Authorities) -> Document:
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "Opaque",
+            "metadata": {"name": self._key.name, "namespace": self._key.namespace},
+            "data": known.data,
+        }
+
+    def replace(self, items: Sequence[Document], _version: str) -> bool:
+        """As a `kapy.engine.reflector.Sink`."""
+        self._told(items[0] if items else None)
+        return True
+
+    def rewind(self) -> None:
+        """Every list counts."""
+
+    def take(self, event: Event) -> None:
+        """As a `kapy.engine.reflector.Sink`."""
+        if event.type != "BOOKMARK":
+            self._told(None if event.type == "DELETED" else event.document)
+
+    def _told(self, secret: Document | None) -> None:
+        self._secret = secret
+        self._changed.set()

@@ -1,0 +1,232 @@
+"""Replicas of an extension share an authority in a Secret, and nobody leads."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+from random import Random
+
+import pytest
+
+from kapy._aio.clock import Clock, loop_clock, system_clock
+from kapy._aio.services import running
+from kapy.api.extension_config import ClientConfig, ExtensionConfig
+from kapy.apiserver.server import Server
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.extension_server.authorities import USUAL, Authorities, Lives, authorities
+from kapy.apps.extension_server.certificate import NoCertificate
+from kapy.apps.extension_server.manifest import extension_config
+from kapy.apps.extension_server.serving import serving
+from kapy.apps.extension_server.shared import SharedCertificate
+from kapy.client.client import Client
+from kapy.hooks import DISCOVERY, Application, Extension
+from kapy.hooks.https import HttpsPost
+from kapy.kube import Document, Key, pki
+from kapy.kube.errors import NotFound
+from kapy.kube.http import ADMIN
+from kapy.kube.names import NAMESPACES, SECRETS
+from kapy.testing.story import Story
+from tests.apps.extension_server.test_certificate import shown_by
+from tests.stories.test_extensions import OPEN
+
+SHORT = Lives(timedelta(hours=6), timedelta(hours=1), timedelta(minutes=10))
+SECRET = Key("quota-system", "quota-tls")
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SECRET.namespace}}
+NAMES = ["127.0.0.1"]
+
+
+@asynccontextmanager
+async def api_server(clock: Clock) -> AsyncIterator[Client]:
+    server = Server.open(None, clock=clock)
+    try:
+        async with running(server=server.run):
+            client = Client(server.transport(ADMIN))
+            await client.create(NAMESPACES, NAMESPACE)
+            yield client
+    finally:
+        server.close()
+
+
+def replica(client: Client, clock: Clock, lives: Lives = USUAL, seed: int = 0) -> SharedCertificate:
+    return SharedCertificate(client, SECRET, NAMES, clock, Random(seed), lives)
+
+
+async def held(client: Client) -> Authorities:
+    return Authorities.of(await client.get(SECRETS, SECRET))
+
+
+def signer_of(certificate: SharedCertificate, known: Authorities) -> int:
+    """Which of the authorities has signed what is shown now."""
+    shown = ssl.DER_cert_to_PEM_cert(shown_by(certificate) or b"")
+    leaf = pki.load(shown.encode())
+    for number, one in enumerate(known.pairs):
+        try:
+            leaf.verify_directly_issued_by(pki.load(one.certificate))
+        except Exception:
+            continue
+        return number
+    raise AssertionError("nobody of them")
+
+
+async def test_the_first_of_the_replicas_makes_the_authority() -> None:
+    clock = loop_clock()
+    async with api_server(clock) as client:
+        replicas = [replica(client, clock, seed=seed) for seed in range(3)]
+        await asyncio.gather(*(one.make_valid() for one in replicas))
+        known = await held(client)
+        assert len(known.pairs) == 1
+        assert [one.ca for one in replicas] == [known.bundle] * 3
+        assert [signer_of(one, known) for one in replicas] == [0, 0, 0]
+        assert len({shown_by(one) for one in replicas}) == 3
+
+
+async def test_a_new_authority_is_trusted_for_a_while_before_it_signs() -> None:
+    clock = loop_clock()
+    async with api_server(clock) as client:
+        replicas = [replica(client, clock, SHORT, seed) for seed in range(2)]
+        await asyncio.gather(*(one.make_valid() for one in replicas))
+        first, at_first = await held(client), [shown_by(one) for one in replicas]
+        async with running(one=replicas[0].keep, two=replicas[1].keep):
+            await asyncio.sleep(timedelta(hours=3, minutes=59).total_seconds())
+            before = [shown_by(one) for one in replicas]
+            assert before != at_first
+            assert await held(client) == first
+            await asyncio.sleep(timedelta(minutes=2).total_seconds())
+            both = await held(client)
+            assert both.pairs[:-1] == first.pairs
+            assert [signer_of(one, both) for one in replicas] == [0, 0]
+            await asyncio.sleep(SHORT.overlap.total_seconds())
+            assert [signer_of(one, both) for one in replicas] == [1, 1]
+            assert await held(client) == both
+            await asyncio.sleep(timedelta(hours=4).total_seconds())
+            last = await held(client)
+            assert (len(last.pairs), last.pairs[0]) == (2, both.pairs[1])
+
+
+async def test_a_secret_that_is_deleted_comes_back_as_it_was() -> None:
+    clock = loop_clock()
+    async with api_server(clock) as client:
+        one = replica(client, clock)
+        await one.make_valid()
+        before, shown = await held(client), shown_by(one)
+        async with running(one=one.keep):
+            await asyncio.sleep(1)
+            await client.delete(SECRETS, SECRET)
+            await asyncio.sleep(60)
+            assert await held(client) == before
+        assert shown_by(one) == shown
+
+
+def given(clock: Clock) -> tuple[pki.KeyPair, dict[str, str]]:
+    ca = pki.new_ca("theirs", now=clock(), algorithm="ECDSA-P256")
+    pair = pki.issue(ca, "quota", now=clock(), names=NAMES, usages=("server",))
+    texts = {"ca.crt": ca.certificate, "tls.crt": pair.certificate, "tls.key": pair.key}
+    return pair, {name: base64.b64encode(text).decode() for name, text in texts.items()}
+
+
+def secret(data: dict[str, str]) -> Document:
+    metadata = {"name": SECRET.name, "namespace": SECRET.namespace}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+
+def is_shown(one: SharedCertificate, pair: pki.KeyPair) -> bool:
+    return shown_by(one) == ssl.PEM_cert_to_DER_cert(pair.certificate.decode())
+
+
+async def test_a_certificate_of_cert_manager_is_used_and_followed() -> None:
+    clock = loop_clock()
+    pair, data = given(clock)
+    async with api_server(clock) as client:
+        await client.create(SECRETS, secret(data))
+        one = replica(client, clock)
+        await one.make_valid()
+        assert is_shown(one, pair)
+        async with running(one=one.keep):
+            await asyncio.sleep(1)
+            newer, data = given(clock)
+            half = {**data, "tls.key": base64.b64encode(pair.key).decode()}
+            for content, shown in ((half, pair), (data, newer)):
+                await client.patch(SECRETS, SECRET, {"data": content})
+                await asyncio.sleep(1)
+                assert is_shown(one, shown)
+            assert (await client.get(SECRETS, SECRET))["data"] == data
+
+
+async def test_a_namespace_that_is_missing_is_told() -> None:
+    clock = loop_clock()
+    async with api_server(clock) as client:
+        elsewhere = SharedCertificate(client, Key("nowhere", "quota-tls"), NAMES, clock, Random(0))
+        with pytest.raises(NotFound, match="nowhere"):
+            await elsewhere.make_valid()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"ca.crt": "bm9uZQ=="}, {"ca.crt": "", "ca.key": ""}, {"tls.crt": "eA==", "tls.key": "eA=="}],
+)
+async def test_a_secret_of_something_else_is_left_alone(data: dict[str, str]) -> None:
+    clock = loop_clock()
+    async with api_server(clock) as client:
+        await client.create(SECRETS, secret(data))
+        with pytest.raises(NoCertificate, match="delete it, and a new authority is made"):
+            await replica(client, clock).make_valid()
+        assert (await client.get(SECRETS, SECRET))["data"] == data
+
+
+@pytest.mark.sockets
+async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> None:
+    """An authority that is due when they start; who calls trusts what core was told to."""
+    ahead = timedelta()
+
+    def clock() -> datetime:
+        return system_clock() + ahead
+
+    old = authorities(clock() - USUAL.authority * 2 / 3, USUAL)
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        plane = await enter(management_plane(OPEN, clock=system_clock, random=Random(0)))
+        client = plane.client
+        await client.create(NAMESPACES, NAMESPACE)
+        await client.create(SECRETS, secret(old.data))
+        replicas = [replica(client, clock, seed=seed) for seed in range(2)]
+        await replicas[0].make_valid()
+        new = await held(client)
+        assert new.pairs[:-1] == old.pairs
+        await replicas[1].make_valid()
+        assert [signer_of(one, new) for one in replicas] == [0, 0]
+        servers = [await enter(serving(Application(Extension()), one)) for one in replicas]
+        urls = [f"https://{host}:{port}" for host, port in servers]
+        config = extension_config("quota", urls[0], b"", secret=str(SECRET))
+        await client.create(ExtensionConfig.RESOURCE, config)
+        bundle = base64.b64encode(new.bundle).decode()
+        await Story(client, [ExtensionConfig.RESOURCE]).until(
+            ExtensionConfig,
+            "quota",
+            lambda one: one.spec.client_config.ca_bundle == bundle,
+            namespace="",
+            within=30,
+        )
+        await _called(client, urls)
+        ahead = USUAL.overlap
+        await client.patch(SECRETS, SECRET, {"metadata": {"labels": {"looked": "at"}}})
+        async with asyncio.timeout(30):
+            while [signer_of(one, new) for one in replicas] != [1, 1]:
+                await _called(client, urls)
+        await _called(client, urls)
+
+
+async def _called(client: Client, urls: Iterable[str]) -> None:
+    """Call each replica over a connection of its own. Raises NoAnswer."""
+    config = await client.get(ExtensionConfig, Key("", "quota"))
+    for url in urls:
+        post = HttpsPost()
+        try:
+            where = ClientConfig(url=url, ca_bundle=config.spec.client_config.ca_bundle)
+            answer = await post(where, url + DISCOVERY.path(), b"{}")
+        finally:
+            await post.aclose()
+        assert answer.code == 200
