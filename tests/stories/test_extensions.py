@@ -50,10 +50,10 @@ LIFE = (
 
 
 @asynccontextmanager
-async def running_with(network: Network) -> AsyncIterator[Plane]:
+async def running_with(network: Network, settings: Settings = OPEN) -> AsyncIterator[Plane]:
     """A plane with the RuntimeSDK gate open, and extensions that can be reached."""
     clock = loop_clock()
-    async with management_plane(OPEN, clock=clock, random=Random(0), post=network) as found:
+    async with management_plane(settings, clock=clock, random=Random(0), post=network) as found:
         yield found
 
 
