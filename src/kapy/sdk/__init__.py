@@ -56,6 +56,7 @@ from kapy.sdk.answers import (
 )
 from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
 from kapy.sdk.bootstrap_controller import add_bootstrap
+from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
@@ -75,6 +76,7 @@ from kapy.sdk.kinds import (
     resource,
     template_of,
 )
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
 from kapy.sdk.readiness import in_v1beta1
@@ -92,6 +94,7 @@ __all__ = [
     "BootstrapData",
     "BootstrapOrder",
     "BootstrapProvider",
+    "BootstrapSecrets",
     "Cache",
     "CannotConvert",
     "Change",
@@ -102,6 +105,7 @@ __all__ = [
     "ClusterOrder",
     "ClusterProvisioned",
     "ControlPlane",
+    "ControlPlaneLoadBalancer",
     "Controller",
     "Document",
     "Draft",
@@ -130,6 +134,7 @@ __all__ = [
     "Listed",
     "MachineOrder",
     "MachinePoolOrder",
+    "Member",
     "Model",
     "NotYet",
     "Object",

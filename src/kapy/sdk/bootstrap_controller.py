@@ -73,7 +73,7 @@ def add_bootstrap(
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     reconciler = BootstrapConfigs(runtime, kind, provider, finalizer)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
-    BootstrapWatches(runtime, resource).attach(controller, reconciler.lock)
+    BootstrapWatches(runtime, resource).attach(controller)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
@@ -88,7 +88,7 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         finalizer: str,
     ) -> None:
         super().__init__(runtime, kind, BootstrapConfigLens, finalizer)
-        self.lock = InitLock.of(runtime) if provider.initialises else None
+        self._lock = InitLock.of(runtime) if provider.initialises else None
         self._provider = provider
         self._refreshes = type(provider).refresh is not BootstrapProvider.refresh
         self._machines = runtime.cache.informer(Machine)
@@ -130,17 +130,17 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         await self._data.keep_owned(draft.object)
         if not cluster.status.initialization.infrastructure_provisioned:
             return self._not_yet(draft, "Waiting for the Cluster's infrastructure")
-        if self.lock is not None and _is_initialized(cluster):
-            await self.lock.release(cluster)
+        if self._lock is not None and _is_initialized(cluster):
+            await self._lock.release(cluster)
         if self._is_made(draft, order):
             return await self._made(draft, order)
-        if self.lock is not None and not _is_initialized(cluster):
+        if self._lock is not None and not _is_initialized(cluster):
             if order.machine is None or not order.control_plane:
                 return self._not_yet(draft, "Waiting for the control plane to be initialized")
-            if not await self.lock.take(cluster, order.machine.metadata.name):
+            if not await self._lock.take(cluster, order.machine.metadata.name):
                 return self._not_yet(draft, "Waiting for another machine to initialize first")
-            return await self._asked(draft, replace(order, first=True), cluster)
-        return await self._asked(draft, order, cluster)
+            order = replace(order, first=True)
+        return await self._asked(draft, order)
 
     def _is_made(self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T]) -> bool:
         """Whether there is data; a move or a restore may have lost what our status said of it."""
@@ -151,24 +151,18 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
                 self._created(draft, known)
         return bool(status.initialization.data_secret_created)
 
-    async def _asked(
-        self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T], cluster: Cluster
-    ) -> Result:
-        """Have the data of a first look. Who fails before there is any lets another be first."""
-        name, answer = draft.object.metadata.name, await self._data.read(draft.object)
-        if answer is None:
-            try:
-                asked = await self._provider.data(order)
-            except BaseException:
-                if order.first and self.lock is not None:
-                    await self.lock.release(cluster)
-                raise
-            if isinstance(asked, Waiting):
-                return self._waiting(draft, asked, Reason.NOT_AVAILABLE)
-            answer = asked
-            await self._data.store(draft.object, cluster.key, answer)
-        self._created(draft, name)
-        return self._available(draft, answer)
+    async def _asked(self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T]) -> Result:
+        """Have data for the first time. Who is to be the first and cannot stays it: what another
+        one began meanwhile could be a second cluster."""
+        data = await self._data.read(draft.object)
+        if data is None:
+            answer = await self._provider.data(order)
+            if isinstance(answer, Waiting):
+                return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+            data = answer
+            await self._data.store(draft.object, order.cluster, data)
+        self._created(draft, draft.object.metadata.name)
+        return self._available(draft, data)
 
     async def _made(self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T]) -> Result:
         """Look after data that there is already."""

@@ -18,7 +18,6 @@ from kapy.kube.names import SECRETS, Resource
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk.bootstrap_data import LABELLED
 from kapy.sdk.changes import cluster_of, gates, is_update, machine_template
-from kapy.sdk.init_lock import InitLock
 
 BY_CLUSTER: Final = "sdk/bootstrap-cluster"
 
@@ -34,8 +33,8 @@ class BootstrapWatches:
         self._clusters = cache.informer(Cluster.RESOURCE)
         self._secrets = cache.informer(SECRETS, labels=LABELLED)
 
-    def attach(self, controller: Controller, lock: InitLock | None) -> None:
-        """Make the controller wake up. lock: of who waits to be the first machine."""
+    def attach(self, controller: Controller) -> None:
+        """Make the controller wake up."""
         self._configs.add_index(BY_CLUSTER, cluster_of)
         controller.watch(self._configs, awaited(own_key), gather=REPORTED)
         controller.watch(self._configs, own_key, gather=SUMMED_UP)
@@ -43,8 +42,6 @@ class BootstrapWatches:
             controller.watch(owners, self.of_owner, gather=REPORTED)
         controller.watch(self._clusters, self.of_cluster, gather=REPORTED)
         controller.watch(self._secrets, self.of_secret, gather=REPORTED)
-        if lock is not None:
-            controller.watch(lock.locks, self.of_lock)
 
     def of_owner(self, change: Change) -> Iterable[Key]:
         """The configuration of a Machine or MachinePool whose wishes or Nodes changed; all of a
@@ -65,19 +62,15 @@ class BootstrapWatches:
         return () if is_update(change, _steps) else self._of(str(Key.of(change.document)))
 
     def of_secret(self, change: Change) -> Iterable[Key]:
-        """The configuration of boot data that changed; all of a cluster whose certificates came."""
+        """The configuration of a Secret that went or changed hands (making it is our own doing);
+        all of a cluster whose certificates came."""
         key = Key.of(change.document)
-        if self._configs.raw(key) is not None:
-            yield key
-        if change.old is None and has_purpose_suffix(key.name):
-            yield from self._labelled(change.document)
-
-    def of_lock(self, change: Change) -> Iterable[Key]:
-        """All of a cluster in which another machine may be the first now."""
-        return self._labelled(change.document) if change.new is None else ()
-
-    def _labelled(self, document: Document) -> Iterable[Key]:
-        return (one for name in cluster_of(document) for one in self._of(name))
+        if change.old is not None:
+            if self._configs.raw(key) is not None and not is_update(change, _owners):
+                yield key
+        elif has_purpose_suffix(key.name):
+            for cluster in cluster_of(change.document):
+                yield from self._of(cluster)
 
     def _of(self, cluster: str) -> list[Key]:
         return [Key.of(one) for one in self._configs.indexed(BY_CLUSTER, cluster)]
@@ -91,6 +84,10 @@ def _booted(owner: Document) -> Any:
         status.get("nodeRef"),
         status.get("nodeRefs"),
     )
+
+
+def _owners(secret: Document) -> Any:
+    return secret["metadata"].get("ownerReferences")
 
 
 def _steps(cluster: Document) -> Any:

@@ -25,13 +25,13 @@ _INFORMATION: Final = "lock-information"
 
 
 class InitLock:
-    """The init locks of all clusters. locks: the ConfigMaps that they are."""
+    """The init locks of all clusters."""
 
     def __init__(
         self, client: Client, locks: Informer[Document], machines: Informer[Machine]
     ) -> None:
         self._client = client
-        self.locks = locks
+        self._locks = locks
         self._machines = machines
         self._releasing: set[Key] = set()
 
@@ -46,7 +46,7 @@ class InitLock:
 
         A lock whose holder is gone is released; whoever is told of that may try again.
         """
-        lock = self.locks.raw(_key(cluster))
+        lock = self._locks.raw(_key(cluster))
         if lock is not None:
             holder = _holder(lock)
             if holder == machine:
@@ -64,7 +64,7 @@ class InitLock:
     async def release(self, cluster: Cluster) -> None:
         """Let go of the lock, whoever holds it; nothing when nobody does."""
         key = _key(cluster)
-        if key in self._releasing or self.locks.raw(key) is None:
+        if key in self._releasing or self._locks.raw(key) is None:
             return
         self._releasing.add(key)
         try:

@@ -20,6 +20,7 @@ from kapy.remote.connections import Connections
 from kapy.sdk import (
     REPORTED,
     SUMMED_UP,
+    BootstrapSecrets,
     Change,
     Controller,
     InitLock,
@@ -46,6 +47,7 @@ def add_to(
         Keychain.of(runtime),
         InitLock.of(runtime),
         Tokens(token_life),
+        BootstrapSecrets(runtime),
         ControlPlanes.of(runtime).version,
     )
     controller = Controller("kubeadmconfig", Reconciler(tools).reconcile, concurrency=concurrency)

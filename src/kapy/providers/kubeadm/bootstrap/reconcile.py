@@ -88,7 +88,7 @@ class Reconciler:
 
 async def _boot_data(scope: Scope) -> Result:
     config, cluster = scope.config, scope.cluster
-    await data_secret.keep_owned(scope)
+    await scope.tools.data_secrets.keep_owned(config)
     if not cluster.status.initialization.infrastructure_provisioned:
         scope.data_not_available(
             "Waiting for Cluster status.infrastructureReady to be true",

@@ -16,7 +16,16 @@ from kapy.api.wording import LOOK_AT_LOGS
 from kapy.providers.kubeadm.bootstrap.owner import ConfigOwner
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.remote.connections import Connections
-from kapy.sdk import Clock, Draft, InitLock, Keychain, Runtime, conditions, v1beta1
+from kapy.sdk import (
+    BootstrapSecrets,
+    Clock,
+    Draft,
+    InitLock,
+    Keychain,
+    Runtime,
+    conditions,
+    v1beta1,
+)
 
 TOKEN_LIFE: Final = timedelta(minutes=15)
 
@@ -33,6 +42,7 @@ class Tools:
     keychain: Keychain
     lock: InitLock
     tokens: Tokens
+    data_secrets: BootstrapSecrets
     control_plane_version: Callable[[Cluster], Awaitable[str]]
 
 
