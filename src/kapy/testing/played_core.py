@@ -9,7 +9,7 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
-from kapy.api.names import Label
+from kapy.api.names import BOOTSTRAP_GROUP, Label
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
@@ -18,7 +18,10 @@ _NOBODY: Final = "infrastructure.cluster.x-k8s.io"
 
 
 class PlayedCore:
-    """Core, in one namespace. resource_of: where a provider's objects are written."""
+    """Core, in one namespace. resource_of: where a provider's objects are written.
+
+    labels: what everything gets that is made here, besides the labels that it needs.
+    """
 
     def __init__(
         self, client: Client, namespace: str, resource_of: Callable[[Document], Resource]
@@ -26,6 +29,7 @@ class PlayedCore:
         self.client = client
         self.namespace = namespace
         self._resource_of = resource_of
+        self.labels: dict[str, str] = {}
 
     async def cluster(
         self, name: str, infra: Document | None = None, *, provisioned: bool = False, **spec: Any
@@ -70,7 +74,7 @@ class PlayedCore:
         spec = {
             "clusterName": cluster,
             "version": version,
-            "bootstrap": {},
+            "bootstrap": _bootstrapped_by(name),
             "infrastructureRef": reference(infra),
             **spec,
         }
@@ -124,8 +128,8 @@ class PlayedCore:
         """A MachinePool and its infrastructure, which gets the pool's name."""
         infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
         labels = {Label.CLUSTER_NAME: cluster}
-        template: Document = {"clusterName": cluster, "version": "v1.34.0", "bootstrap": {}}
-        template["infrastructureRef"] = reference(infra)
+        template: Document = {"clusterName": cluster, "version": "v1.34.0"}
+        template |= {"bootstrap": _bootstrapped_by(name), "infrastructureRef": reference(infra)}
         spec = {
             "clusterName": cluster,
             "replicas": replicas,
@@ -158,7 +162,7 @@ class PlayedCore:
         metadata = {**document["metadata"], "namespace": self.namespace}
         created = await self.client.create(resource, {**document, "metadata": metadata})
         owned = owned_by(owner, controller=controller)
-        patch = {"metadata": {"ownerReferences": [owned], "labels": labels}}
+        patch = {"metadata": {"ownerReferences": [owned], "labels": {**self.labels, **labels}}}
         return await self.client.patch(resource, Key.of(created), patch)
 
     def key(self, name: str) -> Key:
@@ -184,7 +188,7 @@ class PlayedCore:
 
     def _new(self, kind: Resource, name: str, labels: dict[str, str], spec: Document) -> Document:
         metadata: Document = {"name": name, "namespace": self.namespace}
-        if labels:
+        if labels := {**self.labels, **labels}:
             metadata["labels"] = labels
         named = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
         return {**named, "spec": spec}
@@ -208,3 +212,8 @@ def reference(document: Document) -> Document:
         "kind": document["kind"],
         "name": document["metadata"]["name"],
     }
+
+
+def _bootstrapped_by(name: str) -> Document:
+    """A configuration that nobody looks at: boot data comes when the test wants it."""
+    return {"configRef": {"apiGroup": BOOTSTRAP_GROUP, "kind": "KubeadmConfig", "name": name}}

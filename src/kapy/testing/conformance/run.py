@@ -19,14 +19,13 @@ from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplic
 from kapy.testing.conformance.errors import SubjectError
 from kapy.testing.conformance.findings import Finding, Report, Result, State
 from kapy.testing.conformance.ground import Ground, embedded
+from kapy.testing.conformance.pool_machines import PoolMachines
 from kapy.testing.conformance.rules import RULES, Checked, Rule
-from kapy.testing.conformance.scene import World
+from kapy.testing.conformance.scene import ONLY, World
 from kapy.testing.conformance.seen import Seen
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
 
 _FOLLOWED: Final = (Cluster.RESOURCE, Machine.RESOURCE, MachinePool.RESOURCE)
-ONLY: Final = "conformance-only"
-"""The namespace, and the value of the watch filter, that the provider is limited to in stage 1."""
 LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
 
 
@@ -104,7 +103,9 @@ async def on_ground(
 @asynccontextmanager
 async def _watched(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
     seen = Seen(ground.client, None if ground.embedded else ground.ledger)
-    async with running(seen=seen.run):
+    machines = [one.resource for one in subject.of("infra-machine")]
+    pools = PoolMachines(ground.client, seen, machines)
+    async with running(seen=seen.run, pools=pools.run):
         for resource in (*_FOLLOWED, *(one.resource for one in subject.kinds)):
             await seen.follow(resource)
         yield World(ground, subject, seen, patience)
@@ -118,12 +119,22 @@ async def _stage(world: World, checks: Sequence[Check], limits: Limits, to: Verd
             started = True
             await _side_by_side(world, checks, to)
     except SubjectError as error:
-        if not started:
+        if not started and limits == Limits():
             raise
+        if not started:
+            for check in checks:
+                to.findings[check.rule].append(_unstarted(world.subject, limits, error))
+            return
         for check in checks:
             if not to.findings[check.rule] and not to.passed[check.rule]:
                 to.not_run[check.rule] = str(error)
         to.died = str(error)
+
+
+def _unstarted(subject: Subject, limits: Limits, error: SubjectError) -> Finding:
+    flags = f"--namespace={limits.namespace} --watch-filter={limits.watch_filter}"
+    mend = "make both flags known to the manager"
+    return Finding("", subject.name, flags, str(error), mend)
 
 
 async def _side_by_side(world: World, checks: Sequence[Check], to: Verdicts) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.client.client import Client
 from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
+from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import Resource
 from kapy.testing.conformance.behaviour.check import CannotRun
 from kapy.testing.conformance.findings import Finding
@@ -21,6 +22,8 @@ from kapy.testing.played_core import PlayedCore
 
 CLUSTER: Final = "blue"
 NAME: Final = "worker-0"
+ONLY: Final = "conformance-only"
+"""The namespace, and the value of the watch filter, that the provider is limited to in stage 1."""
 _MOST: Final = 3
 """Writes that evidence quotes."""
 
@@ -48,23 +51,28 @@ class World:
                     return one if one.version == version else _in_version(one, version)
         raise CannotRun(f"the provider has no kind {document['kind']}")
 
-    async def scene(self, kind: Kind, namespace: str) -> Scene:
-        """A namespace with nothing in it but what the provider's examples need."""
+    async def scene(self, kind: Kind, namespace: str, cluster: str = CLUSTER) -> Scene:
+        """A namespace with nothing in it but what the provider's examples need.
+
+        cluster: the name of the Cluster in it.
+        """
         await new_namespace(self.client, namespace)
-        found = Scene(self, kind, namespace)
+        found = Scene(self, kind, namespace, cluster)
         for document in self.subject.extras:
             metadata = {**document["metadata"], "namespace": namespace}
-            await found.create({**document, "metadata": metadata})
+            with suppress(AlreadyExists):
+                await found.create({**document, "metadata": metadata})
         return found
 
 
 class Scene:
     """One check's namespace."""
 
-    def __init__(self, world: World, kind: Kind, namespace: str) -> None:
+    def __init__(self, world: World, kind: Kind, namespace: str, cluster: str = CLUSTER) -> None:
         self.world = world
         self.kind = kind
         self.namespace = namespace
+        self.cluster = cluster
         self.client = world.client
         self.patience = world.patience
         self.core = PlayedCore(self.client, namespace, world.resource_of)

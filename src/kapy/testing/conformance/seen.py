@@ -28,6 +28,7 @@ class Seen:
         self._states: defaultdict[tuple[Resource, Key], list[Document | None]] = defaultdict(list)
         self._waiting: defaultdict[tuple[Resource, Key], set[asyncio.Event]] = defaultdict(set)
         self._followed: set[Resource] = set()
+        self._news: list[asyncio.Event] = []
 
     async def run(self) -> None:
         """Watch, until cancelled."""
@@ -44,6 +45,19 @@ class Seen:
     def states(self, resource: Resource, key: Key) -> list[Document]:
         """Each state that an object was in, the oldest first."""
         return [one for one in self._states[resource, key] if one is not None]
+
+    def news(self) -> asyncio.Event:
+        """Set whenever anything changes."""
+        self._news.append(asyncio.Event())
+        return self._news[-1]
+
+    def all(self, resource: Resource) -> list[Document]:
+        """The objects of a kind that there are."""
+        return [
+            found[-1]
+            for (kind, _), found in self._states.items()
+            if kind is resource and found and found[-1] is not None
+        ]
 
     def everything(self, namespace: str) -> list[Document]:
         """All objects that there are of these kinds in a namespace, as they are now."""
@@ -83,5 +97,5 @@ class Seen:
         if self._ledger is not None and change.new is not None and not change.initial:
             verb = "update" if change.old is not None else "create"
             self._ledger.add(Write(verb, resource.plural, resource.group, key, after=change.new))
-        for one in self._waiting[resource, key]:
+        for one in (*self._waiting[resource, key], *self._news):
             one.set()

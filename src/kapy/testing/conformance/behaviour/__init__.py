@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.testing.conformance.behaviour import (
-    deletion,
-    flags,
+    clusterctl,
+    infra_cluster,
     infra_machine,
-    lifecycle,
-    pausing,
+    infra_machine_pool,
 )
 from kapy.testing.conformance.behaviour.asserted import (
     CLUSTER,
@@ -17,7 +16,6 @@ from kapy.testing.conformance.behaviour.asserted import (
     check_infra_machine,
     check_infra_machine_pool,
 )
-from kapy.testing.conformance.behaviour.check import Check, Look
 
 __all__ = [
     "BEHAVIOUR",
@@ -27,31 +25,9 @@ __all__ = [
     "check_infra_machine_pool",
 ]
 
-_EVERY: Final[dict[str, Look]] = {
-    "watch": lifecycle.watch,
-    "owner": lifecycle.owner,
-    "finalizer": lifecycle.finalizer,
-    "restored": lifecycle.restored,
-    "idle": lifecycle.idle,
-    "initialized": flags.initialized,
-    "deletion": deletion.deletion,
-    "stopped": deletion.stopped,
-    "pausing": pausing.pausing,
-    "paused-condition": pausing.paused_condition,
-}
-_MACHINE: Final[dict[str, Look]] = {
-    "infrastructure-wait": infra_machine.infrastructure_wait,
-    "bootstrap-wait": infra_machine.bootstrap_wait,
-    "provider-id-value": infra_machine.provider_id_value,
-    "failure-domain": infra_machine.failure_domain,
-    "address-types": infra_machine.address_types,
-}
-
-
-def _checks() -> list[Check]:
-    found = [Check(f"infra-machine/{name}", look) for name, look in (_EVERY | _MACHINE).items()]
-    found.append(Check("infra-machine/deletion", deletion.early_deletion))
-    return found
-
-
-BEHAVIOUR: Final = _checks()
+BEHAVIOUR: Final = (
+    *infra_cluster.CHECKS,
+    *infra_machine.CHECKS,
+    *infra_machine_pool.CHECKS,
+    *clusterctl.CHECKS,
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
-from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import NotApplicable
+from kapy.testing.conformance.behaviour import deletion, every_part, stage
+from kapy.testing.conformance.behaviour.check import Check, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import CLUSTER, NAME, Scene, quoted
 
@@ -100,3 +100,14 @@ async def address_types(scene: Scene) -> AsyncIterator[Finding]:
 
 def _unknown(addresses: Iterable[dict[str, str]]) -> set[str]:
     return {str(one.get("type")) for one in addresses} - set(TYPES)
+
+
+CHECKS: Final = (
+    *every_part.checks("infra-machine"),
+    Check("infra-machine/deletion", deletion.early_deletion),
+    Check("infra-machine/infrastructure-wait", infrastructure_wait),
+    Check("infra-machine/bootstrap-wait", bootstrap_wait),
+    Check("infra-machine/provider-id-value", provider_id_value),
+    Check("infra-machine/failure-domain", failure_domain),
+    Check("infra-machine/address-types", address_types),
+)

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.api.cluster import Cluster
+from kapy.api.names import Label
+from kapy.client.kinds import Kinds
 from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import ContractError
 from kapy.contract.fields import Field, View
 from kapy.contract.infra_cluster import InfraCluster
@@ -19,11 +22,19 @@ from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document
 from kapy.testing.conformance.behaviour.check import CannotRun
+from kapy.testing.conformance.company import INFRASTRUCTURE, Accompanied
 from kapy.testing.conformance.heard import Write
-from kapy.testing.conformance.scene import CLUSTER, NAME, Scene
+from kapy.testing.conformance.scene import NAME, Scene
+from kapy.testing.played_core import reference
 
 DATA: Final = b"#cloud-config\n"
 ENDPOINT: Final = {"host": "cluster.example", "port": 6443}
+DOMAINS: Final = [
+    {"name": "north", "controlPlane": True},
+    {"name": "south", "controlPlane": True},
+    {"name": "west", "controlPlane": False},
+]
+"""Failure domains of clusters whose control planes are judged."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +61,42 @@ async def _cluster(scene: Scene, name: str, example: Document, data: bool) -> No
 
 async def _machine(scene: Scene, name: str, example: Document, data: bool) -> None:  # noqa: FBT001
     told = DATA if data else None
-    await scene.core.machine(CLUSTER, name, example, bootstrap_data=told)
+    await scene.core.machine(scene.cluster, name, example, bootstrap_data=told)
 
 
 async def _pool(scene: Scene, name: str, example: Document, data: bool) -> None:  # noqa: FBT001
-    await scene.core.machine_pool(CLUSTER, name, example)
+    await scene.core.machine_pool(scene.cluster, name, example)
     if data:
-        await scene.core.pool_bootstrap(CLUSTER, name, DATA)
+        await scene.core.pool_bootstrap(scene.cluster, name, DATA)
 
 
 async def _config(scene: Scene, name: str, example: Document, _: bool) -> None:  # noqa: FBT001
-    await scene.core.booting_machine(CLUSTER, name, example)
+    await scene.core.booting_machine(scene.cluster, name, example)
+
+
+async def _control_plane(scene: Scene, name: str, example: Document, data: bool) -> None:  # noqa: FBT001
+    if isinstance(scene.world.subject.way, Accompanied):
+        await _accompanied(scene, name, example, data=data)
+        return
+    spec: dict[str, Any] = {"controlPlaneEndpoint": ENDPOINT} if data else {}
+    cluster = await scene.core.cluster(name, provisioned=True, **spec)
+    domains = {"status": {"failureDomains": DOMAINS}}
+    await scene.patch(domains, name, Cluster.RESOURCE, "status")
+    await scene.core.create_owned(example, cluster, {Label.CLUSTER_NAME: name}, controller=True)
+
+
+async def _accompanied(scene: Scene, name: str, example: Document, *, data: bool) -> None:
+    """Core does the rest. data: somebody makes an endpoint."""
+    where = {"name": name, "namespace": scene.namespace}
+    example = {**example, "metadata": {**example["metadata"], **where}}
+    spec: dict[str, Any] = {"controlPlaneRef": reference(example)}
+    if data:
+        infra = await scene.create({**INFRASTRUCTURE, "metadata": where})
+        kind = await Kinds(scene.client).of(infra)
+        await scene.patch({"status": {"failureDomains": DOMAINS}}, name, kind, "status")
+        spec["infrastructureRef"] = reference(infra)
+    await scene.create(example)
+    await scene.core.cluster(name, **spec)
 
 
 PARTS: Final = {
@@ -92,6 +128,14 @@ PARTS: Final = {
         BootstrapConfig.data_secret_created,
         ("data_secret_name", "data_secret_created"),
         _config,
+    ),
+    "control-plane": Part(
+        ControlPlane,
+        "initialized",
+        ControlPlane.initialized,
+        ("initialized",),
+        _control_plane,
+        around=False,
     ),
 }
 
@@ -127,19 +171,19 @@ async def cluster(scene: Scene, *, ready: bool = True, **spec: Any) -> Document:
     spec = {"controlPlaneEndpoint": ENDPOINT, **spec}
     kinds = scene.world.subject.of("infra-cluster")
     if not kinds:
-        found = await scene.core.cluster(CLUSTER, **spec)
+        found = await scene.core.cluster(scene.cluster, **spec)
     else:
         kind = kinds[0]
-        found = await scene.core.cluster(CLUSTER, scene.example(CLUSTER, kind), **spec)
+        found = await scene.core.cluster(scene.cluster, scene.example(scene.cluster, kind), **spec)
         if ready:
             await scene.until(
                 lambda one: InfraCluster(one, kind.contract).provisioned,
                 "provisioned",
-                CLUSTER,
+                scene.cluster,
                 kind.resource,
             )
     if ready:
-        await scene.core.cluster_provisioned(CLUSTER)
+        await scene.core.cluster_provisioned(scene.cluster)
     return found
 
 
@@ -161,10 +205,10 @@ async def whole(scene: Scene, **metadata: Any) -> Document:
     return await owned(scene, **metadata)
 
 
-async def around(scene: Scene) -> None:
+async def around(scene: Scene, *, ready: bool = True) -> None:
     """The Cluster that an object of the scene's kind needs, if it does not bring its own."""
     if part(scene).around:
-        await cluster(scene)
+        await cluster(scene, ready=ready)
 
 
 async def done(scene: Scene, name: str = NAME) -> Document:
@@ -174,8 +218,13 @@ async def done(scene: Scene, name: str = NAME) -> Document:
 
 async def pause(scene: Scene, *, paused: bool) -> None:
     """Pause or resume the Cluster that `whole` puts the object below."""
-    name = CLUSTER if part(scene).around else NAME
-    await scene.patch({"spec": {"paused": paused or None}}, name, Cluster.RESOURCE)
+    patch = {"spec": {"paused": paused or None}}
+    await scene.patch(patch, cluster_name(scene), Cluster.RESOURCE)
+
+
+def cluster_name(scene: Scene, name: str = NAME) -> str:
+    """The Cluster that an object of that name is below."""
+    return scene.cluster if part(scene).around else name
 
 
 def finalizers(document: Document | None) -> list[str]:

@@ -1,0 +1,46 @@
+"""Providers to be judged: the in-memory one, and one of paper."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.kube import Document
+from kapy.kube.names import Resource
+from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import add_to as add_in_memory
+from kapy.sdk import Runtime
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.subject import Kind, Subject
+from tests.providers.inmemory.plane import dev_cluster, dev_machine
+
+
+POOL: Final[Document] = {**dev_cluster("example"), "kind": "DevMachinePool"}
+
+
+def template_of(resource: Resource) -> Resource:
+    """Where templates of a kind are served."""
+    plural = f"{resource.kind.lower()}templates"
+    return Resource(resource.group, resource.version, plural, f"{resource.kind}Template")
+
+
+def in_memory() -> Subject:
+    """DevClusters, DevMachines and DevMachinePools."""
+
+    def add(runtime: Runtime) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        add_in_memory(runtime, InMemory(clock=runtime.clock))
+        return {}
+
+    examples = {
+        "infra-cluster": (DevCluster, dev_cluster("example")),
+        "infra-machine": (DevMachine, dev_machine()),
+        "infra-machinepool": (DevMachinePool, POOL),
+    }
+    kinds = tuple(
+        Kind(role, kind.RESOURCE, example, template=template_of(kind.RESOURCE))
+        for role, (kind, example) in examples.items()
+    )
+    return Subject("in-memory", kinds, InProcess(add))
