@@ -96,7 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--peer-kubeconfig", default="", help="a real kube-apiserver, to be measured beside ours"
     )
-    parser.add_argument("--peer-url", default="", help="its URL, if not the kubeconfig's")
+    parser.add_argument(
+        "--peer-url",
+        default="",
+        help="its URL, if not the kubeconfig's; or of an extension, to be measured beside ours",
+    )
     parser.add_argument("--peer-pids", default="", help="its processes, for their CPU")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     return parser

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from benchmarks.extension_server import served
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
@@ -54,6 +55,11 @@ class Agreeing:
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+
+async def measured() -> list[Row]:
+    """Both sides: a server of an extension, and who asks."""
+    return [*await served(), *await asked()]
 
 
 async def asked() -> list[Row]:

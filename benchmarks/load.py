@@ -111,7 +111,7 @@ class Connection:
 
 def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
     """One row for each kind of request. pids: the server's processes, for their CPU."""
-    tls = _context(access)
+    tls = context_of(access)
     connections = [Connection(access, tls) for _ in range(CONNECTIONS)]
     token = f"Authorization: Bearer {access.token}\r\n" if access.token else ""
     host = urlsplit(access.server).netloc
@@ -141,11 +141,11 @@ def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
         ),
         (f"LIST of {OBJECTS}", 32, lambda _: request("GET", PATH)),
     )
-    rows = [_timed(f"{verb}, {where}", asked, connections, n, pids) for verb, n, asked in steps]
+    rows = [timed(f"{verb}, {where}", asked, connections, n, pids) for verb, n, asked in steps]
     rows.append(_fan_out(access, tls, request, where, pids))
-    _timed("", lambda at: request("PATCH", one(at), _FREE, MERGE_PATCH), connections, OBJECTS, pids)
+    timed("", lambda at: request("PATCH", one(at), _FREE, MERGE_PATCH), connections, OBJECTS, pids)
     delete = f"DELETE, {where}"
-    rows.append(_timed(delete, lambda at: request("DELETE", one(at)), connections, OBJECTS, pids))
+    rows.append(timed(delete, lambda at: request("DELETE", one(at)), connections, OBJECTS, pids))
     for connection in connections:
         connection.close()
     return rows
@@ -158,7 +158,7 @@ def _label(number: int) -> Row:
     return {"metadata": {"labels": {"turn": str(number)}}}
 
 
-def _timed(step: str, ask: Ask, connections: list[Connection], number: int, pids: list[int]) -> Row:
+def timed(step: str, ask: Ask, connections: list[Connection], number: int, pids: list[int]) -> Row:
     requests = [ask(at) for at in range(number)]
     took: list[float] = []
     cpu, began = _cpu(pids), time.perf_counter()
@@ -229,7 +229,7 @@ def _cpu(pids: list[int]) -> float:
     return spent if pids else float("nan")
 
 
-def _context(access: Kubeconfig) -> ssl.SSLContext:
+def context_of(access: Kubeconfig) -> ssl.SSLContext:
     context = ssl.create_default_context(
         cadata=access.certificate_authority.decode() if access.certificate_authority else None
     )

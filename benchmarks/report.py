@@ -30,6 +30,7 @@ _MORE: Final[Mapping[str, str]] = {
     "p99_us": "p99 {} µs",
     "cpu_us_per_request": "{} µs CPU/request",
     "per_core_s": "{} per s on one core",
+    "patches": "{} patches in each answer",
     "kib_each": "{} KiB each",
     "held_mb": "{} MB held at most",
     "us": "{} µs at best",

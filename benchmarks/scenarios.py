@@ -46,7 +46,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "topology": topology.desired,
     "health-check-1000": partial(health_checks.look_at, 1000),
     "settled": settled.looks,
-    "extensions": extensions.asked,
+    "extensions": extensions.measured,
     "1x1+0": _create(1),
     "1x1+0-ecdsa": _create(1, keys=ECDSA),
     "1x1+3": _create(1, workers=3),

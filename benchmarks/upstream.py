@@ -36,6 +36,8 @@ _SINGLE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("command-line", "kapy --help"): {"wall_s": 0.0292},
     ("command-line", "kapy describe cluster capybara"): {"wall_s": 0.1569},
     ("command-line", "kapy get kubeconfig capybara"): {"wall_s": 0.0934},
+    ("extensions", "Discovery, kapy"): {"per_s": 31_700},
+    ("extensions", "GeneratePatches, kapy"): {"per_s": 1051},
     ("cold-start", "kapy quickstart --exit"): {"wall_s": 49.3},
 }
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
-from kapy.hooks.extension import MAX_BODY, Extension
+from kapy.hooks.extension import MAX_BODY, Answered, Extension
 from kapy.hooks.served import Served
 from kapy.kube.prometheus import text_of
+
+Answer: TypeAlias = tuple[int, bytes, bytes]
+"""A status code, a media type, and a body."""
 
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain; charset=utf-8"
@@ -36,13 +39,39 @@ class Application:
         if scope["type"] == "lifespan":
             await live(receive, send)
         elif scope["type"] == "http":
-            path = scope["path"].removeprefix(scope.get("root_path", ""))
-            if scope["method"] == "GET":
-                await reply(send, *self._looked_up(path))
-            else:
-                await reply(send, *await self._answered(scope["method"], path, receive))
+            method, path = scope["method"], scope["path"].removeprefix(scope.get("root_path", ""))
+            body = await body_of(receive, MAX_BODY) if method == "POST" else b""
+            await reply(send, *await self.answer(method, path, body))
 
-    def _looked_up(self, path: str) -> tuple[int, bytes, bytes]:
+    def answer_at_once(self, method: str, path: str, body: bytes) -> Answer | None:
+        """What is answered to a request that no handler is asked about, else None.
+
+        body: no more of it has to be read than one byte above `MAX_BODY`.
+        """
+        if method == "GET":
+            return self._looked_up(path)
+        if method != "POST":
+            return 405, _JSON, _said(f"hooks are called with POST, not with {method}")
+        answered = self.extension.answer_at_once(path, body)
+        if answered is None:
+            return None
+        self._note(answered, 0.0)
+        return 200, _JSON, answered.body
+
+    async def answer(self, method: str, path: str, body: bytes) -> Answer:
+        """What is answered to a request, whatever it is."""
+        at_once = self.answer_at_once(method, path, body)
+        if at_once is not None:
+            return at_once
+        now = asyncio.get_running_loop().time
+        started = now()
+        answered = await self.extension.answer(path, body)
+        if answered is None:
+            return _nothing(path)
+        self._note(answered, now() - started)
+        return 200, _JSON, answered.body
+
+    def _looked_up(self, path: str) -> Answer:
         if path == "/healthz":
             return 200, _TEXT, b"ok"
         if path == "/readyz":
@@ -51,23 +80,15 @@ class Application:
             return 200, _METRICS, text_of(list(self._served.collect()))
         return _nothing(path)
 
-    async def _answered(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
-        if method != "POST":
-            return 405, _JSON, _said(f"hooks are called with POST, not with {method}")
-        started = asyncio.get_running_loop().time()
-        answered = await self.extension.answer(path, await body_of(receive, MAX_BODY))
-        if answered is None:
-            return _nothing(path)
-        seconds = asyncio.get_running_loop().time() - started
+    def _note(self, answered: Answered, seconds: float) -> None:
         route = answered.route
         self._served.answered(route, answered.status, seconds)
-        _log.info(
-            "%s %s: %s in %.1f ms", route.hook.name, route.name, answered.status, 1000 * seconds
-        )
-        return 200, _JSON, answered.body
+        if _log.isEnabledFor(logging.INFO):
+            name, status = route.hook.name, answered.status
+            _log.info("%s %s: %s in %.1f ms", name, route.name, status, 1000 * seconds)
 
 
-def _nothing(path: str) -> tuple[int, bytes, bytes]:
+def _nothing(path: str) -> Answer:
     return 404, _JSON, _said(f"no handler is at {path}; Discovery lists those that there are")
 
 

@@ -31,10 +31,12 @@ from kapy.hooks.messages.discovery import (
     ExtensionHandler,
     GroupVersionHook,
 )
-from kapy.hooks.messages.message import FAILURE
+from kapy.hooks.messages.message import FAILURE, SUCCESS
 
 MAX_BODY: Final = 20 << 20
 """Bytes that a request may have at most: far above a real one; a larger one is a mistake."""
+
+_DISCOVERY_PATH: Final = DISCOVERY.path()
 
 Handler: TypeAlias = Callable[[Req], Awaitable[Resp]]
 
@@ -98,6 +100,7 @@ class Extension:
     def __init__(self, catalog: Catalog | None = None) -> None:
         self._catalog = shipped() if catalog is None else catalog
         self._routes: dict[str, AnyRoute] = {}
+        self._discovered = b""
         self._add(Route(DISCOVERY, "", self._discover, DEFAULT_TIMEOUT_SECONDS, "Fail"))
 
     def handles(
@@ -144,19 +147,36 @@ class Extension:
         route = self._routes.get(path)
         if route is None:
             return None
+        if route.hook is DISCOVERY:
+            return self._discovery_answered(route, body)
         try:
-            if len(body) > MAX_BODY:
-                raise HookError(f"error reading request: it is larger than {MAX_BODY} bytes")
-            response = await route.respond(route.hook.decode_request(body))
+            response = await route.respond(_decoded(route, body))
         except HookError as error:
             response = route.failed(str(error))
         return Answered(route, response.status, route.hook.encode_response(response))
+
+    def answer_at_once(self, path: str, body: bytes) -> Answered | None:
+        """The answer to Discovery, which nobody has to think about; None to anything else."""
+        if path != _DISCOVERY_PATH:
+            return None
+        return self._discovery_answered(self._routes[path], body)
+
+    def _discovery_answered(self, route: AnyRoute, body: bytes) -> Answered:
+        """It is encoded once, and the same until there are other handlers."""
+        try:
+            _decoded(route, body)
+        except HookError as error:
+            response = route.failed(str(error))
+            return Answered(route, response.status, DISCOVERY.encode_response(response))
+        if not self._discovered:
+            self._discovered = DISCOVERY.encode_response(self._discovery())
+        return Answered(route, SUCCESS, self._discovered)
 
     def _add(self, route: AnyRoute) -> None:
         path = route.hook.path(route.name)
         if path in self._routes:
             raise ValueError(f"a handler for {path} is already registered")
-        self._routes[path] = route
+        self._routes[path], self._discovered = route, b""
 
     def _check(self, route: AnyRoute) -> None:
         if route.hook.singleton:
@@ -171,4 +191,14 @@ class Extension:
             raise ValueError(str(error).partition(": ")[2]) from None
 
     async def _discover(self, _: DiscoveryRequest) -> DiscoveryResponse:
+        return self._discovery()
+
+    def _discovery(self) -> DiscoveryResponse:
         return DiscoveryResponse(handlers=[one.discovered for one in self.routes])
+
+
+def _decoded(route: AnyRoute, body: bytes) -> Any:
+    """A request. Raises HookError."""
+    if len(body) > MAX_BODY:
+        raise HookError(f"error reading request: it is larger than {MAX_BODY} bytes")
+    return route.hook.decode_request(body)

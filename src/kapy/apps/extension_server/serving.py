@@ -13,6 +13,8 @@ from uvicorn import Config, Server
 
 from kapy._aio.asgi import Receive, Scope, Send
 from kapy.apps.extension_server.certificate import Certificate, require_clients_of
+from kapy.apps.extension_server.protocol import HookProtocol
+from kapy.hooks.application import Application as Extension
 from kapy.kube.errors import KapyError
 
 GRACE_SECONDS: Final = 30
@@ -83,7 +85,7 @@ class _Server(Server):
 def _config(application: Application, certificate: Certificate) -> Config:
     config = Config(
         application,
-        http="httptools",
+        http=HookProtocol if isinstance(application, Extension) else "httptools",
         ws="none",
         lifespan="off",
         interface="asgi3",

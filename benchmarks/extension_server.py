@@ -1,0 +1,128 @@
+"""An extension server in a process of its own: calls over TLS, and how soon it answers at all.
+
+The same requests go to another extension, in whatever language, when `--peer-url` names one: to its
+Discovery, and to the first handler of GeneratePatches that it tells of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.api_server import PEER_PIDS, PEER_URL
+from benchmarks.load import Connection, context_of, timed
+from benchmarks.patching_extension import patch_request
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.hooks.messages.discovery import DISCOVERY
+from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
+from kapy.kube import Document
+
+Row = dict[str, Any]
+CONNECTIONS: Final = 16
+DISCOVERIES: Final = 16_000
+PATCHES: Final = 6_400
+STARTS: Final = 5
+
+
+async def served() -> list[Row]:
+    """Rows of ours, and of the other one if there is one."""
+    async with _server() as (told, pid):
+        rows = await _load({**told, "pids": [pid], "where": "kapy"})
+    if peer := os.environ.get(PEER_URL):
+        pids = [int(one) for one in os.environ.get(PEER_PIDS, "").split()]
+        rows += await _load({"server": peer, "ca": "", "pids": pids, "where": "peer"})
+    began = []
+    for _ in range(STARTS):
+        before = time.perf_counter()
+        async with _server() as (told, _):
+            began.append(time.perf_counter() - before)
+    return [*rows, {"step": "start of a process", "wall_s": round(min(began), 3)}]
+
+
+async def _load(told: Document) -> list[Row]:
+    command = (sys.executable, "-m", "benchmarks.extension_server")
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+    out, _ = await process.communicate(json.dumps(told).encode())
+    if process.returncode:
+        raise RuntimeError("the load generator failed")
+    rows: list[Row] = json.loads(out)
+    return rows
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[tuple[Document, int]]:
+    """How to reach an extension of a process of its own, and the process, when it listens."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kapy.cli.main", "extension", "serve"),
+            *("benchmarks.patching_extension:extension", "--port", "0", "--tls-dir", folder),
+            stderr=PIPE,
+        )
+        assert process.stderr is not None
+        try:
+            async for line in process.stderr:
+                if line.startswith(b"serving at "):
+                    break
+            else:
+                raise RuntimeError("the extension does not start")
+            ca = (Path(folder) / "ca.crt").read_text()
+            yield {"server": line.split()[2].decode(), "ca": ca}, process.pid
+        finally:
+            process.terminate()
+            await process.wait()
+
+
+def measured(told: Document) -> list[Row]:
+    """What calls take, with one under way on each connection."""
+    access = Kubeconfig(told["server"], told["ca"].encode(), insecure=not told["ca"])
+    tls = context_of(access)
+    connections = [Connection(access, tls) for _ in range(CONNECTIONS)]
+    discovery = _post(DISCOVERY.path(), {})
+    patches = _post(_patching(connections[0], discovery), patch_request())
+    where, pids = told["where"], told["pids"]
+    rows = [
+        timed(f"Discovery, {where}", lambda _: discovery, connections, DISCOVERIES, pids),
+        timed(f"GeneratePatches, {where}", lambda _: patches, connections, PATCHES, pids),
+    ]
+    rows[1]["patches"] = _number_of_patches(connections[0], patches)
+    return rows
+
+
+def _post(path: str, request: Document) -> bytes:
+    body = json.dumps(request, separators=(",", ":")).encode()
+    head = f"POST {path}?timeout=10s HTTP/1.1\r\nHost: extension\r\nUser-Agent: driver/1\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def _patching(connection: Connection, discovery: bytes) -> str:
+    """The path of a handler of GeneratePatches."""
+    connection.send(discovery)
+    _, body = connection.receive()
+    name = next(
+        one["name"]
+        for one in json.loads(body)["handlers"]
+        if one["requestHook"]["hook"] == GENERATE_PATCHES.name
+    )
+    return GENERATE_PATCHES.path(name)
+
+
+def _number_of_patches(connection: Connection, request: bytes) -> int:
+    connection.send(request)
+    answer = json.loads(connection.receive()[1])
+    if answer["status"] != "Success":
+        raise RuntimeError(f"GeneratePatches: {answer.get('message')}")
+    return len(answer["items"])
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured(json.load(sys.stdin))))

@@ -1,0 +1,182 @@
+"""HTTP/1.1 as a server of hooks needs it: requests that are read whole, and short answers.
+
+A server that can do everything that ASGI can takes more time than most hooks do. This protocol,
+which uvicorn runs in place of its own, goes straight to `Application.answer`. Requests of one
+connection are answered one after the other; a connection that brings nothing for a while is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote
+
+import httptools
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from kapy.hooks.application import Answer, Application
+from kapy.hooks.extension import MAX_BODY
+
+IDLE_SECONDS: Final = 120.0
+"""A connection without a whole request for so long is closed, after twice that at the latest: more
+than clients keep connections that they do not use."""
+_REASONS: Final = {one.value: f"{one.value} {one.phrase}".encode() for one in HTTPStatus}
+_EXPECT: Final = b"expect"
+_CLOSE: Final = b"connection: close\r\n"
+_HEAD: Final = b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n%b\r\n"
+_REFUSED: Final[Answer] = 400, b"text/plain; charset=utf-8", b"this is no HTTP request"
+_BROKEN: Final[Answer] = 500, b"text/plain; charset=utf-8", b"internal error: see the log"
+
+
+class _Asked(NamedTuple):
+    method: str
+    path: str
+    body: bytes
+    keep: bool
+
+
+_NOBODY: Final = _Asked("", "", b"", keep=False)
+
+
+class HookProtocol(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],  # noqa: ARG002
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._application = cast(Application, config.loaded_app)
+        self._server = server_state
+        self._loop = _loop or asyncio.get_running_loop()
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport = cast(asyncio.Transport, None)
+        self._waiting: deque[_Asked] = deque()
+        self._answering: asyncio.Task[None] | None = None
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+        self._ends = False
+        self._active = self._loop.time()
+        self._look: asyncio.TimerHandle | None = None
+        self._url, self._body, self._size = b"", list[bytes](), 0
+
+    # the connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._server.connections.add(cast(Any, self))
+        self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """A call that is under way goes on: what it does may be half done."""
+        self._server.connections.discard(cast(Any, self))
+        self._ends = True
+        self._waiting.clear()
+        self._may_write.set()
+        if self._look is not None:
+            self._look.cancel()
+
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
+    def shutdown(self) -> None:
+        """Answer what is under way, and close."""
+        self._ends = True
+        if self._answering is None:
+            self._transport.close()
+
+    def _look_later(self) -> None:
+        # A timer: nothing tells that a peer has gone without a word, or never finishes its request.
+        self._look = self._loop.call_later(IDLE_SECONDS, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self._answering is None and self._loop.time() - self._active >= IDLE_SECONDS:
+            self._transport.close()
+        else:
+            self._look_later()
+
+    # requests
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._write(_NOBODY, _REFUSED)
+
+    def on_message_begin(self) -> None:
+        self._url, self._body, self._size = b"", [], 0
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: ARG002
+        if len(name) == len(_EXPECT) and name.lower() == _EXPECT:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        if self._size <= MAX_BODY:  # what comes after that is read by nobody
+            self._body.append(body)
+            self._size += len(body)
+
+    def on_message_complete(self) -> None:
+        self._active = self._loop.time()
+        path = self._url.partition(b"?")[0].decode("latin-1")
+        path = unquote(path) if "%" in path else path
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        method = self._parser.get_method().decode("latin-1")
+        asked = _Asked(method, path, body, self._parser.should_keep_alive())
+        if self._answering is not None:
+            self._waiting.append(asked)
+            self._transport.pause_reading()
+        elif (at_once := self._answered_at_once(asked)) is not None:
+            self._write(asked, at_once)
+        else:
+            self._waiting.append(asked)
+            self._answering = self._loop.create_task(self._answer_all())
+            self._server.tasks.add(self._answering)  # uvicorn waits for them when it stops
+
+    def _answered_at_once(self, asked: _Asked) -> Answer | None:
+        if not self._may_write.is_set():
+            return None
+        return self._application.answer_at_once(asked.method, asked.path, asked.body)
+
+    # answers
+
+    async def _answer_all(self) -> None:
+        """Answer what waits, in the order in which it came."""
+        try:
+            while self._waiting:
+                await self._may_write.wait()
+                asked = self._waiting.popleft()
+                self._write(asked, await self._answer(asked))
+            if not self._ends:
+                self._transport.resume_reading()
+        finally:
+            self._server.tasks.discard(cast("asyncio.Task[None]", self._answering))
+            self._answering = None
+
+    async def _answer(self, asked: _Asked) -> Answer:
+        try:
+            return await self._application.answer(asked.method, asked.path, asked.body)
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "a request failed", "exception": error})
+            return _BROKEN
+
+    def _write(self, asked: _Asked, answer: Answer) -> None:
+        if self._transport.is_closing():
+            return
+        status, kind, body = answer
+        ends = self._ends or not asked.keep
+        head = _HEAD % (_REASONS[status], kind, len(body), _CLOSE if ends else b"")
+        self._transport.write(head if asked.method == "HEAD" else head + body)
+        if ends:
+            self._waiting.clear()
+            self._transport.close()
