@@ -6,6 +6,7 @@ Upstream's document: `providers/contracts/infra-cluster.md`. In the order in whi
   to be deleted);
 * the finalizer is stored before the provider is asked for anything;
 * nothing happens while the Cluster or the object is paused, and Paused says so;
+* a load balancer of the control plane comes first;
 * `spec.controlPlaneEndpoint` is stored before `status.initialization.provisioned`; neither is
   ever taken back;
 * deletion releases what there is, and then removes the finalizer.
@@ -14,6 +15,7 @@ Upstream's document: `providers/contracts/infra-cluster.md`. In the order in whi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +34,7 @@ from kapy.kube.names import Resource
 from kapy.sdk.answers import ClusterProvisioned, Endpoint, Waiting
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.lens import InfraClusterLens
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer
 from kapy.sdk.ownership import cluster_key, is_externally_managed
 from kapy.sdk.provider_objects import ProviderObjects
 
@@ -45,14 +48,15 @@ def add_infra_cluster(
     *,
     finalizer: str,
     concurrency: int = 10,
+    load_balancer: ControlPlaneLoadBalancer[Any] | None = None,
 ) -> Controller:
     """Serve a kind of cluster infrastructure; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
-    name of the provider's own.
+    name of the provider's own. load_balancer: of the control planes, if the provider has one.
     """
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    reconciler = InfraClusters(runtime, kind, provider, finalizer)
+    reconciler = InfraClusters(runtime, kind, provider, finalizer, load_balancer)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
 
     def of_cluster(change: Change) -> Iterable[Key]:
@@ -80,9 +84,11 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
         kind: type[Any] | Resource,
         provider: InfraClusterProvider[T],
         finalizer: str,
+        load_balancer: ControlPlaneLoadBalancer[T] | None,
     ) -> None:
         super().__init__(runtime, kind, InfraClusterLens, finalizer)
         self._provider = provider
+        self._load_balancer = load_balancer
 
     async def reconcile(self, key: Key) -> Result:
         """Move the infrastructure of one cluster on."""
@@ -109,11 +115,22 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
 
     async def _running(self, draft: Draft[InfraClusterLens], cluster: Cluster) -> Result:
         async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._provider.converge(self._order(draft.before, cluster.key, cluster))
+            answer = await self._answer(self._order(draft.before, cluster.key, cluster))
         if isinstance(answer, Waiting):
             return self._waiting(draft, answer, Reason.NOT_READY)
         await self._provisioned(draft, answer)
         return DONE
+
+    async def _answer(self, order: ClusterOrder[T]) -> ClusterProvisioned | Waiting:
+        if self._load_balancer is None:
+            return await self._provider.converge(order)
+        endpoint = await self._load_balancer.endpoint(order)
+        if isinstance(endpoint, Waiting):
+            return endpoint
+        answer = await self._provider.converge(replace(order, endpoint=endpoint))
+        if isinstance(answer, Waiting) or answer.endpoint is not None:
+            return answer
+        return replace(answer, endpoint=endpoint)
 
     async def _provisioned(
         self, draft: Draft[InfraClusterLens], answer: ClusterProvisioned

@@ -7,6 +7,8 @@ Upstream's document: `providers/contracts/infra-machine.md`. In the order in whi
 * nothing happens while the Cluster or the object is paused, and Paused says so;
 * the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
 * `spec.providerID` is stored before `status.initialization.provisioned`, which is never taken back;
+* machines of the control plane join a load balancer before they are provisioned, and leave it
+  before they are released;
 * deletion releases the machine, however far it got, and then removes the finalizer.
 
 A machine of a MachinePool has a Machine too, which knows neither version nor boot data: these are
@@ -35,12 +37,13 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Provisioned, Waiting
+from kapy.sdk.answers import Provisioned, Released, Waiting
 from kapy.sdk.bootstrap_data import BootstrapReader
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.lens import InfraMachineLens
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Membership
 from kapy.sdk.ownership import labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
 from kapy.sdk.provider_objects import ProviderObjects
@@ -56,15 +59,17 @@ def add_infra_machine(
     *,
     finalizer: str,
     concurrency: int = 10,
+    load_balancer: ControlPlaneLoadBalancer[Any] | None = None,
 ) -> Controller:
     """Serve a kind of infrastructure machine; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
-    name of the provider's own.
+    name of the provider's own. load_balancer: of the control planes, if the provider has one.
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     bootstrap = BootstrapReader(runtime)
-    reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap)
+    members = Membership(load_balancer)
+    reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap, members)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
     InfraMachineWatches(runtime, resource, bootstrap.secrets).attach(controller)
     return runtime.add(controller, runtime.cache.informer(resource))
@@ -80,11 +85,13 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
         provider: InfraMachineProvider[T],
         finalizer: str,
         bootstrap: BootstrapReader,
+        members: Membership,
     ) -> None:
         super().__init__(runtime, kind, InfraMachineLens, finalizer)
         self._provider = provider
         self._machines = runtime.cache.informer(Machine)
         self._bootstrap = bootstrap
+        self._members = members
         self._pools = Pools(runtime)
 
     async def reconcile(self, key: Key) -> Result:
@@ -131,7 +138,7 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
             answer = await self._provider.converge(order)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
-            return await self._provisioned(draft, answer)
+            return await self._provisioned(draft, order, answer)
 
     async def _with_data(self, order: MachineOrder[T], machine: Machine) -> MachineOrder[T]:
         """With what the machine runs: its Machine's, or that of the pool it belongs to.
@@ -152,7 +159,9 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
         conditions = self._provider.before_start(order, reason)
         self._report(draft, conditions, false(ConditionType.READY, reason))
 
-    async def _provisioned(self, draft: Draft[InfraMachineLens], answer: Provisioned) -> Result:
+    async def _provisioned(
+        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], answer: Provisioned
+    ) -> Result:
         known = draft.object.spec.provider_id
         if known and known != answer.provider_id:
             raise ProviderMistake(
@@ -163,6 +172,9 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
             # The identity first: a machine that is provisioned always has one. It also counts up
             # the generation that the conditions then have seen.
             await draft.save()
+        waiting = await self._members.begun(order, answer.provider_id, answer.addresses)
+        if waiting is not None:
+            return self._waiting(draft, waiting, Reason.NOT_READY)
         status = draft.object.status
         status.initialization.provisioned = True
         status.failure_domain = answer.failure_domain
@@ -180,8 +192,12 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
     ) -> Result:
         release = None
         if machine_key(draft.object.metadata) is not None:
-            release = partial(self._provider.release, self._order(draft.before, machine, cluster))
+            order = self._order(draft.before, machine, cluster)
+            release = partial(self._released, order, draft.object)
         return await self._let_go(draft, cluster, release)
+
+    async def _released(self, order: MachineOrder[T], obj: InfraMachineLens) -> Released | Waiting:
+        return await self._members.ended(order, obj) or await self._provider.release(order)
 
     def _report(
         self,

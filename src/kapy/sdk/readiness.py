@@ -13,6 +13,7 @@ from kapy.conditions import (
     TRUE,
     Conditioned,
     Merge,
+    delete_condition,
     reasons,
     set_condition,
     summary,
@@ -38,7 +39,8 @@ def report(
 ) -> None:
     """Write the provider's conditions and the one that sums them up (target: Ready or Available).
 
-    otherwise: that condition where the provider reports none; None leaves it out.
+    otherwise: that condition where the provider reports none; None takes it away, also what an
+    earlier answer left there.
     """
     for condition in conditions:
         set_condition(obj, condition, now)
@@ -47,6 +49,8 @@ def report(
         otherwise = summary(obj, target, types, merge=_MERGES[target])
     if otherwise is not None:
         set_condition(obj, otherwise, now)
+    else:
+        delete_condition(obj, target)
 
 
 def report_v1beta1(

@@ -14,8 +14,10 @@ from kapy.sdk import (
     Change,
     ClusterOrder,
     ClusterProvisioned,
+    ControlPlaneLoadBalancer,
     Endpoint,
     InfraClusterProvider,
+    Member,
     Released,
     Runtime,
     Waiting,
@@ -25,8 +27,9 @@ Order = ClusterOrder[DevCluster]
 BY_ENDPOINT: Final = "inmemory/endpoint"
 
 
-class DevClusters(InfraClusterProvider[DevCluster]):
-    """Clusters of the in-memory backend. opened: told of each cluster that was made here."""
+class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[DevCluster]):
+    """Clusters of the in-memory backend, and the load balancers before them, which are of memory,
+    too. opened: told of each cluster that was made here."""
 
     def __init__(
         self, runtime: Runtime, in_memory: InMemory, opened: Callable[[Key], None]
@@ -40,7 +43,7 @@ class DevClusters(InfraClusterProvider[DevCluster]):
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
-    async def converge(self, order: Order) -> ClusterProvisioned:
+    async def endpoint(self, order: Order) -> Endpoint:
         known = self._in_memory.get(order.cluster)
         endpoint = order.endpoint
         if endpoint is None:
@@ -48,8 +51,18 @@ class DevClusters(InfraClusterProvider[DevCluster]):
         workload = self._in_memory.open(order.cluster, order.uid, endpoint)
         if workload is not known:
             self._opened(order.cluster)
-        listener = {Annotation.IN_MEMORY_LISTENER: str(order.cluster)}
-        return ClusterProvisioned(endpoint=endpoint, annotations=listener)
+        return endpoint
+
+    async def register(self, member: Member) -> None:
+        if (workload := self._in_memory.get(member.cluster)) is not None:
+            workload.register(member.key.name)
+
+    async def deregister(self, member: Member) -> None:
+        if (workload := self._in_memory.get(member.cluster)) is not None:
+            workload.deregister(member.key.name)
+
+    async def converge(self, order: Order) -> ClusterProvisioned:
+        return ClusterProvisioned(annotations={Annotation.IN_MEMORY_LISTENER: str(order.cluster)})
 
     async def release(self, order: Order) -> Released | Waiting:
         self._in_memory.drop(order.cluster)

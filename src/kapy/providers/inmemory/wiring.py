@@ -37,13 +37,6 @@ def add_to(
     """Serve DevClusters, DevMachines and (with MachinePools) DevMachinePools in this program."""
     machines = runtime.cache.informer(DevMachine.RESOURCE)
     secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
-    machine_controller = add_infra_machine(
-        runtime,
-        DevMachine,
-        DevMachines(runtime, in_memory, secrets),
-        finalizer=Finalizer.DEV_MACHINE,
-        concurrency=concurrency,
-    )
 
     def machines_of(cluster: Key) -> Iterable[Key]:
         return [Key.of(one) for one in machines.indexed(BY_CLUSTER, str(cluster))]
@@ -51,6 +44,16 @@ def add_to(
     def opened(cluster: Key) -> None:
         for key in machines_of(cluster):
             machine_controller.enqueue(key)
+
+    clusters = DevClusters(runtime, in_memory, opened)
+    machine_controller = add_infra_machine(
+        runtime,
+        DevMachine,
+        DevMachines(runtime, in_memory, secrets),
+        finalizer=Finalizer.DEV_MACHINE,
+        concurrency=concurrency,
+        load_balancer=clusters,
+    )
 
     def of_authority(change: Change) -> Iterable[Key]:
         """The machines that wait for their cluster's CA."""
@@ -66,9 +69,10 @@ def add_to(
     cluster_controller = add_infra_cluster(
         runtime,
         DevCluster,
-        DevClusters(runtime, in_memory, opened),
+        clusters,
         finalizer=Finalizer.DEV_CLUSTER,
         concurrency=concurrency,
+        load_balancer=clusters,
     )
     controllers = [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
     if runtime.options.gates.machine_pool:

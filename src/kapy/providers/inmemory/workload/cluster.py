@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from kapy.providers.inmemory.workload.nodes import (
     ensure_static_pod,
 )
 from kapy.providers.inmemory.workload.objects import Objects
+from kapy.providers.inmemory.workload.ports import Ports
 from kapy.providers.inmemory.workload.server import WorkloadServer
 from kapy.sdk import Endpoint
 
@@ -69,12 +71,14 @@ class WorkloadCluster:
 
     endpoint: where it is reached. authority: the cluster's own CA, None before the first API
     server starts. notice: called when the API server begins or ceases to answer. untidy: called
-    when there is something for `housekeeping`.
+    when there is something for `housekeeping`. An API server is reached while its machine is a
+    member of the load balancer.
     """
 
     __slots__ = (
         "_api_servers",
         "_clock",
+        "_members",
         "_notice",
         "authority",
         "endpoint",
@@ -83,6 +87,7 @@ class WorkloadCluster:
         "key",
         "machines",
         "objects",
+        "ports",
         "server",
         "uid",
     )
@@ -103,9 +108,11 @@ class WorkloadCluster:
         self.server = WorkloadServer.in_memory(clock)
         self.objects = Objects(self.server)
         self.etcd = Etcd(uid)
+        self.ports = self.server.ports = Ports(self.etcd, clock, self.certificate_end)
         self.machines: dict[str, Milestones] = {}
         self.authority: KeyPair | None = None
         self._api_servers: dict[str, ApiServer] = {}
+        self._members: set[str] = set()
         self._clock = clock
         self._notice = notice
         ensure_namespaces(self.objects)
@@ -118,8 +125,18 @@ class WorkloadCluster:
 
     @property
     def answers(self) -> bool:
-        """Whether an API server runs on any machine."""
-        return bool(self._api_servers)
+        """Whether the load balancer has a member on which an API server runs."""
+        return not self._members.isdisjoint(self._api_servers)
+
+    def register(self, name: str) -> None:
+        """A machine is a member of the load balancer from now on."""
+        with self._noticing():
+            self._members.add(name)
+
+    def deregister(self, name: str) -> None:
+        """A machine is no member of the load balancer any more."""
+        with self._noticing():
+            self._members.discard(name)
 
     def start_node(self, host: Host) -> None:
         """The kubelet of a machine registers its Node."""
@@ -132,8 +149,9 @@ class WorkloadCluster:
             now=self._now(),
         )
 
-    def start_etcd(self, host: Host) -> None:
-        """The etcd member of a machine joins."""
+    def start_etcd(self, host: Host, authority: KeyPair | None) -> None:
+        """The etcd member of a machine joins. authority: of etcd's certificates, if it has any."""
+        self.ports.etcd_authority = authority
         self.etcd.join(host.name, host.uid)
         self._run(ETCD, host)
 
@@ -141,17 +159,16 @@ class WorkloadCluster:
         self, host: Host, authority: KeyPair, settings: Settings, bootstrap_data: bytes
     ) -> None:
         """The API server of a machine answers; what belongs to it starts with it."""
-        self.authority = authority
+        self.authority = self.ports.authority = authority
         for component in (API_SERVER, SCHEDULER, CONTROLLER_MANAGER):
             self._run(component, host)
         ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
         if host.name not in self._api_servers:
             reached = self.machines.get(host.name)
             since = (reached.node if reached else None) or self._clock()
-            self._api_servers[host.name] = ApiServer(host.version, since)
-            self._say_version()
-            if len(self._api_servers) == 1:
-                self._notice(self.key)
+            with self._noticing():
+                self._api_servers[host.name] = ApiServer(host.version, since)
+                self._say_version()
 
     def certificate_end(self, name: str) -> datetime:
         """When the API server's certificate on a machine ends: it got a new one as it started.
@@ -169,18 +186,16 @@ class WorkloadCluster:
             drop_static_pod(self.objects, component, name)
         self.etcd.leave(name)
         self.machines.pop(name, None)
-        if name in self._api_servers:
-            del self._api_servers[name]
+        self.deregister(name)
+        if self._api_servers.pop(name, None) is not None:
             self._say_version()
-            if not self._api_servers:
-                self._notice(self.key)
 
     def transport(self, user: User) -> Transport:
         """In process, as `user`; raises Unreachable while no API server runs."""
         ask = self.server.transport(user)
 
         async def reach(request: Request) -> Reply:
-            if not self._api_servers:
+            if not self.answers:
                 raise Unreachable(f"no API server answers at {self.url}")
             return await ask(request)
 
@@ -191,6 +206,14 @@ class WorkloadCluster:
         self._api_servers.clear()
         self.server.close()
         self._notice(self.key)
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """Tell when the API server begins or ceases to answer by what happens meanwhile."""
+        answered = self.answers
+        yield
+        if self.answers != answered:
+            self._notice(self.key)
 
     def _say_version(self) -> None:
         """While control plane machines differ, the oldest one speaks."""

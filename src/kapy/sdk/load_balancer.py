@@ -1,0 +1,96 @@
+"""A load balancer before the API servers of a cluster: what a provider answers that has one.
+
+Where the cluster is reached (`endpoint`), and who answers there (`register`, `deregister`). The SDK
+asks for the endpoint before the rest of the cluster's infrastructure; registers a control plane
+machine once it is there, before it says so; and deregisters it before it is released, however far
+it got. All three are asked again and again, after a crash too, and change nothing when it is done.
+
+    balancer = PaperBalancer(cloud)
+    add_infra_cluster(runtime, PaperCluster, land, finalizer=…, load_balancer=balancer)
+    add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, load_balancer=balancer)
+
+The load balancer goes with the rest of the cluster's infrastructure (`release`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from kapy.kube import Key
+from kapy.sdk.answers import Address, Endpoint, Waiting
+from kapy.sdk.infra_cluster import ClusterOrder
+from kapy.sdk.infra_machine import MachineOrder
+from kapy.sdk.lens import InfraMachineLens
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A control plane machine, by the key of its infrastructure object; read-only.
+
+    provider_id, addresses: as its provider answered; "" and empty where it never did.
+    """
+
+    key: Key
+    uid: str
+    cluster: Key
+    provider_id: str = ""
+    addresses: Sequence[Address] = ()
+
+
+class ControlPlaneLoadBalancer(ABC, Generic[T]):
+    """Implement this where the provider brings a load balancer of its own."""
+
+    @abstractmethod
+    async def endpoint(self, order: ClusterOrder[T]) -> Endpoint | Waiting:
+        """Move one step towards a load balancer, and say where it is.
+
+        `order.endpoint` is what was answered first, or what a user chose: it does not change.
+        """
+
+    @abstractmethod
+    async def register(self, member: Member) -> Waiting | None:
+        """Send requests to the member, too; None once that is so."""
+
+    @abstractmethod
+    async def deregister(self, member: Member) -> Waiting | None:
+        """Send it no more requests; None once that is so, and for one that never was a member."""
+
+
+class Membership:
+    """When machines are registered. balancer: None where nobody has to be told."""
+
+    def __init__(self, balancer: ControlPlaneLoadBalancer[Any] | None) -> None:
+        self._balancer = balancer
+
+    async def begun(
+        self, order: MachineOrder[Any], provider_id: str, addresses: Sequence[Address]
+    ) -> Waiting | None:
+        """A machine is there."""
+        if self._balancer is None or not order.control_plane:
+            return None
+        return await self._balancer.register(_member(order, provider_id, addresses))
+
+    async def ended(self, order: MachineOrder[Any], obj: InfraMachineLens) -> Waiting | None:
+        """A machine is about to go; any, where its Machine cannot tell whether it was a member."""
+        if self._balancer is None or not (order.control_plane or order.machine is None):
+            return None
+        stored = [(one.type, one.address) for one in obj.status.addresses]
+        addresses = msgspec.convert(stored, list[Address], strict=False)
+        return await self._balancer.deregister(_member(order, obj.spec.provider_id, addresses))
+
+
+def _member(order: MachineOrder[Any], provider_id: str, addresses: Sequence[Address]) -> Member:
+    return Member(
+        key=order.key,
+        uid=order.uid,
+        cluster=order.cluster,
+        provider_id=provider_id,
+        addresses=tuple(addresses),
+    )

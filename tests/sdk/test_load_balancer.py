@@ -1,0 +1,191 @@
+"""A member joins the load balancer before it counts, and leaves it before it goes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from kapy.api.machine import Machine
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.sdk import (
+    ClusterOrder,
+    ControlPlaneLoadBalancer,
+    Endpoint,
+    MachineOrder,
+    Member,
+    Provisioned,
+    Released,
+    Waiting,
+    add_infra_cluster,
+    add_infra_machine,
+)
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.paper_cloud import (
+    CLUSTER,
+    MACHINE,
+    PAPER_CLUSTERS,
+    PaperCloud,
+    PaperLand,
+    PaperMachine,
+)
+
+FINALIZER = "paper.example.dev/check"
+MACHINES = PaperMachine.RESOURCE
+
+
+@dataclass
+class Diary:
+    """What happened, in order."""
+
+    entries: list[str] = field(default_factory=list)
+    crashes: set[str] = field(default_factory=set)
+
+    def note(self, entry: str) -> None:
+        self.entries.append(entry)
+        if entry in self.crashes:
+            self.crashes.remove(entry)
+            raise KapyError("the process ends here")
+
+    @property
+    def once(self) -> list[str]:
+        return list(dict.fromkeys(self.entries))
+
+
+class Balancer(ControlPlaneLoadBalancer[Document]):
+    def __init__(self, diary: Diary) -> None:
+        self.diary = diary
+        self.members: dict[str, Member] = {}
+        self.looks = 0
+        self.draining = False
+
+    async def endpoint(self, order: ClusterOrder[Document]) -> Endpoint | Waiting:
+        self.looks += 1
+        if self.looks < 3:
+            return Waiting(because="the load balancer starts")
+        return order.endpoint or Endpoint("lb.paper", 6443)
+
+    async def register(self, member: Member) -> None:
+        self.members[member.key.name] = member
+        self.diary.note(f"{member.key.name} joined")
+
+    async def deregister(self, member: Member) -> Waiting | None:
+        if self.draining:
+            return Waiting(because="connections drain")
+        self.members.pop(member.key.name, None)
+        self.diary.note(f"{member.key.name} left")
+        return None
+
+
+class Cloud(PaperCloud):
+    def __init__(self, diary: Diary) -> None:
+        super().__init__()
+        self.diary = diary
+
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        answer = await super().converge(order)
+        if isinstance(answer, Provisioned):
+            self.diary.note(f"{order.key.name} runs")
+        return answer
+
+    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
+        self.diary.note(f"{order.key.name} goes")
+        return await super().release(order)
+
+
+@dataclass
+class Scene:
+    bench: ProviderBench
+    balancer: Balancer
+    diary: Diary
+
+    async def machine(self, name: str) -> Document:
+        found = await self.bench.get(MACHINES, name)
+        assert found is not None
+        return found
+
+    async def ready(self, name: str) -> str:
+        conditions = (await self.machine(name))["status"]["conditions"]
+        return next(str(one["message"]) for one in conditions if one["type"] == "Ready")
+
+
+@asynccontextmanager
+async def playing(*crashes: str) -> AsyncIterator[Scene]:
+    diary = Diary(crashes=set(crashes))
+    balancer = Balancer(diary)
+    async with provider_bench([PAPER_CLUSTERS, MACHINES]) as bench:
+        add_infra_cluster(
+            bench.runtime,
+            PAPER_CLUSTERS,
+            PaperLand(),
+            finalizer=FINALIZER,
+            load_balancer=balancer,
+        )
+        add_infra_machine(
+            bench.runtime, PaperMachine, Cloud(diary), finalizer=FINALIZER, load_balancer=balancer
+        )
+        async with bench.running():
+            infra = {**CLUSTER, "metadata": {"name": "blue"}}
+            await bench.cluster("blue", infra, provisioned=True)
+            yield Scene(bench, balancer, diary)
+
+
+async def test_the_endpoint_is_the_load_balancers() -> None:
+    async with playing() as scene:
+        await asyncio.sleep(1)
+        infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
+        assert infra is not None
+        assert "controlPlaneEndpoint" not in infra["spec"]
+        (told,) = [one for one in infra["status"]["conditions"] if one["type"] == "Ready"]
+        assert (told["status"], told["message"]) == ("False", "the load balancer starts")
+        await asyncio.sleep(60)
+        infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
+        assert infra is not None
+        assert infra["spec"]["controlPlaneEndpoint"] == {"host": "lb.paper", "port": 6443}
+        assert infra["status"]["initialization"]["provisioned"] is True
+        assert [one["type"] for one in infra["status"]["conditions"]] == ["Paused"]
+
+
+@pytest.mark.parametrize("crash", ["", "cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"])
+async def test_a_member_joins_and_leaves_in_order_whatever_crashes(crash: str) -> None:
+    async with playing(crash) as scene:
+        bench = scene.bench
+        await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        assert (await scene.machine("cp-0"))["status"]["initialization"]["provisioned"] is True
+        member = scene.balancer.members["cp-0"]
+        assert (member.provider_id, member.cluster) == ("paper://cp-0", key("blue"))
+        assert [one.address for one in member.addresses] == ["10.0.0.4"]
+        await bench.client.delete(MACHINES, key("cp-0"))
+        await bench.until_gone(MACHINES, "cp-0")
+        assert scene.diary.once == ["cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"]
+        assert not scene.balancer.members
+
+
+async def test_workers_are_no_members() -> None:
+    async with playing() as scene:
+        await scene.bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        await scene.bench.client.delete(MACHINES, key("worker-0"))
+        await scene.bench.until_gone(MACHINES, "worker-0")
+        assert scene.diary.once == ["worker-0 runs", "worker-0 goes"]
+
+
+async def test_a_machine_waits_for_its_connections_and_leaves_without_its_machine() -> None:
+    async with playing() as scene:
+        bench = scene.bench
+        await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        scene.balancer.draining = True
+        await bench.client.delete(Machine.RESOURCE, key("cp-0"))
+        await bench.client.delete(MACHINES, key("cp-0"))
+        await asyncio.sleep(60)
+        assert await scene.ready("cp-0") == "connections drain"
+        assert "cp-0 goes" not in scene.diary.entries
+        scene.balancer.draining = False
+        await bench.until_gone(MACHINES, "cp-0")
+        assert scene.diary.once[-2:] == ["cp-0 left", "cp-0 goes"]
