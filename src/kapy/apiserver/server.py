@@ -122,10 +122,11 @@ class Server:
     """One API server.
 
     metrics: what `/metrics` shows; without a plane, the `families` of the server and its process.
-    audit: who writes down what is asked, None where nobody does.
+    audit: who writes down what is asked, None where nobody does. pages: more that is no resource,
+    by path, for GET by who may.
     """
 
-    __slots__ = ("access", "audit", "families", "health", "inflight", "metrics", "plane")
+    __slots__ = ("access", "audit", "families", "health", "inflight", "metrics", "pages", "plane")
 
     def __init__(
         self,
@@ -141,6 +142,7 @@ class Server:
         self.families = Families(plane.traffic, plane.store, self.inflight, directory)
         self.metrics: Callable[[], Iterable[Metric]] = self.families.with_process
         self.audit: Auditor | None = None
+        self.pages: dict[str, Callable[[Request], Reply]] = {}
 
     @classmethod
     def open(
@@ -249,6 +251,8 @@ class Server:
             accept = request.headers.get("accept", "")
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(None, swagger, self.plane.registry, accept)
+        if request.path in self.pages and request.method == "GET":
+            return self.pages[request.path](request)
         found = page(self.plane.registry, self.health, request) or self.access.page(request)
         if found is None:
             if request.path.startswith("/api/"):

@@ -37,13 +37,14 @@ from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
-from kapy.kube.http import ADMIN, Transport, User
+from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.providers.unserved import add_to as add_unserved
 from kapy.remote.connections import Connections
 
 if TYPE_CHECKING:
     from kapy.apiserver.admission import Admission
     from kapy.hooks.posting import Post
+    from kapy.hooks.watched import WatchedPost
     from kapy.sdk.provider import Provider
 
 CONTROLLERS: Final = User(
@@ -144,6 +145,8 @@ async def _started(
         post=lambda: post or _https(settings),
     )
     own = _added(runtime, settings.providers)
+    if controllers.calls is not None:
+        _show_calls(server, controllers.calls)
     add_unserved(runtime)
     if settings.inventory:
         add_statuses(runtime)
@@ -208,6 +211,17 @@ def _show_metrics(server: Server, runtime: Runtime) -> None:
     runtime.metrics.add(server.families)
     ProcessCollector(registry=runtime.metrics.registry)
     server.metrics = runtime.metrics.registry.collect
+
+
+def _show_calls(server: Server, calls: WatchedPost) -> None:
+    """Calls of extensions, as they happen: `kapy hooks watch`."""
+
+    from kapy.hooks.inspection import CALLS
+
+    def page(_: Request) -> Reply:
+        return Reply(200, calls.watch())
+
+    server.pages[CALLS] = page
 
 
 def _watch_health(server: Server, runtime: Runtime) -> None:

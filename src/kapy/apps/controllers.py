@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kapy._aio.services import Service
+from kapy.apps.control_plane_pods import ControlPlanePods
 from kapy.apps.settings import Controlling
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.core.cluster.controller import add_to as add_clusters
@@ -33,14 +34,19 @@ if TYPE_CHECKING:
     from kapy.apps.extensions import Extensions
     from kapy.apps.extensions.in_place import InPlace
     from kapy.hooks.posting import Post
+    from kapy.hooks.watched import WatchedPost
 
 
 @dataclass(frozen=True, slots=True)
 class Controllers:
-    """What was added to a runtime. services: to be run beside it, by name."""
+    """What was added to a runtime.
+
+    services: to be run beside it, by name. calls: of runtime extensions, where they are called.
+    """
 
     connections: Connections
     services: dict[str, Service]
+    calls: WatchedPost | None = None
 
 
 def add_controllers(
@@ -54,6 +60,7 @@ def add_controllers(
     in_memory = InMemory(clock=runtime.clock, elsewhere=over_network if sockets else None)
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
+    pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
     called = _add_extensions(runtime, told, post) if told.manager.gates.runtime_sdk else None
     updates = called.in_place if called and told.manager.gates.in_place_updates else None
     machines, deployments = _add_core(runtime, connections, told, called, updates)
@@ -61,8 +68,8 @@ def add_controllers(
     control_planes = add_control_planes(
         runtime,
         connections,
-        etcd_dial=in_memory.etcd_dial,
-        certificate_expiry=in_memory.certificate_expiry,
+        etcd_dial=pods.etcd,
+        certificate_expiry=pods.certificate_expiry,
         grace=told.conditions_grace,
         updates=updates,
     )
@@ -79,7 +86,7 @@ def add_controllers(
     if sockets:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
-    return Controllers(connections, services)
+    return Controllers(connections, services, None if called is None else called.calls)
 
 
 def over_network(kubeconfig: Kubeconfig) -> Transport:

@@ -78,6 +78,7 @@ HOOKS = _group(
     {
         "list": ("kapy.cli.hooks:list_", "List the handlers that are registered."),
         "call": ("kapy.cli.hooks:call", "Call a registered handler and print its answer."),
+        "watch": ("kapy.cli.hooks:watch", "Follow the calls of a plane as they happen."),
         "openapi": ("kapy.cli.hooks:openapi", "Print the OpenAPI document of all hooks."),
     },
     "Show what runtime extensions can be asked, and what they answer.",

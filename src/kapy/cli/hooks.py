@@ -101,3 +101,37 @@ async def _called(handler: str, request: Document | None, place: tuple[str, str,
             return await answered(there.client, post, shipped(), handler, request)
     finally:
         await post.aclose()
+
+
+@command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="A line for each call, or an object a line with request and response.",
+)
+@reaching
+def watch(output: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
+    """Follow the calls of a running plane, as they happen, until Ctrl-C.
+
+    What looks like a secret is left out.
+    """
+    import asyncio
+    from contextlib import suppress
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_watched(output, (kubeconfig, kubeconfig_context, namespace)))
+
+
+async def _watched(output: str, place: tuple[str, str, str]) -> None:
+    import json
+
+    from kapy.hooks.inspection import calls, line_of
+
+    async with reached_async(*place) as there, calls(there.client) as told:
+        click.echo("following calls of extensions; Ctrl-C ends it", err=True)
+        async for call in told:
+            click.echo(json.dumps(call) if output == "json" else line_of(call))
+    click.echo("the plane ended", err=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
-
-import msgspec
 
 from kapy.api.extension_config import ExtensionConfig, ExtensionHandler
 from kapy.client.client import Client
+from kapy.client.reply import failure_of
 from kapy.hooks.call import body_of
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.conversions import sample
@@ -16,11 +16,14 @@ from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook
 from kapy.hooks.names import extension_of
 from kapy.hooks.posting import Post
+from kapy.hooks.redacted import shown
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
+from kapy.kube.http import Request
 
-_REDACTED: Final = "(not shown)"
-_SECRET_WORDS: Final = ("password", "secret", "token", "key", "credential")
+CALLS: Final = "/hooks/calls"
+"""Where a plane tells of its calls; who may read all of it may read that."""
+_DAY: Final = "86400"
 
 
 class Registered(NamedTuple):
@@ -106,30 +109,52 @@ async def answered(
     return _shown(hook, answer.body)
 
 
-def _shown(hook: AnyHook, body: bytes) -> Document:
-    response = hook.decode_response(body)
-    document: Document = msgspec.json.decode(hook.encode_response(response))
-    for item in document.get("items") or ():
-        item["patch"] = _readable(item.get("patch"))
-    found: Document = _redacted(document)
-    return found
+@asynccontextmanager
+async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
+    """The calls that a plane makes from now on (`kapy.hooks.watched`), until it ends.
 
-
-def _readable(patch: Any) -> Any:
+    Raises HookError where the plane calls nobody, ApiError, Unreachable.
+    """
+    query = {"watch": "true", "timeoutSeconds": _DAY}
+    reply = await client.transport(Request("GET", CALLS, query))
+    if reply.status == 404:
+        raise HookError(
+            "this plane calls no extensions: its feature gate RuntimeSDK is closed (open it with "
+            "--feature-gates RuntimeSDK=true)"
+        )
+    if reply.status >= 400:
+        raise failure_of(reply)
+    stream: Any = reply.body
     try:
-        return msgspec.json.decode(b64decode(patch or ""))
-    except (ValueError, msgspec.DecodeError):
-        return patch
+        yield stream
+    finally:
+        await stream.aclose()
 
 
-def _redacted(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {
-            key: _REDACTED if isinstance(value, str) and _is_secret(key) else _redacted(value)
-            for key, value in node.items()
-        }
-    return [_redacted(one) for one in node] if isinstance(node, list) else node
+def line_of(call: Document) -> str:
+    """One call on one line: when, what, who, about what, how long, and what came of it."""
+    about = _about(call.get("request") or {})
+    heading = f"{call['time']} {call['hook']} {call['handler']}{f' {about}' if about else ''}"
+    return f"{heading} ({1000 * call['seconds']:.1f} ms): {_outcome(call)}"
 
 
-def _is_secret(key: str) -> bool:
-    return any(word in key.lower() for word in _SECRET_WORDS)
+def _about(request: Document) -> str:
+    subject = request.get("cluster") or (request.get("desired") or {}).get("machine") or {}
+    metadata = subject.get("metadata") or {}
+    return "/".join(str(metadata[part]) for part in ("namespace", "name") if metadata.get(part))
+
+
+def _outcome(call: Document) -> str:
+    if "error" in call:
+        return f"no answer: {call['error']}"
+    response = call["response"]
+    if call["code"] != 200:
+        return f"status code {call['code']}"
+    message = f": {response['message']}" if response.get("message") else ""
+    if seconds := response.get("retryAfterSeconds"):
+        return f"wait {seconds} s{message}"
+    return f"{response.get('status', 'unreadable')}{message}"
+
+
+def _shown(hook: AnyHook, body: bytes) -> Document:
+    return shown(hook.encode_response(hook.decode_response(body)))

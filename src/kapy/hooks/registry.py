@@ -102,6 +102,13 @@ class Registry:
             )
         return found
 
+    def reached(self, client: ClientConfig, handler: str) -> Registration | None:
+        """Who is called by a client configuration, the very object, and the handler's own name."""
+        for one in self._by_name.values():
+            if one.client is client and one.handler == handler:
+                return one
+        return None
+
     def serving(self, group: str, hook: str) -> Sequence[Registration]:
         """The handlers of a hook in any version, by name."""
         found = [one for one in self._by_name.values() if one.hook == hook and one.group == group]

@@ -20,6 +20,7 @@ from kapy.hooks.caller import Caller
 from kapy.hooks.catalog import shipped
 from kapy.hooks.posting import Post
 from kapy.hooks.registry import Registry
+from kapy.hooks.watched import WatchedPost
 from kapy.kube import Key
 from kapy.kube.names import NAMESPACES
 
@@ -33,6 +34,7 @@ class Extensions:
     lifecycle: Lifecycle
     patches: Patches
     variables: Variables
+    calls: WatchedPost
 
     def wake(self, *, clusters: Callable[[Key], None], classes: Callable[[Key], None]) -> None:
         """Whom to tell that an extension which was waited for may answer."""
@@ -50,10 +52,16 @@ def extensions(runtime: Runtime, post: Post, *, longest: int) -> Extensions:
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     configs.subscribe(registry.follow)
     namespaces = runtime.cache.informer(NAMESPACES)
-    caller = Caller(registry, catalog, namespaces, post, random=runtime.random)
+    watched = WatchedPost(post, registry, runtime.clock)
+    caller = Caller(registry, catalog, namespaces, watched, random=runtime.random)
     runtime.metrics.add(caller.measures)
     in_place = InPlace(caller)
     configs.subscribe(in_place.follow)
     return Extensions(
-        caller, in_place, Lifecycle(caller, catalog), Patches(caller), Variables(caller)
+        caller,
+        in_place,
+        Lifecycle(caller, catalog),
+        Patches(caller),
+        Variables(caller),
+        watched,
     )

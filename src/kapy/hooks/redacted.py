@@ -1,0 +1,59 @@
+"""Messages of hooks as people may see them: patches in clear, and nothing that looks like a secret.
+
+What looks like one: the value of a field, a variable or a patched path whose name has a word of
+`_WORDS` in it, and the contents of files that machines get.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Any, Final
+
+import msgspec
+
+from kapy.kube import Document
+
+REDACTED: Final = "(not shown)"
+_WORDS: Final = ("passw", "secret", "token", "key", "credential", "content")
+
+
+def shown(message: bytes) -> Document:
+    """A request or a response. Raises ValueError for what is no JSON object."""
+    document = msgspec.json.decode(message)
+    if not isinstance(document, dict):
+        raise ValueError("it is no JSON object")
+    for item in document.get("items") or ():
+        if isinstance(item, dict) and "patch" in item:
+            item["patch"] = _readable(item["patch"])
+    found: Document = _redacted(document)
+    return found
+
+
+def _readable(patch: Any) -> Any:
+    try:
+        return msgspec.json.decode(b64decode(patch or ""))
+    except (ValueError, TypeError, msgspec.DecodeError):
+        return patch
+
+
+def _redacted(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_redacted(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    named = _is_secret(str(node.get("name", ""))) or _is_secret(str(node.get("path", "")))
+    return {
+        key: REDACTED
+        if (_is_secret(key) and _is_plain(value)) or (named and key in ("value", "content"))
+        else _redacted(value)
+        for key, value in node.items()
+    }
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _is_secret(name: str) -> bool:
+    lower = name.lower()
+    return any(word in lower for word in _WORDS)
