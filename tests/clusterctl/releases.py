@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from kapy._aio.clock import loop_clock
@@ -34,6 +35,7 @@ _GROUPS: Final = {
     ProviderType.CONTROL_PLANE: "controlplane.cluster.x-k8s.io",
     ProviderType.INFRASTRUCTURE: "infrastructure.cluster.x-k8s.io",
 }
+_NO_FILES: Final[Mapping[str, str]] = MappingProxyType({})
 CLUSTERS: Final = Resource("cluster.x-k8s.io", "v1beta2", "clusters", "Cluster")
 ACME_THINGS: Final = Resource(
     "infrastructure.cluster.x-k8s.io", "v1beta2", "acmethings", "AcmeThing"
@@ -64,8 +66,10 @@ class Releases:
         *,
         series: Mapping[str, str] = {"1.0": "v1beta2"},
         objects: Iterable[Document] | None = None,
+        files: Mapping[str, str] = _NO_FILES,
     ) -> None:
-        """Release a version. series: contract by minor version. objects: its components."""
+        """Release a version. series: contract by minor version. objects: its components. files:
+        what else is in it."""
         place = self.folder / manifest_label(name, of_type) / version
         place.mkdir(parents=True)
         shown = components(name, of_type, version) if objects is None else objects
@@ -81,6 +85,8 @@ class Releases:
             "releaseSeries": listed,
         }
         (place / "metadata.yaml").write_text(json.dumps(metadata))
+        for file, content in files.items():
+            (place / file).write_text(content)
         self.added.setdefault((name, of_type), version)
 
     def config(self, **variables: str) -> Config:

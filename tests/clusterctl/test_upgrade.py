@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,11 @@ from kapy.clusterctl.inventory import CONTRACT, PROVIDERS, Inventory
 from kapy.clusterctl.migration import migrate
 from kapy.clusterctl.progress import silent
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.upgrade import Target, upgrade, upgrade_plans
-from kapy.clusterctl.upgrade.hooks import HOOK_VERSIONS
+from kapy.clusterctl.upgrade import Target, hooks_lost_by, upgrade, upgrade_plans
+from kapy.clusterctl.upgrade.hooks import HOOK_VERSIONS, OPENAPI
+from kapy.hooks.catalog import Catalog
+from kapy.hooks.hook import Deprecation
+from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, DEPLOYMENTS, SECRETS, Resource
 from tests.clusterctl.releases import (
@@ -246,30 +251,91 @@ async def test_a_crd_that_drops_what_is_stored_now_is_refused() -> None:
 EXTENSIONS = Resource("runtime.cluster.x-k8s.io", "v1beta2", "extensionconfigs", "ExtensionConfig")
 
 
-async def test_extensions_that_would_stop_working_are_named(releases: Releases) -> None:
-    annotations = {HOOK_VERSIONS: "hooks.runtime.cluster.x-k8s.io/v1beta1"}
-    hooks = crd("runtime.cluster.x-k8s.io", "ExtensionConfig", annotations=annotations)
-    releases.add(*CORE, "v1.0.1", objects=[*components(*CORE, "v1.0.1"), hooks])
-    served = {
-        "apiVersion": "hooks.runtime.cluster.x-k8s.io/v1alpha1",
-        "hook": "BeforeClusterCreate",
-    }
-    extension: Document = {
+HOOKS = "hooks.runtime.cluster.x-k8s.io"
+GOING = Deprecation("v1beta1", "v0.9", "2026-01-01", "v0.9", "2026-01-01")
+
+
+def hooks_crd(**annotations: str) -> Document:
+    return crd("runtime.cluster.x-k8s.io", "ExtensionConfig", annotations=annotations)
+
+
+def openapi(*paths: str) -> str:
+    return json.dumps({"openapi": "3.0.0", "paths": {f"/{one}": {"post": {}} for one in paths}})
+
+
+def extension(name: str, api_version: str, hook: str) -> Document:
+    asked = {"apiVersion": api_version, "hook": hook}
+    return {
         "apiVersion": EXTENSIONS.api_version,
         "kind": "ExtensionConfig",
-        "metadata": {"name": "gatekeeper", "namespace": "cluster-api-system"},
-        "status": {"handlers": [{"name": "ask", "requestHook": served}]},
+        "metadata": {"name": name, "namespace": "cluster-api-system"},
+        "status": {"handlers": [{"name": f"ask.{name}", "requestHook": asked}]},
     }
-    core = {ProviderType.CORE: ["cluster-api:v1.0.1"]}
+
+
+CREATE = f"gate: handler ask.gate serves BeforeClusterCreate {HOOKS}/v1alpha1"
+
+
+@pytest.mark.parametrize(
+    ("paths", "versions_called", "deprecation", "lost"),
+    [
+        pytest.param([f"{HOOKS}/v1alpha1/beforeclustercreate/{{name}}"], "", None, [], id="called"),
+        pytest.param(
+            [f"{HOOKS}/v1alpha1/discovery", f"{HOOKS}/v1beta1/beforeclustercreate/{{name}}"],
+            "",
+            None,
+            [CREATE],
+            id="the OpenAPI document of the release has another version",
+        ),
+        pytest.param(None, f"{HOOKS}/v1beta1", None, [CREATE], id="its CRD names others"),
+        pytest.param(None, f"{HOOKS}/v1beta1, {HOOKS}/v1alpha1", None, [], id="its CRD names it"),
+        pytest.param(None, "", None, [], id="nothing is told"),
+        pytest.param(None, "", GOING, [CREATE], id="nothing is told, and its time is over"),
+    ],
+)
+async def test_extensions_that_would_stop_working_are_named(
+    releases: Releases,
+    monkeypatch: pytest.MonkeyPatch,
+    paths: list[str] | None,
+    versions_called: str,
+    deprecation: Deprecation | None,
+    lost: list[str],
+) -> None:
+    """Hooks of another group are of whoever has them, and no business of core's."""
+    known = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=deprecation)])
+    monkeypatch.setattr("kapy.hooks.catalog.shipped", lambda: known)
+    hooks = hooks_crd(**({HOOK_VERSIONS: versions_called} if versions_called else {}))
+    files = {} if paths is None else {OPENAPI: openapi(*paths)}
+    objects = [*components(*CORE, "v1.0.1"), hooks]
+    releases.add(*CORE, "v1.0.1", objects=objects, files=files)
+    core = Target(names={ProviderType.CORE: ["cluster-api:v1.0.1"]})
     async with management_cluster() as client:
         await init(client, releases)
-        await client.create(CRDS, crd("runtime.cluster.x-k8s.io", "ExtensionConfig"))
-        await client.create(EXTENSIONS, extension)
-        with pytest.raises(ClusterctlError, match="gatekeeper: handler ask serves BeforeCluster"):
-            await apply(client, releases, Target(names=core))
-        assert (await versions(client))["cluster-api"] == "v1.0.0"
-        await apply(client, releases, Target(names=core, lose_hooks=True))
+        await client.create(CRDS, hooks_crd())
+        await client.create(
+            EXTENSIONS, extension("gate", f"{HOOKS}/v1alpha1", "BeforeClusterCreate")
+        )
+        await client.create(EXTENSIONS, extension("own", "hooks.acme.example/v1", "BeforeMilking"))
+        plans = await upgrade_plans(client, releases.config(), say=silent)
+        assert await hooks_lost_by(client, plans, releases.config()) == lost
+        if lost:
+            with pytest.raises(ClusterctlError, match=re.escape(lost[0])):
+                await apply(client, releases, core)
+            assert (await versions(client))["cluster-api"] == "v1.0.0"
+        await apply(client, releases, replace(core, lose_hooks=True))
         assert (await versions(client))["cluster-api"] == "v1.0.1"
+
+
+async def test_a_release_whose_hooks_cannot_be_read_is_told(releases: Releases) -> None:
+    releases.add(*CORE, "v1.0.1", files={OPENAPI: "paths: 5"})
+    async with management_cluster() as client:
+        await init(client, releases)
+        await client.create(CRDS, hooks_crd())
+        await client.create(
+            EXTENSIONS, extension("gate", f"{HOOKS}/v1alpha1", "BeforeClusterCreate")
+        )
+        with pytest.raises(ClusterctlError, match="of the release is no OpenAPI document"):
+            await apply(client, releases, Target(names={ProviderType.CORE: ["cluster-api:v1.0.1"]}))
 
 
 async def test_a_plane_is_upgraded_with_kapy_itself(releases: Releases) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kapy.api.extension_config import ExtensionHandler
 from kapy.hooks.catalog import Catalog
+from kapy.hooks.hook import AnyHook
 
 
 def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[str]:
@@ -22,3 +23,15 @@ def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list
                 f"{going.last_release} is the last release that calls it"
             )
     return found
+
+
+def is_over(hook: AnyHook, release: str) -> bool:
+    """Whether a release comes after the last one that calls a version of a hook."""
+    going = hook.deprecation
+    return going is not None and minor_of(release) > minor_of(going.last_release)
+
+
+def minor_of(release: str) -> tuple[int, int]:
+    """A release's major and minor version."""
+    major, minor, *_ = release.removeprefix("v").split(".")
+    return int(major), int(minor)

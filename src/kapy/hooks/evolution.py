@@ -20,6 +20,7 @@ import msgspec
 
 from kapy.hooks.catalog import Catalog, shipped, stability
 from kapy.hooks.conversions import unconverted
+from kapy.hooks.deprecated import minor_of
 from kapy.hooks.hook import AnyHook, Deprecation
 from kapy.hooks.openapi.components import message_component
 from kapy.hooks.openapi.document import openapi
@@ -78,7 +79,7 @@ def _removed_or_changed(catalog: Catalog, before: Document, release: str) -> Ite
         name = f"{one['hook']} of {one['apiVersion']}"
         if catalog.get(one["apiVersion"], one["hook"]) is None:
             last = one["lastRelease"]
-            if last is None or _minor(last) >= _minor(release):
+            if last is None or minor_of(last) >= minor_of(release):
                 yield f"{name} was removed; it has to be deprecated, and supported for a time"
             continue
         for part in _PARTS:
@@ -112,12 +113,7 @@ def _months(deprecation: Deprecation) -> int:
 
 
 def _releases(deprecation: Deprecation) -> int:
-    return _minor(deprecation.last_release)[1] - _minor(deprecation.since)[1]
-
-
-def _minor(release: str) -> tuple[int, int]:
-    major, minor, *_ = release.removeprefix("v").split(".")
-    return int(major), int(minor)
+    return minor_of(deprecation.last_release)[1] - minor_of(deprecation.since)[1]
 
 
 def _without_prose(node: Any) -> Any:

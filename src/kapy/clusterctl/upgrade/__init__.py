@@ -58,7 +58,8 @@ async def hooks_lost_by(client: Client, found: Sequence[Plan], config: Config) -
         core = [one for one in plan.items if one.provider.type is ProviderType.CORE]
         wanted = Plan(plan.contract, tuple(one for one in core if one.next_version))
         if wanted.items and await extensions(client):
-            lost |= dict.fromkeys(await lost_hooks(client, await components_for(wanted, config)))
+            queued = await components_for(wanted, config)
+            lost |= dict.fromkeys(await lost_hooks(client, queued, config))
     return list(lost)
 
 
@@ -78,7 +79,7 @@ async def upgrade(
     check_steps(plan)
     queued = await components_for(plan, config)
     if not target.lose_hooks:
-        await check_hooks(client, queued)
+        await check_hooks(client, queued, config)
     by = await issuer(client, config, how.certificates)
     if by == "cert-manager":
         await cert_manager.ensure_latest(client, config, say)

@@ -1,47 +1,64 @@
 """Runtime hooks that an upgrade of the core provider would take from installed extensions.
 
-A core that serves fewer versions of hooks than the one before names those that it serves in the
-annotation HOOK_VERSIONS of its ExtensionConfig CRD; one without it serves what was served before.
+Which hooks a release calls, its OpenAPI document says, a file of the release as of upstream's. One
+without that file can name the versions in the annotation HOOK_VERSIONS of its ExtensionConfig CRD.
+Where neither is there, a hook is lost after the last release that its deprecation promises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.components import Components
-from kapy.clusterctl.errors import InventoryError
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import FileMissing, InventoryError
 from kapy.clusterctl.migration import storage_version
 from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.provider import ProviderType
-from kapy.kube import Document, Key
+from kapy.clusterctl.provider_files import text_of
+from kapy.clusterctl.repository import repository_of
+from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import NotFound
-from kapy.kube.names import CRDS, Resource
+from kapy.kube.names import CRDS, Resource, split_api_version
+from kapy.kube.yaml import YamlError
 
+OPENAPI: Final = "runtime-sdk-openapi.yaml"
+"""The file of a core release that describes the hooks which it calls."""
 HOOK_VERSIONS: Final = "runtime.cluster.x-k8s.io/hook-versions"
 """Annotation: the apiVersions of hooks that a core calls, separated by commas."""
+_GROUP: Final = "hooks.runtime.cluster.x-k8s.io"
 _EXTENSIONS: Final = Key("", "extensionconfigs.runtime.cluster.x-k8s.io")
+Calls = Callable[[str, str], bool]
+"""Whether a release calls the hook of an apiVersion and a name."""
 
 
-async def lost_hooks(client: Client, queued: Iterable[Components]) -> list[str]:
+async def lost_hooks(client: Client, queued: Iterable[Components], config: Config) -> list[str]:
     """What extensions would not be called for any more; a line for each handler."""
     core = next((one for one in queued if one.provider.type is ProviderType.CORE), None)
-    served = None if core is None else _served(core.objects)
-    if served is None:
+    if core is None:
         return []
-    return [
-        f"{Key.of(extension).name}: handler {handler['name']} serves "
-        f"{handler['requestHook']['hook']} {handler['requestHook']['apiVersion']}"
+    handlers = [
+        (Key.of(extension).name, handler["name"], handler["requestHook"])
         for extension in await extensions(client)
         for handler in (extension.get("status") or {}).get("handlers") or ()
-        if handler["requestHook"]["apiVersion"] not in served
+        # Whoever has hooks of another group calls them.
+        if split_api_version(handler["requestHook"]["apiVersion"])[0] == _GROUP
+    ]
+    if not handlers:
+        return []
+    calls = await _calls_of(core, config)
+    return [
+        f"{extension}: handler {name} serves {asked['hook']} {asked['apiVersion']}"
+        for extension, name, asked in handlers
+        if not calls(asked["apiVersion"], asked["hook"])
     ]
 
 
-async def check_hooks(client: Client, queued: Iterable[Components]) -> None:
+async def check_hooks(client: Client, queued: Iterable[Components], config: Config) -> None:
     """Raises InventoryError where an extension would stop working."""
-    if lost := await lost_hooks(client, queued):
+    if lost := await lost_hooks(client, queued, config):
         raise InventoryError(
             "unable to perform upgrade: the target version of the core provider does not call "
             f"hooks that installed extensions serve ({'; '.join(lost)}). Upgrade the extensions "
@@ -49,7 +66,45 @@ async def check_hooks(client: Client, queued: Iterable[Components]) -> None:
         )
 
 
-def _served(objects: Iterable[Document]) -> frozenset[str] | None:
+async def _calls_of(core: Components, config: Config) -> Calls:
+    try:
+        repository = repository_of(core.provider, config)
+        text = await text_of(repository, core.version, OPENAPI, core.provider.label)
+    except FileMissing:
+        versions = _annotated(core.objects)
+        if versions is None:
+            return _promised(core.version)
+        return lambda api_version, _: api_version in versions
+    paths = _paths(text)
+    return lambda api_version, hook: f"/{api_version}/{hook.lower()}" in paths
+
+
+def _promised(release: str) -> Calls:
+    """What a later release calls at least, as far as it was promised."""
+    from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
+
+    known = catalog.shipped()
+
+    def calls(api_version: str, name: str) -> bool:
+        hook = known.get(api_version, name)
+        return hook is None or not deprecated.is_over(hook, release)
+
+    return calls
+
+
+def _paths(text: str) -> frozenset[str]:
+    """The paths of an OpenAPI document, without the handler's name. Raises InventoryError."""
+    try:
+        paths = yaml.load(text)["paths"]
+        return frozenset(one.removesuffix("/{name}") for one in paths)
+    except (YamlError, KeyError, TypeError, AttributeError) as error:
+        raise InventoryError(
+            f"cannot tell which hooks the target version calls: {OPENAPI} of the release is no "
+            f"OpenAPI document ({error}). Say --allow-lost-hooks to upgrade without knowing"
+        ) from None
+
+
+def _annotated(objects: Iterable[Document]) -> frozenset[str] | None:
     """The hook versions that components say they call, None where they do not say."""
     for one in objects:
         if one["kind"] == CRDS.kind and Key.of(one) == _EXTENSIONS:
