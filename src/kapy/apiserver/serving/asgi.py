@@ -11,9 +11,10 @@ from kapy.apiserver.impersonation import wish_of
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.server import Server, failure
 from kapy.apiserver.serving import request_log, wire
+from kapy.apiserver.serving.forwarding import PortForward, Ports, head
+from kapy.apiserver.serving.lasting import Lasting
 from kapy.apiserver.serving.wire import Receive, Scope, Send
 from kapy.apiserver.traffic.inflight import RETRY_AFTER, Room, is_probe
-from kapy.apiserver.verbs.watching import WatchStream
 from kapy.kube.errors import ApiError, TooManyRequests, Unauthorized
 from kapy.kube.http import Arrival, Reply, Request, User
 
@@ -35,7 +36,7 @@ class Application:
         self._server = server
         self._authentication = authentication or Authentication()
         server.access.authenticate_by(self._authentication)
-        self._streams: set[WatchStream] = set()
+        self._streams: set[Lasting | Ports] = set()
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,6 +49,9 @@ class Application:
         )
         reply = await self._answer(scope, request, arrival, receive)
         if reply is None:
+            return
+        if isinstance(reply, PortForward):
+            await self._forward(reply, scope)
             return
         stream = not isinstance(reply.body, dict | bytes)
         if stream:
@@ -115,7 +119,7 @@ class Application:
     ) -> None:
         stream: Any = reply.body
         await send(wire.start(reply, wire.JSON, name, None))
-        if isinstance(stream, WatchStream):
+        if isinstance(stream, Lasting):
             await self._watch(stream, scope, receive, send)
             return
         async for event in stream:
@@ -123,7 +127,18 @@ class Application:
             await send({"type": "http.response.body", "body": line, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    async def _watch(self, stream: WatchStream, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _forward(self, reply: PortForward, scope: Scope) -> None:
+        assert reply.connect is not None
+        ports = Ports()
+        self._streams.add(ports)
+        try:
+            scope["state"]["hand_over"](ports, head())
+            await ports.serve(reply.connect)
+        finally:
+            self._streams.discard(ports)
+            ports.close()
+
+    async def _watch(self, stream: Lasting, scope: Scope, receive: Receive, send: Send) -> None:
         abandon = _Abandonment(scope)
         stream.when_closed(abandon.begin)
         self._streams.add(stream)
@@ -179,7 +194,7 @@ class _Abandonment:
             self._timer.cancel()
 
 
-async def _until_gone(receive: Receive, stream: WatchStream) -> None:
+async def _until_gone(receive: Receive, stream: Lasting) -> None:
     """End a watch when its client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

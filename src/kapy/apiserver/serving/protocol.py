@@ -45,12 +45,22 @@ class PeerProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
         peer = certificate_user(tls.getpeercert()) if tls is not None else None
-        self.app_state = {"peer": peer, "abort": transport.abort}
+        self.app_state = {"peer": peer, "abort": transport.abort, "hand_over": self.hand_over}
         self._watch("head", HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         super().connection_lost(exc)
+
+    def hand_over(self, protocol: asyncio.Protocol, head: bytes) -> None:
+        """Let another protocol have the connection, after this head of an answer."""
+        self._unwatch()
+        self._unset_keepalive_if_required()
+        self.connections.discard(self)
+        self.cycle.disconnected = True
+        self.transport.write(head)
+        self.transport.set_protocol(protocol)
+        protocol.connection_made(self.transport)
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()

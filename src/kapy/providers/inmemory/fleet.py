@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from urllib.parse import urlsplit
 
 from kapy._aio.clock import Clock
@@ -16,7 +15,6 @@ from kapy.providers.inmemory.addresses import LOOPBACK, PORT, PORTS, loopback_ad
 from kapy.providers.inmemory.credentials import user_of
 from kapy.providers.inmemory.front import Front, NoPort
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
-from kapy.providers.inmemory.workload.etcd_proxy import through
 from kapy.remote.connections import Dial, Kubeconfig
 from kapy.sdk import Endpoint
 
@@ -99,7 +97,6 @@ class InMemory:
         made = WorkloadCluster(
             cluster, uid, endpoint, clock=self.clock, notice=self._tell, untidy=self._call_in
         )
-        made.server.etcd = made.etcd
         self._clusters[cluster] = self._by_endpoint[endpoint] = made
         if self._front is not None:
             try:
@@ -129,23 +126,20 @@ class InMemory:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.transport(user_of(kubeconfig, found.authority, self.clock()))
 
-    def etcd_dial(self, cluster: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
+    def serves(self, kubeconfig: Kubeconfig) -> bool:
+        """Whether the cluster is one of ours."""
+        return self._at(kubeconfig) is not None
+
+    def etcd_dial(self, _: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
         """Reach the etcd gateway of a control plane machine. Raises Unreachable."""
         found = self._at(kubeconfig)
-        if found is None and self._elsewhere is not None:
-            return through(partial(self._elsewhere, kubeconfig), node)
         if found is None or not found.answers:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.etcd.dial(node)
 
-    async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime | None:
-        """When the API server's certificate on a machine ends; None where nobody here knows.
-
-        Raises Unreachable.
-        """
+    async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
+        """When the API server's certificate on a machine ends. Raises Unreachable."""
         found = self._at(kubeconfig)
-        if found is None and self._elsewhere is not None:
-            return None
         if found is None:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.certificate_end(node)

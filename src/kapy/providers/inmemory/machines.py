@@ -33,7 +33,7 @@ from kapy.providers.inmemory.startup import (
 from kapy.providers.inmemory.status_v1beta1 import reported_v1beta1
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
-from kapy.remote.secrets import CLUSTER_CA, key_pair, secret_key
+from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, key_pair, secret_key
 from kapy.sdk import (
     Informer,
     InfraMachineProvider,
@@ -118,7 +118,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if found.node:
             workload.start_node(host)
         if found.etcd:
-            workload.start_etcd(host)
+            workload.start_etcd(host, self._authority(order, ETCD_CA))
         if found.api_server and not self._start_api_server(order, workload, host):
             told[-1] = conditions.false(
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
@@ -135,7 +135,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
 
     def _start_api_server(self, order: Order, workload: WorkloadCluster, host: Host) -> bool:
         """False while the cluster has no CA (its Secret is watched)."""
-        authority = self._authority(order)
+        authority = self._authority(order, CLUSTER_CA)
         cluster = self._clusters.get(order.cluster)
         if authority is None or cluster is None:
             return False
@@ -143,8 +143,8 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         workload.start_api_server(host, authority, settings, order.bootstrap_data)
         return True
 
-    def _authority(self, order: Order) -> KeyPair | None:
-        secret = self._secrets.raw(secret_key(order.cluster, CLUSTER_CA))
+    def _authority(self, order: Order, purpose: str) -> KeyPair | None:
+        secret = self._secrets.raw(secret_key(order.cluster, purpose))
         return None if secret is None else key_pair(secret)
 
     async def _bootstrapped(self, order: Order) -> None:

@@ -7,25 +7,27 @@ from typing import Any
 from kapy._aio.clock import Clock
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.pages import version
+from kapy.apiserver.refusals import NothingRuns
+from kapy.apiserver.request_info import attributes_of
 from kapy.apiserver.server import Server
-from kapy.kube.http import Reply, Request
-from kapy.providers.inmemory.workload.etcd import Etcd
-from kapy.providers.inmemory.workload.etcd_proxy import answered, is_of_etcd
+from kapy.apiserver.serving.forwarding import is_port_forward
+from kapy.kube.http import ANONYMOUS, Reply, Request
+from kapy.providers.inmemory.workload.ports import Ports
 
 
 class WorkloadServer(Server):
     """The API server of a workload cluster. kubernetes: `v1.34.0`, "" before any machine runs.
 
-    etcd: what is asked through its members' pods.
+    ports: what listens in its static pods, None where nothing does.
     """
 
-    __slots__ = ("etcd", "kubernetes")
+    __slots__ = ("kubernetes", "ports")
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.plane.kubelets = False  # its nodes run nothing, so pods end at once
         self.kubernetes = ""
-        self.etcd: Etcd | None = None
+        self.ports: Ports | None = None
 
     @classmethod
     def in_memory(cls, clock: Clock) -> WorkloadServer:
@@ -37,9 +39,10 @@ class WorkloadServer(Server):
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
-        if self.etcd is not None and is_of_etcd(request):
-            return await answered(self.etcd, request)
         reply = await super().__call__(request)
+        if reply.status == NothingRuns.code and self.ports is not None and is_port_forward(request):
+            asked = attributes_of(request, request.user or ANONYMOUS)  # who may, or it was a 403
+            return self.ports.of(asked.namespace, asked.name)
         if request.path == "/version" and self.kubernetes and reply.status == 200:
             major, minor, *_ = self.kubernetes.removeprefix("v").split(".")
             said = {"major": major, "minor": minor, "gitVersion": self.kubernetes}

@@ -12,7 +12,7 @@ from kapy.sdk import Result
 
 
 async def note_expiries(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Ask each API server once. Nothing is noted where there is no way to ask."""
+    """Ask each API server once. Nothing where there is no way to ask."""
     ask = tools.certificate_expiry
     if ask is None or not plane.is_initialized:
         return None
@@ -23,9 +23,7 @@ async def note_expiries(tools: Tools, plane: ControlPlane) -> Result | None:
         if Annotation.CERTIFICATES_EXPIRY in config.metadata.annotations:
             continue
         access = await cluster_access(tools, plane.cluster.key)
-        expiry = await ask(access, node_name(machine))
-        if expiry is None:
-            continue
-        patch = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: stamp(expiry)}}}
+        expiry = stamp(await ask(access, node_name(machine)))
+        patch = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: expiry}}}
         await tools.runtime.client.patch(KubeadmConfig.RESOURCE, config.key, patch)
     return None

@@ -1,0 +1,97 @@
+"""Ports of pods, forwarded: a request that becomes a SPDY connection (kubelets do this elsewhere).
+
+Whoever runs pods answers a request for `pods/portforward` with `PortForward`; the connection that
+the request came on then carries streams, in pairs: the bytes of one connection to a port, and what
+went wrong with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kapy._aio.byte_streams import ByteStream, Channel
+from kapy._aio.spdy_protocol import SpdyProtocol
+from kapy.kube.http import Reply, Request
+
+PROTOCOL: Final = "portforward.k8s.io"
+
+Connect = Callable[[int, ByteStream], Awaitable[None]]
+"""Talks on a connection to a port until it ends. What it raises as OSError the client is told."""
+
+
+@dataclass(slots=True)
+class PortForward(Reply):
+    """An answer that is a connection to the ports of a pod."""
+
+    connect: Connect | None = None
+
+
+def is_port_forward(request: Request) -> bool:
+    """Whether a request asks for ports of a pod, as a connection."""
+    upgrade = request.headers.get("upgrade", "").lower()
+    return request.path.endswith("/portforward") and upgrade == "spdy/3.1"
+
+
+def head() -> bytes:
+    """The head of the answer, after which nothing but SPDY is spoken."""
+    return (
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
+        f"X-Stream-Protocol-Version: {PROTOCOL}\r\n\r\n"
+    ).encode()
+
+
+class _Pair(NamedTuple):
+    port: int
+    data: Channel
+    trouble: Channel
+
+
+class Ports(SpdyProtocol):
+    """The connection of one client to the ports of one pod."""
+
+    def __init__(self) -> None:
+        super().__init__(client=False)
+        self._halves: dict[str, dict[str, tuple[Mapping[str, str], Channel]]] = {}
+        self._pairs: asyncio.Queue[_Pair | None] = asyncio.Queue()
+
+    async def serve(self, connect: Connect) -> None:
+        """Talk on all connections, until the client is gone."""
+        async with asyncio.TaskGroup() as group:
+            tasks = set()
+            while (pair := await self._pairs.get()) is not None:
+                task = group.create_task(_talk(pair, connect))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            for task in tasks:
+                task.cancel()
+
+    async def aclose(self) -> None:
+        """End it."""
+        self.close()
+
+    def opened(self, headers: Mapping[str, str], channel: Channel) -> None:
+        halves = self._halves.setdefault(headers.get("requestid", ""), {})
+        halves[headers.get("streamtype", "")] = headers, channel
+        if "data" not in halves or "error" not in halves:
+            return
+        del self._halves[headers.get("requestid", "")]
+        told, data = halves["data"]
+        port = told.get("port", "")
+        self._pairs.put_nowait(_Pair(int(port) if port.isdigit() else 0, data, halves["error"][1]))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._pairs.put_nowait(None)
+
+
+async def _talk(pair: _Pair, connect: Connect) -> None:
+    try:
+        await connect(pair.port, pair.data)
+    except OSError as error:
+        pair.trouble.write(f"error forwarding port {pair.port}: {error}".encode())
+    finally:
+        pair.trouble.close()
+        pair.data.close()

@@ -1,0 +1,38 @@
+"""How etcd and API servers of control plane machines are reached: in memory, or far away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.runtime import Runtime
+from kapy.kube import Key
+from kapy.kube.http import Transport
+from kapy.providers.inmemory import InMemory
+from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
+
+
+class ControlPlanePods:
+    """Of clusters of this process's own provider, and (over sockets) of all others."""
+
+    def __init__(self, runtime: Runtime, in_memory: InMemory, *, sockets: bool) -> None:
+        self._runtime = runtime
+        self._in_memory = in_memory
+        self._sockets = sockets
+
+    @cached_property
+    def _far(self) -> PodsOverNetwork:
+        return PodsOverNetwork(self._runtime)
+
+    def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
+        """The etcd on a node. Raises Unreachable."""
+        if self._sockets and not self._in_memory.serves(access):
+            return self._far.etcd(cluster, access, node)
+        return self._in_memory.etcd_dial(cluster, access, node)
+
+    async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
+        """When the certificate of the API server on a node ends. Raises Unreachable."""
+        if self._sockets and not self._in_memory.serves(access):
+            return await self._far.certificate_expiry(access, node)
+        return await self._in_memory.certificate_expiry(access, node)

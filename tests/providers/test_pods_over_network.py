@@ -1,0 +1,86 @@
+"""etcd and API servers of control plane machines, asked through another process's API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kapy.kube.errors import Unreachable
+from kapy.kube.names import SECRETS
+from kapy.kube.pki import LEAF_LIFE, new_ca
+from kapy.providers.kubeadm.controlplane.etcd import EtcdError, EtcdGateway, EtcdUnreachable
+from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
+from kapy.remote.secrets import ETCD_CA, certificate_secret
+from kapy.testing.provider_bench import key
+from tests.providers.inmemory.plane import Plane, in_memory_plane
+
+CLUSTER = key("blue")
+
+
+@asynccontextmanager
+async def three_members() -> AsyncIterator[tuple[Plane, PodsOverNetwork]]:
+    """A cluster of three control plane machines, behind sockets."""
+    async with in_memory_plane(sockets=True) as plane:
+        authority = new_ca("etcd-ca", now=plane.bench.clock(), algorithm="ECDSA-P256")
+        secret = certificate_secret(CLUSTER, ETCD_CA, authority)
+        await plane.bench.client.create(SECRETS, secret)
+        await plane.running("blue")
+        for name in ("blue-cp2", "blue-cp3"):
+            await plane.machine("blue", name, control_plane=True)
+        await plane.ready("blue-cp2", "blue-cp3")
+        yield plane, PodsOverNetwork(plane.bench.runtime)
+
+
+@pytest.mark.sockets
+async def test_etcd_is_asked_through_the_api_server() -> None:
+    async with three_members() as (plane, pods):
+        access = await plane.kubeconfig("blue")
+        etcd = EtcdGateway(pods.etcd(CLUSTER, access, "blue-cp"))
+        members = await etcd.members()
+        assert [one.name for one in members] == ["blue-cp", "blue-cp2", "blue-cp3"]
+        leader = await etcd.leader()
+        assert leader == members[0].id
+        assert await etcd.alarms() == []
+        await etcd.move_leader(members[1].id)
+        assert await etcd.leader() == members[1].id
+        with pytest.raises(EtcdError, match="not leader"):
+            await etcd.move_leader(members[2].id)
+        await etcd.remove_member(members[2].id)
+        assert [one.name for one in await etcd.members()] == ["blue-cp", "blue-cp2"]
+        await etcd.aclose()
+
+        gone = EtcdGateway(pods.etcd(CLUSTER, access, "blue-cp9"))
+        with pytest.raises((EtcdError, EtcdUnreachable), match="blue-cp9"):
+            await gone.leader()
+        await gone.aclose()
+        nobody = replace(access, client_certificate=b"", client_key=b"")
+        stranger = EtcdGateway(pods.etcd(CLUSTER, nobody, "blue-cp"))
+        with pytest.raises(EtcdUnreachable, match="forbidden"):
+            await stranger.leader()
+        await stranger.aclose()
+
+        end = await pods.certificate_expiry(access, "blue-cp")
+        assert abs(end - plane.bench.clock() - LEAF_LIFE) < timedelta(minutes=1)
+        with pytest.raises(Unreachable, match="blue-cp9"):
+            await pods.certificate_expiry(access, "blue-cp9")
+        assert len(asyncio.all_tasks()) < 60
+
+
+@pytest.mark.sockets
+async def test_who_is_not_of_the_cluster_is_not_told() -> None:
+    """etcd's certificates are checked on both sides."""
+    async with three_members() as (plane, pods):
+        access = await plane.kubeconfig("blue")
+        workload = plane.in_memory.get(CLUSTER)
+        assert workload is not None
+        other = new_ca("etcd-ca", now=plane.bench.clock(), algorithm="ECDSA-P256")
+        workload.ports.etcd_authority = other
+        etcd = EtcdGateway(pods.etcd(CLUSTER, access, "blue-cp"))
+        with pytest.raises(EtcdUnreachable, match="certificate"):
+            await etcd.leader()
+        await etcd.aclose()
