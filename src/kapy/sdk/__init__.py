@@ -47,10 +47,12 @@ from kapy.sdk.answers import (
     Address,
     BootstrapData,
     ClusterProvisioned,
+    ControlPlaneProvisioned,
     Endpoint,
     PoolProvisioned,
     Provisioned,
     Released,
+    Replicas,
     Unchanged,
     Waiting,
 )
@@ -58,6 +60,8 @@ from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
 from kapy.sdk.bootstrap_controller import add_bootstrap
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
+from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
+from kapy.sdk.control_plane_controller import add_control_plane
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
@@ -76,6 +80,7 @@ from kapy.sdk.kinds import (
     resource,
     template_of,
 )
+from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
@@ -106,6 +111,9 @@ __all__ = [
     "ClusterProvisioned",
     "ControlPlane",
     "ControlPlaneLoadBalancer",
+    "ControlPlaneOrder",
+    "ControlPlaneProvider",
+    "ControlPlaneProvisioned",
     "Controller",
     "Document",
     "Draft",
@@ -131,6 +139,7 @@ __all__ = [
     "Keychain",
     "Keys",
     "KindRules",
+    "Kubeconfigs",
     "Listed",
     "MachineOrder",
     "MachinePoolOrder",
@@ -145,6 +154,7 @@ __all__ = [
     "Provisioned",
     "Recorder",
     "Released",
+    "Replicas",
     "Resource",
     "Result",
     "Right",
@@ -156,6 +166,7 @@ __all__ = [
     "Version",
     "Waiting",
     "add_bootstrap",
+    "add_control_plane",
     "add_infra_cluster",
     "add_infra_machine",
     "add_infra_machine_pool",

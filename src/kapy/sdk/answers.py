@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 from kapy.api.condition import Condition
 from kapy.api.embedded import FailureDomain
 from kapy.api.infrastructure import PoolInstance
+from kapy.kube.pki import KeyPair
 
 POLL: Final = timedelta(seconds=10)
 
@@ -113,6 +114,45 @@ class BootstrapData:
 class Unchanged:
     """Boot data is still good. conditions, look_again, because: as of `BootstrapData`."""
 
+    conditions: Sequence[Condition] = ()
+    look_again: timedelta | None = None
+    because: str = ""
+
+
+class Replicas(NamedTuple):
+    """How many instances a control plane has, and how many of them are ready, available, and as
+    they are wanted."""
+
+    total: int
+    ready: int
+    available: int
+    up_to_date: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlPlaneProvisioned:
+    """A control plane as it is now.
+
+    endpoint: where its API server is reached, None where the Cluster's is used. initialized: it
+    takes requests (contract: initialization completed; never taken back). version: the oldest
+    Kubernetes version that runs, "" while none does. replicas: None where it has no instances that
+    could be counted.
+
+    One of two says how the cluster is reached: kubeconfig, the whole file (for who issues
+    credentials of its own, and new ones in time), or authority, the CA for whose sake the SDK
+    issues one and renews it; without either it is the CA in the Secret `<cluster>-ca`. Neither is
+    ever shown.
+
+    conditions: `Available` sums them up; without any, it is Available once it is initialized.
+    look_again: ask again after that time, `because` of what.
+    """
+
+    endpoint: Endpoint | None = None
+    initialized: bool = True
+    version: str = ""
+    replicas: Replicas | None = None
+    kubeconfig: bytes = field(default=b"", repr=False)
+    authority: KeyPair | None = field(default=None, repr=False)
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""

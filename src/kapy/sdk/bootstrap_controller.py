@@ -35,7 +35,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.meta import owner_reference, read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import BootstrapData, Endpoint, Unchanged, Waiting
+from kapy.sdk.answers import BootstrapData, Unchanged, Waiting
 from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.bootstrap_watches import BootstrapWatches
@@ -43,7 +43,13 @@ from kapy.sdk.failures import ProviderMistake, failed
 from kapy.sdk.init_lock import InitLock
 from kapy.sdk.keychain import ClusterKeys, Keychain
 from kapy.sdk.lens import BootstrapConfigLens
-from kapy.sdk.ownership import is_externally_managed, labelled_cluster, machine_key, pool_key
+from kapy.sdk.ownership import (
+    endpoint_of,
+    is_externally_managed,
+    labelled_cluster,
+    machine_key,
+    pool_key,
+)
 from kapy.sdk.provider_objects import ProviderObjects
 from kapy.sdk.readiness import report_v1beta1
 
@@ -249,7 +255,7 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
             keys=ClusterKeys(self._keychain, owner, owner_reference(lens)),
             version=_version(machine, pool),
             control_plane=machine is not None and is_control_plane(machine),
-            endpoint=_endpoint(cluster),
+            endpoint=endpoint_of(cluster),
             reported={one.type: one for one in lens.status.conditions},
         )
 
@@ -266,11 +272,6 @@ def _version(machine: Machine | None, pool: MachinePool | None) -> str:
     if machine is not None:
         return machine.spec.version
     return "" if pool is None else pool.spec.template.spec.version
-
-
-def _endpoint(cluster: Cluster | None) -> Endpoint | None:
-    found = None if cluster is None else cluster.spec.control_plane_endpoint
-    return Endpoint(found.host, found.port) if found is not None and found.host else None
 
 
 def _is_initialized(cluster: Cluster) -> bool:

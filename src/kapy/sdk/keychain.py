@@ -16,11 +16,13 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.meta import OwnerReference
+from kapy.kube.model import encode
 from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair
 from kapy.remote.secrets import (
     CLUSTER_CA,
     CLUSTER_NAME_LABEL,
+    SECRET_TYPE,
     certificate_secret,
     key_pair,
     secret_key,
@@ -109,6 +111,21 @@ class Keychain:
             kept[certificate.purpose] = await self._keep(cluster, certificate.purpose, pair, owner)
         others = [one for one in certificates if one not in ours]
         return kept | await self.find(cluster, others)
+
+    async def own(self, secret: Document, owner: OwnerReference) -> Document:
+        """Make `owner` the controller of a Secret that Cluster API made (not of a user's)."""
+        wanted = encode(owner)
+        there: list[Document] = secret["metadata"].get("ownerReferences") or []
+        if wanted in there or secret.get("type") != SECRET_TYPE:
+            return secret
+        others = [one for one in there if not one.get("controller") and one["uid"] != owner.uid]
+        patch = {
+            "metadata": {
+                "ownerReferences": [*others, wanted],
+                "resourceVersion": secret["metadata"]["resourceVersion"],
+            }
+        }
+        return await self._client.patch(SECRETS, Key.of(secret), patch)
 
     def _is_there(self, cluster: Key, certificate: ClusterCertificate) -> bool:
         key = secret_key(cluster, certificate.purpose)

@@ -9,6 +9,7 @@ from kapy.api.names import CLUSTER_GROUP, Annotation, Label
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, ObjectMeta, OwnerReference
 from kapy.kube.names import split_api_version
+from kapy.sdk.answers import Endpoint
 
 
 def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:
@@ -55,6 +56,12 @@ def labelled_cluster(metadata: ObjectMeta) -> Key | None:
     """The Cluster that the object's label names."""
     name = metadata.labels.get(Label.CLUSTER_NAME)
     return Key(metadata.namespace, name) if name else None
+
+
+def endpoint_of(cluster: Cluster | None) -> Endpoint | None:
+    """Where the cluster's API server is reached, None while nobody has said so."""
+    found = None if cluster is None else cluster.spec.control_plane_endpoint
+    return Endpoint(found.host, found.port) if found is not None and found.host else None
 
 
 def is_externally_managed(metadata: ObjectMeta) -> bool:

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 
 from kapy.api.condition import V1Beta1Condition
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
-from kapy.api.names import SECRET_TYPE, ConditionType, Reason
+from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS
-from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
-from kapy.kube.names import SECRETS
 from kapy.providers.kubeadm.certificates import init_certificates
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
@@ -71,23 +69,6 @@ def _unavailable_v1beta1(severity: str, message: str) -> V1Beta1Condition:
 
 
 async def _own(tools: Tools, kcp: KubeadmControlPlane, kept: Mapping[str, Kept]) -> None:
+    owner = owner_reference(kcp, controller=True, block_deletion=True)
     for one in kept.values():
-        await own_secret(tools, kcp, one.secret)
-
-
-async def own_secret(tools: Tools, kcp: KubeadmControlPlane, secret: Document) -> Document:
-    """Make the control plane the controller of a Secret that Cluster API made (not of a user's)."""
-    wanted = encode(owner_reference(kcp, controller=True, block_deletion=True))
-    there: list[Document] = secret["metadata"].get("ownerReferences") or []
-    if wanted in there or secret.get("type") != SECRET_TYPE:
-        return secret
-    others = [
-        one for one in there if not one.get("controller") and one.get("uid") != kcp.metadata.uid
-    ]
-    patch = {
-        "metadata": {
-            "ownerReferences": [*others, wanted],
-            "resourceVersion": secret["metadata"]["resourceVersion"],
-        }
-    }
-    return await tools.runtime.client.patch(SECRETS, Key.of(secret), patch)
+        await tools.keychain.own(one.secret, owner)

@@ -33,6 +33,7 @@ from kapy.sdk import (
     Controller,
     External,
     Keychain,
+    Kubeconfigs,
     Runtime,
     awaited,
     own_key,
@@ -62,10 +63,12 @@ def add_to(
     who knows which Machines can be updated in place, None where none may be.
     """
     external = External(runtime.client, runtime.cache)
+    keychain = Keychain.of(runtime)
     tools = Tools(
         runtime=runtime,
         remote=remote,
-        keychain=Keychain.of(runtime),
+        keychain=keychain,
+        kubeconfigs=Kubeconfigs(runtime, keychain),
         external=external,
         etcd_dial=etcd_dial,
         recorder=runtime.events.named("kubeadmcontrolplane-controller"),

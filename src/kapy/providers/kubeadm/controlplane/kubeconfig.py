@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
-from kapy.kube import Document, Key
+from kapy.kube import Key
 from kapy.kube.meta import owner_reference
-from kapy.kube.names import SECRETS
-from kapy.kube.pki import Algorithm, KeyPair
+from kapy.kube.pki import Algorithm
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
-from kapy.providers.kubeadm.controlplane.certificates import own_secret
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.connections import Kubeconfig
-from kapy.remote.kubeconfig_secret import (
-    access,
-    kubeconfig_secret,
-    next_renewal,
-    renewed_data,
-)
-from kapy.remote.secrets import CLUSTER_CA, KUBECONFIG, key_pair
+from kapy.remote.kubeconfig_secret import access
+from kapy.remote.secrets import KUBECONFIG
 from kapy.sdk import NotYet, Result, requeue
 
 
 async def ensure_kubeconfig(tools: Tools, plane: ControlPlane) -> Result | None:
     """Have the Secret, owned by the control plane unless a user brought it."""
-    cluster = plane.cluster.key
-    secret = await tools.keychain.secret(cluster, KUBECONFIG)
-    if secret is None:
-        await _make(tools, plane)
-        return None
-    secret = await own_secret(tools, plane.kcp, secret)
-    if not _is_ours(secret, plane.kcp):
-        return None
-    renewal = _renewal(tools, secret)
-    if renewal <= plane.now:
-        ca = await _authority(tools, cluster)
-        key = await tools.runtime.keys.new(algorithm(plane.kcp))
-        data = renewed_data(secret, cluster.name, ca, now=plane.now, key=key)
-        await tools.runtime.client.patch(SECRETS, Key.of(secret), {"data": data})
-        return None
-    # A timer, because the end of a certificate is no event.
-    after = max(renewal - plane.now, timedelta(seconds=1))
-    plane.wake_by(requeue(after=after, because="the kubeconfig's certificate is to be renewed"))
+    renewal = await tools.kubeconfigs.issue(
+        plane.cluster.key,
+        f"https://{endpoint_of(plane.cluster)}",
+        owner_reference(plane.kcp, controller=True, block_deletion=True),
+        algorithm=algorithm(plane.kcp),
+    )
+    if renewal is not None:
+        # A timer, because the end of a certificate is no event.
+        after = max(renewal - plane.now, timedelta(seconds=1))
+        plane.wake_by(requeue(after=after, because="the kubeconfig's certificate is to be renewed"))
     return None
 
 
@@ -69,38 +54,3 @@ def algorithm(kcp: KubeadmControlPlane) -> Algorithm:
         "ECDSA-P384": "ECDSA-P384",
     }
     return algorithms.get(asked, "RSA-2048")
-
-
-async def _make(tools: Tools, plane: ControlPlane) -> None:
-    ca = await _authority(tools, plane.cluster.key)
-    secret = kubeconfig_secret(
-        plane.cluster.key,
-        f"https://{endpoint_of(plane.cluster)}",
-        ca,
-        owner_reference(plane.kcp, controller=True, block_deletion=True),
-        now=plane.now,
-        key=await tools.runtime.keys.new(algorithm(plane.kcp)),
-    )
-    await tools.runtime.client.create(SECRETS, secret)
-
-
-async def _authority(tools: Tools, cluster: Key) -> KeyPair:
-    secret = await tools.keychain.secret(cluster, CLUSTER_CA)
-    if secret is None:
-        raise NotYet(f"the CA Secret of Cluster {cluster} is not there yet")
-    return key_pair(secret)
-
-
-def _renewal(tools: Tools, secret: Document) -> datetime:
-    key, version = Key.of(secret), secret["metadata"]["resourceVersion"]
-    known = tools.memory.renewals.get(key)
-    if known is None or known[0] != version:
-        known = tools.memory.renewals[key] = version, next_renewal(secret)
-    return known[1]
-
-
-def _is_ours(secret: Document, kcp: KubeadmControlPlane) -> bool:
-    return any(
-        one.get("controller") and one.get("uid") == kcp.metadata.uid
-        for one in secret["metadata"].get("ownerReferences") or ()
-    )

@@ -14,7 +14,7 @@ from kapy.providers.kubeadm.controlplane.settled import Settled
 from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
 from kapy.remote.connections import Connections, Kubeconfig
-from kapy.sdk import Controller, External, Keychain, Recorder, Runtime
+from kapy.sdk import Controller, External, Keychain, Kubeconfigs, Recorder, Runtime
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
 """How long what was last known is shown after a connection was lost."""
@@ -22,9 +22,8 @@ CONDITIONS_GRACE: Final = timedelta(minutes=5)
 BY_CLUSTER: Final = "machines-by-cluster"
 """Index of Machines by the key of their cluster."""
 
-CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime | None]]
-"""When the serving certificate of the API server on a node ends (None: nobody can tell):
-kubeconfig, node name."""
+CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
+"""When the serving certificate of the API server on a node ends: kubeconfig, node name."""
 
 
 @dataclass(slots=True)
@@ -32,13 +31,12 @@ class Memory:
     """What this process remembers, only to ask less; losing it costs requests.
 
     upgraded, addons: (uid, generation) of control planes whose workload cluster was brought up to
-    date. renewals: resourceVersion of a kubeconfig Secret and when it is to be renewed. access:
-    resourceVersion and what the Secret says. told: the last preflight event of a control plane.
+    date. access: resourceVersion of a kubeconfig Secret and what it says. told: the last preflight
+    event of a control plane.
     """
 
     upgraded: set[tuple[str, int]] = field(default_factory=set)
     addons: set[tuple[str, int]] = field(default_factory=set)
-    renewals: dict[Key, tuple[str, datetime]] = field(default_factory=dict)
     access: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
     told: dict[Key, str] = field(default_factory=dict)
 
@@ -53,6 +51,7 @@ class Tools:
     runtime: Runtime
     remote: Connections
     keychain: Keychain
+    kubeconfigs: Kubeconfigs
     external: External
     etcd_dial: EtcdDial
     recorder: Recorder

@@ -1,0 +1,125 @@
+"""The ControlPlane contract (v1beta2), kept for any provider of control planes without Machines.
+
+What all control planes have alike is in `kapy.sdk.control_plane_objects`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from kapy.api.embedded import StatusVersion
+from kapy.api.names import ConditionType, Label, Reason
+from kapy.conditions import true
+from kapy.engine.controller import Controller
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue_if
+from kapy.engine.runtime import Runtime
+from kapy.kube.names import Resource
+from kapy.kube.version import InvalidVersion, parse_tolerant
+from kapy.sdk.answers import ControlPlaneProvisioned, Released, Waiting
+from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
+from kapy.sdk.control_plane_objects import ControlPlaneObjects, unavailable
+from kapy.sdk.failures import ProviderMistake
+from kapy.sdk.lens import ControlPlaneLens, ControlPlaneStatus
+
+T = TypeVar("T")
+
+
+def add_control_plane(
+    runtime: Runtime,
+    kind: type[Any] | Resource,
+    provider: ControlPlaneProvider[Any],
+    *,
+    finalizer: str,
+    concurrency: int = 10,
+) -> Controller:
+    """Serve a kind of control planes without Machines; returns its controller, for further watches.
+
+    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified name
+    of the provider's own.
+    """
+    resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    reconciler = ControlPlanes(runtime, kind, provider, finalizer)
+    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    reconciler.watches.attach(controller)
+    return runtime.add(controller, runtime.cache.informer(resource))
+
+
+class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
+    """Reconciles control planes that somebody runs."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        kind: type[Any] | Resource,
+        provider: ControlPlaneProvider[T],
+        finalizer: str,
+    ) -> None:
+        super().__init__(runtime, kind, provider, finalizer)
+        self._provider = provider
+
+    async def _running(self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]) -> Result:
+        answer = await self._provider.converge(order)
+        if isinstance(answer, Waiting):
+            return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+        return await self._provisioned(draft, order, answer)
+
+    async def _release(
+        self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]
+    ) -> Released | Waiting:
+        del draft
+        return await self._provider.release(order)
+
+    async def _provisioned(
+        self,
+        draft: Draft[ControlPlaneLens],
+        order: ControlPlaneOrder[T],
+        answer: ControlPlaneProvisioned,
+    ) -> Result:
+        _check(answer, order)
+        await self._set_endpoint(draft, answer.endpoint)
+        result = DONE
+        if answer.initialized or answer.kubeconfig or answer.authority is not None:
+            result = await self._keep_kubeconfig(
+                draft, order, kubeconfig=answer.kubeconfig, authority=answer.authority
+            )
+        status = draft.object.status
+        if answer.initialized:
+            status.initialization.control_plane_initialized = True
+        status.external_managed_control_plane = self._provider.external
+        _count(status, order, answer)
+        ready = unavailable("Waiting for the control plane to be initialized")
+        if status.initialization.control_plane_initialized:
+            ready = true(ConditionType.AVAILABLE, Reason.AVAILABLE)
+        self._report(draft, answer.conditions, ready)
+        return result.sooner(requeue_if(after=answer.look_again, because=answer.because))
+
+
+def _check(answer: ControlPlaneProvisioned, order: ControlPlaneOrder[Any]) -> None:
+    if answer.initialized and (answer.endpoint or order.endpoint) is None:
+        raise ProviderMistake(
+            "a control plane that is initialized has an endpoint: answer one, or set"
+            " provides_endpoint = False to wait for the Cluster's"
+        )
+    if answer.version:
+        try:
+            parse_tolerant(answer.version)
+        except InvalidVersion:
+            raise ProviderMistake(
+                f"the version that runs must be a semantic version as v1.34.1 is: {answer.version}"
+            ) from None
+
+
+def _count(
+    status: ControlPlaneStatus, order: ControlPlaneOrder[Any], answer: ControlPlaneProvisioned
+) -> None:
+    replicas, version = answer.replicas, answer.version
+    if version:
+        total = 0 if replicas is None else replicas.total
+        status.version = version
+        status.versions = [StatusVersion(version=version, replicas=total)]
+    if replicas is not None:
+        status.selector = f"{Label.CLUSTER_NAME}={order.cluster.name},{Label.CONTROL_PLANE}"
+        status.replicas, status.ready_replicas = replicas.total, replicas.ready
+        status.available_replicas = replicas.available
+        status.up_to_date_replicas = replicas.up_to_date

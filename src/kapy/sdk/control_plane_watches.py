@@ -1,0 +1,87 @@
+"""What wakes up control planes: their Cluster, its Secrets, and its machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.api.names import Label
+from kapy.contract.handover import awaited
+from kapy.engine.cache import Change
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS, Resource
+from kapy.remote.secrets import has_purpose_suffix
+from kapy.sdk.bootstrap_data import LABELLED
+from kapy.sdk.changes import cluster_of, is_update
+
+BY_CLUSTER: Final = "sdk/machines-of-cluster"
+
+
+class ControlPlaneWatches:
+    """Maps changes around clusters to their control planes of one kind."""
+
+    def __init__(self, runtime: Runtime, resource: Resource) -> None:
+        cache = runtime.cache
+        self._resource = resource
+        self._objects = cache.informer(resource)
+        self._clusters = cache.informer(Cluster.RESOURCE)
+        self._machines = [cache.informer(one) for one in (Machine.RESOURCE, MachinePool.RESOURCE)]
+        self._secrets = cache.informer(SECRETS, labels=LABELLED)
+
+    def attach(self, controller: Controller) -> None:
+        """Make the controller wake up."""
+        controller.watch(self._objects, awaited(own_key), gather=REPORTED)
+        controller.watch(self._objects, own_key, gather=SUMMED_UP)
+        controller.watch(self._clusters, self.of_cluster, gather=REPORTED)
+        controller.watch(self._secrets, self.of_secret, gather=REPORTED)
+        for machines in self._machines:
+            machines.add_index(BY_CLUSTER, cluster_of)
+            controller.watch(machines, self.of_gone)
+
+    def of_cluster(self, change: Change) -> Iterable[Key]:
+        """The control plane of a Cluster that changed in what it depends on."""
+        return () if is_update(change, _matters) else self._of(change.document)
+
+    def of_secret(self, change: Change) -> Iterable[Key]:
+        """The control plane of a cluster whose certificate or kubeconfig came, went or changed."""
+        if has_purpose_suffix(change.document["metadata"]["name"]):
+            yield from self._of_label(change.document)
+
+    def of_gone(self, change: Change) -> Iterable[Key]:
+        """A deletion may wait for the last worker."""
+        if change.new is None:
+            yield from self._of_label(change.document)
+
+    def workers(self, cluster: Key) -> list[str]:
+        """The cluster's machines that are not of its control plane, and its pools."""
+        found = (one for kind in self._machines for one in kind.indexed(BY_CLUSTER, str(cluster)))
+        return sorted(
+            f"{one['kind']} {one['metadata']['name']}"
+            for one in found
+            if Label.CONTROL_PLANE not in (one["metadata"].get("labels") or {})
+        )
+
+    def _of_label(self, document: Document) -> Iterable[Key]:
+        metadata = document["metadata"]
+        name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
+        cluster = self._clusters.raw(Key(metadata["namespace"], name))
+        return () if cluster is None else self._of(cluster)
+
+    def _of(self, cluster: Document) -> Iterable[Key]:
+        reference = (cluster.get("spec") or {}).get("controlPlaneRef") or {}
+        wanted = (self._resource.group, self._resource.kind)
+        if (reference.get("apiGroup"), reference.get("kind")) == wanted:
+            yield Key(cluster["metadata"]["namespace"], reference["name"])
+
+
+def _matters(cluster: Document) -> Any:
+    """What of a Cluster its control plane depends on."""
+    status = cluster.get("status") or {}
+    infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
+    annotations = cluster["metadata"].get("annotations")
+    return cluster.get("spec"), infrastructure, status.get("failureDomains"), annotations
