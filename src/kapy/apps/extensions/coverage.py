@@ -129,13 +129,12 @@ def _applied(document: Document, patch: Patch) -> Any:
 def _differing(part: Part, after: Any, wanted: Any) -> Iterator[str]:
     """The fields that are not as they should be, with their paths."""
     prefix = ".".join(part.path)
-    if not part.only:
-        yield from _paths(after, wanted, prefix)
-        return
-    for field in part.only:
-        have = after.get(field) if isinstance(after, dict) else after
-        if (have or "") != (wanted.get(field) or ""):
-            yield f"{prefix}.{field}"
+    if part.only and isinstance(after, dict) and isinstance(wanted, dict):
+        # No value and an empty one are the same in a Machine.
+        after, wanted = (
+            {field: one.get(field) or "" for field in part.only} for one in (after, wanted)
+        )
+    yield from _paths(after, wanted, prefix)
 
 
 def _paths(one: Any, other: Any, path: str) -> Iterator[str]:
