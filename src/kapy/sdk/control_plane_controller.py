@@ -86,7 +86,7 @@ class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
         status = draft.object.status
         if answer.initialized:
             status.initialization.control_plane_initialized = True
-        status.external_managed_control_plane = self._provider.external
+        status.external_managed_control_plane = self._provider.external or None
         _count(status, order, answer)
         ready = unavailable("Waiting for the control plane to be initialized")
         if status.initialization.control_plane_initialized:
