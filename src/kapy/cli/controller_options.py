@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from kapy.api.features import FeatureGates
 from kapy.apps.feature_gates import notices
 from kapy.apps.manager_flags import BadFlag, Flag, controlling, flags_of
 from kapy.apps.settings import EMBEDDED_GATES, Controlling
@@ -23,11 +24,11 @@ def controller_options(command: F) -> F:
     return command
 
 
-def controlling_of(given: Mapping[str, Any]) -> Controlling:
-    """What the controllers are told. Raises click.UsageError."""
+def controlling_of(given: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATES) -> Controlling:
+    """What the controllers are told. gates: where nothing is said. Raises click.UsageError."""
     texts = {flag.name: texts_of(flag, given) for flag in _FLAGS}
     try:
-        told = controlling(texts, gates=EMBEDDED_GATES)
+        told = controlling(texts, gates=gates)
     except BadFlag as error:
         raise click.UsageError(str(error)) from None
     for sentence in notices(told.manager.gates):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ from kapy.apiserver.authentication import read_tokens
 from kapy.apiserver.traffic.inflight import Limits
 from kapy.apps.all_in_one import CannotListen, Plane, management_plane
 from kapy.apps.context import context_written, kubeconfig_path
+from kapy.apps.extension_server.process import extended
+from kapy.apps.extension_server.wanted import Wanted
 from kapy.apps.presence import Presence, announced, claimed
 from kapy.apps.settings import (
     DEFAULT_PORT,
@@ -59,6 +61,7 @@ class Options:
     durability: Durability = "crash"
     controlling: Controlling = field(default_factory=Controlling)
     providers: tuple[Provider, ...] = ()
+    extensions: Sequence[Wanted] = ()
 
 
 def plane_options(command: F) -> F:
@@ -116,6 +119,11 @@ async def up_and_announced(options: Options) -> AsyncIterator[Up]:
         assert plane.access is not None
         path, context = kubeconfig_path(options.kubeconfig), context_name(options.name)
         stack.enter_context(context_written(path, context, plane.access))
+        if options.folder is not None:
+            extensions = options.folder.path / "extensions"
+            await stack.enter_async_context(
+                extended(plane.client, options.extensions, extensions, Random())
+            )
         found = Up(plane, plane.access.server, context, path)
         if options.folder is not None:
             stack.enter_context(announced(options.folder, _presence(found)))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.apps.settings import Durability
+from kapy.apps.settings import Controlling, Durability
 from kapy.cli.background import READY
 from kapy.cli.controller_options import controller_options, controlling_of
 from kapy.cli.event_loop import run
+from kapy.cli.extension_options import extension_options, extensions_of, gates_for
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane import Options, Up, plane_options, up_and_announced
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     help="Run this provider of yours in the process, too (may be repeated).",
 )
 @server_options
+@extension_options
 @controller_options
 @click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
 @click.option(
@@ -82,10 +84,18 @@ def up(
         audit=audit_of(given),
         services=services_of(given),
         durability=durability,
-        controlling=controlling_of(given),
+        controlling=_controlling(given),
         providers=_providers(places),
+        extensions=extensions_of(given),
     )
     run(_up(options, ready_fd))
+
+
+def _controlling(given: dict[str, Any]) -> Controlling:
+    found = controlling_of(given, gates_for(given))
+    if given["extensions"] and not found.manager.gates.runtime_sdk:
+        raise click.UsageError("--extension needs the feature gate RuntimeSDK, which is closed")
+    return found
 
 
 def _providers(places: tuple[str, ...]) -> tuple[Provider, ...]:

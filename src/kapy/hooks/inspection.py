@@ -134,7 +134,8 @@ async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
 def line_of(call: Document) -> str:
     """One call on one line: when, what, who, about what, how long, and what came of it."""
     about = _about(call.get("request") or {})
-    heading = f"{call['time']} {call['hook']} {call['handler']}{f' {about}' if about else ''}"
+    told = (call["time"], call["hook"], call["handler"] or call["host"], about)
+    heading = " ".join(one for one in told if one)
     return f"{heading} ({1000 * call['seconds']:.1f} ms): {_outcome(call)}"
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from kapy._aio.clock import Clock
 from kapy.api.extension_config import ClientConfig
+from kapy.hooks.messages.discovery import DISCOVERY
 from kapy.hooks.posting import Answer, NoAnswer, Post
 from kapy.hooks.redacted import shown
 from kapy.hooks.registry import Registry
@@ -19,6 +20,7 @@ from kapy.kube import Document
 
 KEPT: Final = 1000
 """Calls that wait for somebody who looks on slowly; older ones are forgotten."""
+_DISCOVERY: Final = DISCOVERY.path().rpartition("/")[2]
 
 
 class WatchedPost:
@@ -57,11 +59,13 @@ class WatchedPost:
         """The names of hook and handler are in the path, below the hook's group and version."""
         parts = urlsplit(url)
         *_, version, hook, handler = f"//{parts.path}".split("/")
+        if handler == _DISCOVERY:  # a hook without handlers' names
+            version, hook, handler = hook, DISCOVERY.name, ""
         found = self._registry.reached(client, handler)
         return {
             "time": self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "hook": found.hook if found else hook,
-            "version": version if found else "",
+            "version": version,
             "handler": found.name if found else handler,
             "host": parts.netloc,
         }

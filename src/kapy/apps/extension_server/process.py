@@ -1,0 +1,136 @@
+"""Extensions in Python beside a plane: each in a process of its own, called over HTTPS.
+
+No code of an extension runs in the plane's process. One that dies is started again, after pauses
+that grow; all end with the plane, also where that is killed: their standard input ends then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import msgspec
+
+from kapy._aio.services import running
+from kapy.apps.extension_server.wanted import Wanted, of_url, register, take_away_all_but
+from kapy.client.client import Client
+from kapy.engine.reflector import Backoff
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+FIRST: Final = 0.5
+LONGEST: Final = 30.0
+"""Seconds before a process that died is started again, at first and at last."""
+LIVED: Final = 60.0
+"""Seconds after which a process has worked: the next pause is short again."""
+PATIENCE: Final = 5.0
+"""Seconds that a process has for its last answers."""
+
+_log = logging.getLogger(__name__)
+
+
+class DidNotStart(KapyError):
+    """An extension ended before it could be called; what it said is above."""
+
+
+@asynccontextmanager
+async def extended(
+    client: Client, extensions: Sequence[Wanted], folder: Path, random: Random
+) -> AsyncIterator[None]:
+    """A plane with these extensions, for as long as the context is open.
+
+    folder: keeps their certificates. Raises DidNotStart, ApiError.
+    """
+    await take_away_all_but(client, {one.name for one in extensions})
+    for one in extensions:
+        if not one.is_module:
+            await register(client, of_url(one))
+    modules = [Module(one, folder, client, random) for one in extensions if one.is_module]
+    try:
+        async with asyncio.TaskGroup() as group:
+            for module in modules:
+                group.create_task(module.start())
+    except* DidNotStart as failed:
+        raise failed.exceptions[0] from None
+    async with running(**{module.wanted.name: module.run for module in modules}):
+        yield
+
+
+class Module:
+    """One extension in Python: its process, and its registration."""
+
+    def __init__(self, wanted: Wanted, folder: Path, client: Client, random: Random) -> None:
+        self.wanted = wanted
+        self._folder = folder / wanted.name
+        self._client = client
+        self._backoff = Backoff(random, first=FIRST, longest=LONGEST)
+        self._process: Process | None = None
+
+    async def start(self) -> None:
+        """Start the process, and register it when it can be called. Raises DidNotStart."""
+        one = self.wanted
+        serve = ("extension", "serve", one.place, "--port", "0", "--tls-dir", str(self._folder))
+        process = self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kapy.cli.main", *serve),
+            *("--register-as", one.name, "--for-plane"),
+            stdin=PIPE,
+            stdout=PIPE,
+        )
+        try:
+            assert process.stdout is not None
+            line = await process.stdout.readline()
+            if not line:
+                code = await process.wait()
+                raise DidNotStart(
+                    f"the extension {one.name} ({one.place}) ended with code {code} before it "
+                    "could be called; it says why above"
+                )
+            manifest: Document = msgspec.json.decode(line)
+            await register(self._client, manifest)
+        except BaseException:
+            await self._stop()
+            raise
+
+    async def run(self) -> None:
+        """Start the process again whenever it ends, for ever; end it when cancelled."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                assert self._process is not None
+                began = loop.time()
+                code = await self._process.wait()
+                if loop.time() - began > LIVED:
+                    self._backoff.reset()
+                await self._again(f"ended with code {code}")
+        finally:
+            await self._stop()
+
+    async def _again(self, why: str) -> None:
+        seconds = self._backoff.next()
+        _log.error("the extension %s %s; starts again in %.1f s", self.wanted.name, why, seconds)
+        # A timer: what makes an extension die is nothing that can be watched.
+        await asyncio.sleep(seconds)
+        try:
+            await self.start()
+        except KapyError as error:
+            _log.error("%s", error)
+
+    async def _stop(self) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

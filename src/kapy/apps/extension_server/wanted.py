@@ -1,0 +1,90 @@
+"""Extensions that a plane is told of when it starts, and how they are registered there.
+
+What is registered so carries a label: an extension that is told of no more is taken away when the
+plane starts the next time, so that nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from kapy.api.extension_config import ExtensionConfig
+from kapy.apps.extension_server.manifest import extension_config
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+
+LABEL: Final = "kapy.cluster.x-k8s.io/registered-by"
+BY: Final = "kapy-up"
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(:[A-Za-z_]\w*)?")
+
+
+class BadExtension(KapyError):
+    """Neither a URL nor a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An extension that a plane is to ask.
+
+    place: its URL, or `MODULE:NAME` of one in Python. ca: whom to trust at a URL, PEM.
+    """
+
+    name: str
+    place: str
+    ca: bytes = b""
+
+    @property
+    def is_module(self) -> bool:
+        return "://" not in self.place
+
+
+def wanted(text: str, ca: bytes = b"") -> Wanted:
+    """What `[NAME=]URL|MODULE[:ATTRIBUTE]` asks for. Raises BadExtension."""
+    name, separator, place = text.partition("=")
+    if not separator or "://" in name:
+        name, place = "", text
+    if "://" in place:
+        if urlsplit(place).scheme != "https" or not urlsplit(place).hostname:
+            raise BadExtension(f'"{place}" cannot be called: extensions have https:// URLs')
+    elif not _MODULE.fullmatch(place):
+        raise BadExtension(
+            f'"{place}" is neither an https:// URL nor a Python module (MODULE or MODULE:NAME)'
+        )
+    name = name or _usual_name(place)
+    if not _NAME.fullmatch(name) or len(name) > 63:
+        raise BadExtension(
+            f'"{name}" cannot be the name of an extension (lower case letters, digits and hyphens);'
+            f" choose one: NAME={place}"
+        )
+    return Wanted(name, place, b"" if "://" not in place else ca)
+
+
+def _usual_name(place: str) -> str:
+    told = urlsplit(place).netloc if "://" in place else place.partition(":")[0].rpartition(".")[2]
+    return re.sub(r"[^a-z0-9]+", "-", told.lower()).strip("-")
+
+
+async def take_away_all_but(client: Client, names: Collection[str]) -> None:
+    """Take away what was registered at a start before, and is told of no more. Raises ApiError."""
+    listed = await client.list(ExtensionConfig.RESOURCE, labels=f"{LABEL}={BY}")
+    for one in listed.items:
+        if one["metadata"]["name"] not in names:
+            await client.delete(ExtensionConfig.RESOURCE, Key.of(one))
+
+
+async def register(client: Client, manifest: Document) -> None:
+    """Write an ExtensionConfig, or what is new in it. Raises ApiError."""
+    metadata = {**manifest["metadata"], "labels": {LABEL: BY}}
+    document = {**manifest, "metadata": metadata}
+    await client.apply(ExtensionConfig.RESOURCE, document, field_manager=BY)
+
+
+def of_url(one: Wanted) -> Document:
+    """The manifest of an extension that runs somewhere."""
+    return extension_config(one.name, one.place, one.ca)

@@ -1,0 +1,58 @@
+"""The options of `kapy up` about runtime extensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kapy.api.features import FeatureGates
+from kapy.apps.extension_server.wanted import BadExtension, Wanted, wanted
+from kapy.apps.settings import EMBEDDED_GATES
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def extension_options(command: F) -> F:
+    """The options, in the order of `--help`."""
+    for option in (
+        click.option(
+            "--extension-ca",
+            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            help="PEM file of whom to trust at the URLs of --extension.",
+        ),
+        click.option(
+            "--extension",
+            "extensions",
+            multiple=True,
+            metavar="[NAME=]URL|MODULE[:ATTRIBUTE]",
+            help="Runtime extension to ask: one that runs, or a Python module that is started in "
+            "a process of its own; may be repeated. Opens the feature gate RuntimeSDK.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def extensions_of(given: Mapping[str, Any]) -> Sequence[Wanted]:
+    """Which extensions are wanted. Raises click.UsageError."""
+    ca = given["extension_ca"]
+    try:
+        found = [wanted(one, ca.read_bytes() if ca else b"") for one in given["extensions"]]
+    except BadExtension as error:
+        raise click.UsageError(f"--extension: {error}") from None
+    names = [one.name for one in found]
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise click.UsageError(
+            f"--extension: {twice[0]} is the name of two extensions; name one of them: NAME=…"
+        )
+    return found
+
+
+def gates_for(given: Mapping[str, Any]) -> FeatureGates:
+    """The usual gates, with RuntimeSDK open where extensions are wanted."""
+    return replace(EMBEDDED_GATES, runtime_sdk=bool(given["extensions"]))
