@@ -19,8 +19,8 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.api.extension_config import ClientConfig, ServiceReference
 from kapy.hooks.blocking import BlockingPost
-from kapy.hooks.https import LARGEST_ANSWER, ClientCertificate, HttpsPost
-from kapy.hooks.posting import NoAnswer
+from kapy.hooks.https import ClientCertificate, HttpsPost
+from kapy.hooks.posting import LARGEST_ANSWER, NoAnswer
 from kapy.kube.pki import Algorithm, KeyPair, issue, new_ca
 
 pytestmark = pytest.mark.sockets
@@ -249,7 +249,7 @@ class Echo(BaseHTTPRequestHandler):
         """Quiet."""
 
 
-async def test_a_command_may_block(tmp_path: Path) -> None:
+async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server in a thread of its own, since nobody else gets a turn meanwhile."""
     files = tmp_path / "tls.crt", tmp_path / "tls.key"
     files[0].write_bytes(OWN.certificate)
@@ -258,10 +258,13 @@ async def test_a_command_may_block(tmp_path: Path) -> None:
     context.load_cert_chain(*files)
     with HTTPServer(("127.0.0.1", 0), Echo) as there:
         there.socket = context.wrap_socket(there.socket, server_side=True)
-        thread = Thread(target=there.handle_request)
+        thread = Thread(target=lambda: [there.handle_request() for _ in range(2)])
         thread.start()
         url = f"https://127.0.0.1:{there.server_port}/base/hook?timeout=10s"
         answer = await BlockingPost()(trusting(AUTHORITY, url), url, b'{"a":1}')
+        monkeypatch.setattr("kapy.hooks.blocking.LARGEST_ANSWER", 10)
+        with pytest.raises(NoAnswer, match="the answer is larger than 10 bytes"):
+            await BlockingPost()(trusting(AUTHORITY, url), url, b"{}")
         thread.join()
     asked = {"path": "/base/hook?timeout=10s", "asked": {"a": 1}}
     assert (answer.code, msgspec.json.decode(answer.body)) == (200, asked)

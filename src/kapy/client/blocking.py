@@ -31,14 +31,17 @@ _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
 class Blocking:
-    """One server as one user; `close` it."""
+    """One server as one user; `close` it. largest: bytes that an answer may have."""
 
     over_network = True
 
-    def __init__(self, access: Kubeconfig, *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, access: Kubeconfig, *, timeout: float = TIMEOUT, largest: int | None = None
+    ) -> None:
         parts = urlsplit(access.server)
         self.host = parts.netloc
         self._prefix = parts.path
+        self._largest = largest
         self._headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
         if access.token:
             self._headers["authorization"] = f"Bearer {access.token}"
@@ -75,10 +78,13 @@ class Blocking:
         try:
             self._connection.request(request.method, address, body, headers)
             response = self._connection.getresponse()
-            content = response.read()
+            content = response.read(None if self._largest is None else self._largest + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._connection.close()
             raise Unreachable(f"cannot reach {self.host}: {_reason(error)}") from error
+        if self._largest is not None and len(content) > self._largest:
+            self._connection.close()
+            raise Unreachable(f"the answer is larger than {self._largest} bytes")
         told = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, _decoded(content, told), told)
 

@@ -11,7 +11,7 @@ import msgspec
 from kapy.api.extension_config import ClientConfig
 from kapy.client.blocking import Blocking
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.posting import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
 
@@ -30,7 +30,7 @@ class BlockingPost:
         headers = {"content-type": "application/json"}
         query = dict(one.split("=", 1) for one in parts.query.split("&") if "=" in one)
         try:
-            server = Blocking(access, timeout=SECONDS)
+            server = Blocking(access, timeout=SECONDS, largest=LARGEST_ANSWER)
         except KubeconfigError:
             raise NoAnswer("the caBundle is no PEM") from None
         try:

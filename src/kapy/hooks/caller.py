@@ -11,6 +11,7 @@ nobody its timeout for long; each extension has `AT_A_TIME` calls under way at m
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final, NamedTuple, TypeVar
@@ -41,8 +42,9 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 
 AT_A_TIME: Final = 16
-_DISCOVERY: Final = DEFAULT_TIMEOUT_SECONDS
 Resp = TypeVar("Resp", bound=Response)
+
+_log = logging.getLogger(__name__)
 
 
 class Subject(NamedTuple):
@@ -144,6 +146,7 @@ class Caller:
             response = await self._response(hook, registration, subject, request, keep=keep)
         except (CallFailed, Broken) as error:
             if registration.ignored:
+                _log.warning("%s: its failurePolicy is Ignore, all goes on: %s", failed, error)
                 return hook.response()
             raise HookError(f"{failed}: {error}") from error
         except HookError as error:
@@ -233,7 +236,8 @@ class Caller:
     async def discover(self, config: ExtensionConfig) -> Sequence[ExtensionHandler]:
         """The handlers of an extension, with defaults. Raises HookError."""
         client: ClientConfig = config.spec.client_config
-        failed, seconds = f'failed to discover extension "{config.metadata.name}"', _DISCOVERY
+        failed = f'failed to discover extension "{config.metadata.name}"'
+        seconds = min(self.registry.longest_of(config), DEFAULT_TIMEOUT_SECONDS)
         try:
             url = handler_url(client, DISCOVERY)
             body = body_of(DISCOVERY, DiscoveryRequest(), {})

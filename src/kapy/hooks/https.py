@@ -14,11 +14,9 @@ from kapy.api.extension_config import ClientConfig
 from kapy.apiserver.webhooks.calls import why_no_answer
 from kapy.apiserver.webhooks.clients import ClientConfig as Place
 from kapy.apiserver.webhooks.clients import Services
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.posting import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.model import encode
 
-LARGEST_ANSWER: Final = 20 << 20
-"""Bytes; far above any answer that means something, so a larger one is an attack or a mistake."""
 _HEADERS: Final = {"content-type": "application/json", "accept": "application/json"}
 _CHUNK: Final = 1 << 16
 

@@ -6,10 +6,13 @@ process behind it.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kapy.api.extension_config import ClientConfig
 from kapy.kube.errors import KapyError
+
+LARGEST_ANSWER: Final = 20 << 20
+"""Bytes; far above any answer that means something, so a larger one is an attack or a mistake."""
 
 
 class NoAnswer(KapyError):

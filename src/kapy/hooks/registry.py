@@ -81,9 +81,13 @@ class Registry:
         self, config: ExtensionConfig, document: Document
     ) -> tuple[Registration, ...]:
         selector = selector_of(document["spec"].get("namespaceSelector") or {})
-        longest = min(self._longest, longest_timeout(config) or self._longest)
+        longest = self.longest_of(config)
         handlers = config.status.handlers
         return tuple(_registration(config, one, selector, longest) for one in handlers)
+
+    def longest_of(self, config: ExtensionConfig) -> int:
+        """Seconds that no call of an extension may exceed."""
+        return min(self._longest, longest_timeout(config) or self._longest)
 
     def _set(self, config: str, registrations: tuple[Registration, ...]) -> None:
         for one in self._by_config.pop(config, ()):

@@ -5,15 +5,27 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Annotation
+from kapy.apps.settings import Settings
 from kapy.conditions import is_true, message_of
+from kapy.hooks.catalog import Catalog
+from kapy.hooks.hook import Deprecation
+from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
 from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError
+from kapy.kube.http import MERGE_PATCH, Request
 from kapy.kube.names import SECRETS
 from kapy.testing.story import Story
-from tests.hooks.extension import Extension, config
-from tests.stories.test_extensions import discovered, plane
+from tests.hooks.extension import Extension, Network, config
+from tests.stories.plane import own_kinds
+from tests.stories.test_extensions import OPEN, available, discovered, plane, running_with
+from tests.stories.test_upgrades import CLASS
 
 
 def bundle(text: str) -> str:
@@ -114,3 +126,59 @@ async def test_handlers_are_those_of_the_last_good_answer() -> None:
         await story.merge(ExtensionConfig, "ext", changed, namespace="")
         found = await says(story, "ext", "EOF")
         assert [one.name for one in found.status.handlers] == ["second.ext"]
+
+
+async def test_who_does_not_answer_keeps_nobody_else_waiting() -> None:
+    hanging, good = Extension(), Extension(quota=("BeforeClusterCreate", {}))
+    hanging.delay = 100.0
+    async with plane(a=hanging, b=hanging, c=hanging, good=good) as story:
+        began = asyncio.get_running_loop().time()
+        await story.create([config("a"), config("b"), config("c"), config("good")])
+        await discovered(story, "good")
+        assert asyncio.get_running_loop().time() - began < 1
+        await says(story, "c", "no answer within 10s")
+
+
+GOING = Deprecation("v1beta1", "v1.15", "2026-11-30", "v1.17", "2027-11-30")
+
+
+async def test_who_writes_a_config_of_deprecated_hooks_is_warned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the next write: when it is created nobody knows its handlers."""
+    going = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=GOING)])
+    for module in ("kapy.hooks.catalog", "kapy.apps.extensions"):
+        monkeypatch.setattr(f"{module}.shipped", lambda: going)
+    extension = Extension(quota=("BeforeClusterCreate", {}))
+    async with running_with(Network(ext=extension)) as found:
+        story = Story(found.client, [ExtensionConfig.RESOURCE])
+        await story.create([config("ext")])
+        config_ = await discovered(story, "ext")
+        warned = "handler quota.ext answers BeforeClusterCreate"
+        assert warned in message_of(config_.status.conditions, "HookVersionsUpToDate")
+        path = ExtensionConfig.RESOURCE.path("", "ext")
+        patch = {"spec": {"settings": {"a": "b"}}}
+        headers = {"content-type": MERGE_PATCH}
+        request = Request("PATCH", path, headers=headers, body=patch)
+        reply = await found.client.transport(request)
+        assert warned in reply.headers["warning"]
+
+
+async def test_while_the_gate_is_closed_none_is_registered_and_nobody_is_asked(
+    tmp_path: Path,
+) -> None:
+    """Not even those that were registered while it was open."""
+    extension = Extension(quota=("BeforeClusterCreate", {"status": "Failure"}))
+    network = Network(ext=extension)
+    async with running_with(network, replace(OPEN, data=tmp_path)) as found:
+        story = Story(found.client, [ExtensionConfig.RESOURCE])
+        await story.create([config("ext")])
+        await discovered(story, "ext")
+    extension.asked.clear()
+    async with running_with(network, Settings(data=tmp_path)) as found:
+        story = Story(found.client, own_kinds())
+        with pytest.raises(ApiError, match="if the RuntimeSDK feature flag is enabled"):
+            await story.create([config("more")])
+        await story.create(CLASS)
+        await available(story)
+    assert extension.asked == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import Final
 
@@ -19,6 +20,8 @@ from kapy.kube.errors import KapyError
 FIRST: Final = 0.5
 LONGEST: Final = 30.0
 """Seconds after which a server that was not discovered is asked again, at first and at last."""
+
+_log = logging.getLogger(__name__)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
@@ -56,6 +59,7 @@ def _until_asked_again(scope: ConfigScope, key: Key) -> Result:
     if error is None:
         failures.pop(key, None)
         return DONE
+    _log.warning("extensionconfig: %s is not discovered: %s", key.name, error)
     count = failures[key] = failures.get(key, 0) + 1
     seconds = min(FIRST * 2.0 ** min(count - 1, 16), LONGEST)
     seconds *= 0.75 + scope.tools.random.random() / 4
