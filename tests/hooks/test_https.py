@@ -249,6 +249,11 @@ class Echo(BaseHTTPRequestHandler):
         """Quiet."""
 
 
+def _answer_twice(there: HTTPServer) -> None:
+    for _ in range(2):
+        there.handle_request()
+
+
 async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server in a thread of its own, since nobody else gets a turn meanwhile."""
     files = tmp_path / "tls.crt", tmp_path / "tls.key"
@@ -258,7 +263,7 @@ async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     context.load_cert_chain(*files)
     with HTTPServer(("127.0.0.1", 0), Echo) as there:
         there.socket = context.wrap_socket(there.socket, server_side=True)
-        thread = Thread(target=lambda: [there.handle_request() for _ in range(2)])
+        thread = Thread(target=_answer_twice, args=(there,))
         thread.start()
         url = f"https://127.0.0.1:{there.server_port}/base/hook?timeout=10s"
         answer = await BlockingPost()(trusting(AUTHORITY, url), url, b'{"a":1}')
