@@ -78,6 +78,7 @@ class Ground:
     transport: Transport | None = None
     access: Kubeconfig | None = None
     embedded: bool = True
+    light: bool = False
     resources: set[Resource] = field(default_factory=lambda: set(_CORE))
 
 
@@ -88,7 +89,7 @@ async def embedded(subject: Subject, *, clock: Clock, light: bool = False) -> As
     It listens where the provider needs that. light: core's kinds take every field, and have no
     old versions: quicker, for providers that were made with the SDK.
     """
-    server, client = await _opened(clock, light=light)
+    server, client = await _opened(clock, subject, light=light)
     ours = Ours(client.transport)
     client = Client(ours, field_manager=MANAGER)
     server.user = subject.rights or SUBJECT
@@ -98,7 +99,7 @@ async def embedded(subject: Subject, *, clock: Clock, light: bool = False) -> As
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             await _install(client, subject, light=light)
             user = _user(subject)
-            found = Ground(client, server.ledger, clock, ours)
+            found = Ground(client, server.ledger, clock, ours, light=light)
             if subject.way.network:
                 found.access = await stack.enter_async_context(_listening(server, user))
             else:
@@ -108,16 +109,17 @@ async def embedded(subject: Subject, *, clock: Clock, light: bool = False) -> As
         server.close()
 
 
-async def _opened(clock: Clock, *, light: bool) -> tuple[HearingServer, Client]:
+async def _opened(clock: Clock, subject: Subject, *, light: bool) -> tuple[HearingServer, Client]:
     if light:
-        server = HearingServer.open(None, clock=clock)
+        server = HearingServer.open(None, clock=clock, admission=subject.admission)
         assert isinstance(server, HearingServer)
         return server, Client(server.transport(ADMIN))
     from kapy.apps.admission import Rules
     from kapy.apps.conversion import converted
 
     rules = Rules(_GATES)
-    server = HearingServer.open(None, clock=clock, admission=(rules,), convert=converted)
+    admission = (rules, *subject.admission)
+    server = HearingServer.open(None, clock=clock, admission=admission, convert=converted)
     assert isinstance(server, HearingServer)
     client = Client(server.transport(ADMIN))
     rules.read_through(client)

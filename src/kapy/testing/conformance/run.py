@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
@@ -108,7 +109,19 @@ async def _watched(ground: Ground, subject: Subject, patience: Patience) -> Asyn
     async with running(seen=seen.run, pools=pools.run):
         for resource in (*_FOLLOWED, *(one.resource for one in subject.kinds)):
             await seen.follow(resource)
-        yield World(ground, subject, seen, patience)
+        yield World(ground, subject, seen, patience, partial(_another, ground, subject, patience))
+
+
+@asynccontextmanager
+async def _another(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
+    """An API server of our own beside the first. Raises CannotRun where that is somebody else's."""
+    if not ground.embedded:
+        raise CannotRun("it takes two management clusters of our own")
+    async with (
+        embedded(subject, clock=ground.clock, light=ground.light) as other,
+        _watched(other, subject, patience) as world,
+    ):
+        yield world
 
 
 async def _stage(world: World, checks: Sequence[Check], limits: Limits, to: Verdicts) -> None:
@@ -170,6 +183,10 @@ async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdi
         to.not_run[check.rule] = str(error)
     except KapyError as error:
         to.not_run[check.rule] = f"{kind.resource.kind}: {error}"
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        # Objects of providers may look like nothing that anybody has thought of.
+        told = f"{type(error).__name__}: {error}"
+        to.not_run[check.rule] = f"{kind.resource.kind}: something has an unexpected form: {told}"
     else:
         to.findings[check.rule] += found
         to.passed[check.rule] += 1

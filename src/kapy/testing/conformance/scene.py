@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kapy.client.client import Client
+from kapy.engine.store import version_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import Resource
@@ -30,12 +31,21 @@ _MOST: Final = 3
 
 @dataclass
 class World:
-    """A provider that runs on a ground, and who looks at it. others: where it could be moved."""
+    """A provider that runs on a ground, and who looks at it.
+
+    another: another ground for the same provider, with nothing on it. answered: the kinds of which
+    it is known that the provider looks at them. turn, moved: of checks that share what is costly,
+    as what came of a move.
+    """
 
     ground: Ground
     subject: Subject
     seen: Seen
     patience: Patience
+    another: Callable[[], AbstractAsyncContextManager[World]]
+    answered: set[Resource] = field(default_factory=set)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    moved: object = None
 
     @property
     def client(self) -> Client:
@@ -112,9 +122,17 @@ class Scene:
     async def patch(
         self, patch: Document, name: str = NAME, resource: Resource | None = None, part: str = ""
     ) -> Document:
-        """Merge into an object. part: the subresource."""
+        """Merge into an object, and wait until our watch has told of it. part: the subresource."""
         resource = resource or self.kind.resource
-        return await self.client.patch(resource, self.key(name), patch, subresource=part)
+        found = await self.client.patch(resource, self.key(name), patch, subresource=part)
+        await self.world.seen.follow(resource)
+        await self.world.seen.until(
+            resource,
+            self.key(name),
+            lambda one: one is None or version_of(one) >= version_of(found),
+            self.patience.within,
+        )
+        return found
 
     async def delete(self, name: str = NAME, resource: Resource | None = None) -> None:
         """Ask for an object's deletion."""

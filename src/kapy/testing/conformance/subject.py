@@ -12,6 +12,7 @@ from kapy.kube import Document
 from kapy.kube.names import Resource
 
 if TYPE_CHECKING:
+    from kapy.apiserver.admission import Admission
     from kapy.testing.conformance.ground import Ground
 
 
@@ -98,6 +99,7 @@ class Subject:
     definitions: Sequence[Document] = ()
     extras: Sequence[Document] = ()
     rights: str = ""
+    admission: Sequence[Admission] = ()
 
     def of(self, role: str) -> list[Kind]:
         """Its kinds with a part."""

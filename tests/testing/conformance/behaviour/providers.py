@@ -17,7 +17,6 @@ from kapy.testing.conformance.in_process import InProcess
 from kapy.testing.conformance.subject import Kind, Subject
 from tests.providers.inmemory.plane import dev_cluster, dev_machine
 
-
 POOL: Final[Document] = {**dev_cluster("example"), "kind": "DevMachinePool"}
 
 

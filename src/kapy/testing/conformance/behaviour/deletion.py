@@ -23,6 +23,7 @@ _FAILED: Final[Document] = {
     "status": {"failureReason": "CreateError", "failureMessage": "set by the conformance kit"}
 }
 _OTHERS: Final = (SECRETS, CONFIG_MAPS, Machine.RESOURCE)
+_LATER: Final = "worker-1"
 _UNREADY: Final = {
     "not-ready": "its Cluster's infrastructure was not provisioned",
     "no-data": "its Machine had no bootstrap data",
@@ -89,8 +90,7 @@ async def stopped(scene: Scene) -> AsyncIterator[Finding]:
     if scene.kind.contract is not Version.V1BETA1:
         raise NotApplicable("there are no terminal failures in the v1beta2 contract")
     await stage.whole(scene, annotations=_PAUSED)
-    stored = await scene.patch(_FAILED, part="status")
-    if not (stored.get("status") or {}).get("failureReason"):
+    if not (await _fail(scene, NAME)).get("failureReason"):
         raise NotApplicable("objects have no status.failureReason")
     await scene.patch(_RESUMED)
     await scene.quiet()
@@ -98,6 +98,17 @@ async def stopped(scene: Scene) -> AsyncIterator[Finding]:
         evidence = f"it is set, and yet: {quoted(wrong)}"
         mend = "exit where status.failureReason or status.failureMessage is set"
         yield scene.fault("status.failureReason", evidence, mend)
-    await scene.delete()
-    if not await scene.gone():
-        yield _stays(scene, "status.failureReason was set")
+        return
+    await stage.owned(scene, _LATER)
+    await stage.done(scene, _LATER)
+    await _fail(scene, _LATER)
+    await scene.delete(_LATER)
+    if not await scene.gone(_LATER):
+        yield _stays(scene, "status.failureReason was set", _LATER)
+
+
+async def _fail(scene: Scene, name: str) -> Document:
+    """Say that an object has failed for good; returns its status."""
+    stored = await scene.patch(_FAILED, name, part="status")
+    found: Document = stored.get("status") or {}
+    return found

@@ -28,7 +28,7 @@ async def initialized(scene: Scene) -> AsyncIterator[Finding]:
             "set it when everything is there that the owner waits for",
         )
         return
-    if scene.kind.role == "infra-machine" and not stage.value(scene, found, "provider_id"):
+    if scene.kind.role == "infra-machine" and not stage.value(scene, _first(scene), "provider_id"):
         evidence = f"{flag} is set and this is not"
         yield scene.fault("spec.providerID", evidence, "store the provider ID before the flag")
     await _disturb(scene)
@@ -45,10 +45,15 @@ async def _disturb(scene: Scene) -> None:
         await scene.quiet()
 
 
+def _first(scene: Scene) -> Document:
+    """The first state in which the flag is set."""
+    return next(one for one in scene.states() if stage.is_done(scene, one))
+
+
 def _taken_back(scene: Scene, flag: str) -> list[Finding]:
     states = scene.states()
-    first = next(number for number, one in enumerate(states) if stage.is_done(scene, one))
-    back = [one for one in states[first:] if not stage.is_done(scene, one)]
+    since = states[states.index(_first(scene)) :]
+    back = [one for one in since if not stage.is_done(scene, one)]
     if not back:
         return []
     version = back[0]["metadata"].get("resourceVersion")

@@ -8,7 +8,7 @@ from typing import Final
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
 from kapy.testing.conformance.behaviour import every_part, stage
-from kapy.testing.conformance.behaviour.check import Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import NAME, Scene, quoted
 
@@ -29,6 +29,8 @@ async def endpoint_of_others(scene: Scene) -> AsyncIterator[Finding]:
             "exit until the Cluster has spec.controlPlaneEndpoint, or make one",
         )
         return
+    if not scene.writes():
+        raise CannotRun("the provider does not answer it at all")
     await scene.patch({"spec": {"controlPlaneEndpoint": stage.ENDPOINT}}, NAME, Cluster.RESOURCE)
     if await scene.reached(lambda one: stage.is_done(scene, one)) is None:
         yield scene.fault(

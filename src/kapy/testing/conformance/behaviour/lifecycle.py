@@ -20,7 +20,9 @@ async def watch(scene: Scene) -> AsyncIterator[Finding]:
     answered = await scene.reached(
         lambda one: bool(stage.to_object(scene.writes(), scene)) or stage.made(scene, one)
     )
-    if answered is None:
+    if answered is not None:
+        scene.world.answered.add(scene.kind.resource)
+    else:
         yield scene.fault(
             "",
             f"in {scene.patience.within:g} seconds nothing was written to it",

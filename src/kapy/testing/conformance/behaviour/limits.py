@@ -7,6 +7,7 @@ from typing import Final
 
 from kapy.api.names import Label
 from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour.check import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import ONLY, Scene, quoted
 
@@ -18,6 +19,8 @@ async def instances(scene: Scene) -> AsyncIterator[Finding]:
     chosen = await scene.world.scene(scene.kind, ONLY, scene.namespace)
     name, other = f"{scene.namespace}-chosen", f"{scene.namespace}-other"
     if not await _is_served(chosen, name):
+        if scene.kind.resource not in scene.world.answered:
+            raise CannotRun("the provider answers no object of the kind, limited or not")
         yield scene.fault("", "what the flags choose is not served", _MEND, name)
         return
     for finding in await _elsewhere(scene):

@@ -60,6 +60,7 @@ async def _may(scene: Scene, user: str, api_version: str, kind: str) -> bool:
     review: Document = {
         "apiVersion": _REVIEWS.api_version,
         "kind": _REVIEWS.kind,
+        "metadata": {},
         "spec": {"user": user, "resourceAttributes": asked},
     }
     answer = await scene.client.create(_REVIEWS, review)

@@ -1,0 +1,458 @@
+"""Each deliberately wrong provider breaks exactly its rule; the good one breaks none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from kapy.apiserver.admission import Review
+from kapy.contract.fields import Version
+from kapy.kube import Document, Key
+from kapy.kube.errors import Forbidden
+from kapy.kube.names import Resource
+from kapy.sdk import DONE, Result, Runtime, requeue
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.findings import Report, State
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.rules import RULES
+from kapy.testing.conformance.run import judged
+from kapy.testing.conformance.subject import Kind, Subject
+from tests.testing.conformance.behaviour.plain import (
+    FINALIZER,
+    RESOURCES,
+    TEMPLATES,
+    Plain,
+    status,
+)
+
+MACHINE: Final = "infra-machine"
+CLUSTER: Final = "infra-cluster"
+POOL: Final = "infra-machinepool"
+RBAC: Final = "rbac.authorization.k8s.io"
+DRY_RUN: Final = "topology.cluster.x-k8s.io/dry-run"
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Admission of templates: none may be changed, but by the dry run of the topology controller.
+
+    annotated, dry: what of that is asked for.
+    """
+
+    annotated: bool = True
+    dry: bool = True
+    exception: bool = True
+
+    def handles(self, resource: Resource, subresource: str) -> bool:
+        return resource.plural in {one.plural for one in TEMPLATES.values()}
+
+    async def default(self, review: Review) -> Document:
+        assert review.new is not None
+        return review.new
+
+    async def validate(self, review: Review) -> Sequence[str]:
+        new, old = review.new, review.old
+        if new is None or old is None or new.get("spec") == old.get("spec"):
+            return ()
+        annotated = DRY_RUN in (new["metadata"].get("annotations") or {})
+        lets = (annotated or not self.annotated) and (review.dry_run or not self.dry)
+        if not (self.exception and lets):
+            raise Forbidden("templates are immutable")
+        return ()
+
+
+def subject(plain: type[Plain], role: str, **told: Any) -> Subject:
+    """A provider of one kind."""
+
+    def add(runtime: Runtime) -> None:
+        plain(runtime, role)
+
+    resource = RESOURCES[role]
+    api: Document = {"apiVersion": resource.api_version, "kind": resource.kind}
+    kind = Kind(role, resource, {**api, "spec": {"size": 3}}, template=TEMPLATES[role])
+    return Subject("plain", (kind,), InProcess(add), admission=(Templates(),), **told)
+
+
+def old(given: Subject) -> Subject:
+    """By the contract v1beta1."""
+    kinds = tuple(replace(one, contract=Version.V1BETA1) for one in given.kinds)
+    return replace(given, kinds=kinds)
+
+
+RIGHTS: Final = "system:serviceaccount:default:plain"
+
+
+def limited(given: Subject, *denied: str) -> Subject:
+    """With rights of its own. denied: resources that it may do nothing with."""
+    everything = ["events", "configmaps", "clusters", "machines", "machinepools"]
+    everything += [one.plural for one in RESOURCES.values()]
+    everything += [f"{one}/status" for one in everything] + [
+        f"{one}/finalizers" for one in everything
+    ]
+    resources = [one for one in everything if one not in denied]
+    role = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "plain"},
+        "rules": [{"apiGroups": ["*"], "resources": resources, "verbs": ["*"]}],
+    }
+    account = {"kind": "ServiceAccount", "name": "plain", "namespace": "default"}
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "plain"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "plain",
+        },
+        "subjects": [account],
+    }
+    return replace(given, definitions=(role, binding), rights=RIGHTS)
+
+
+class Old(Plain):
+    flag = ("ready",)
+
+
+class Blocking(Plain):
+    """Its owner references block."""
+
+    def references(self, found: Document) -> list[Document]:
+        return [{**one, "blockOwnerDeletion": True} for one in super().references(found)]
+
+
+class OfOthers(Plain):
+    """The endpoint is made by others."""
+
+    def endpoint(self) -> Document:
+        return {}
+
+    def has_endpoint(self, cluster: Document | None) -> bool:
+        return bool(((cluster or {}).get("spec") or {}).get("controlPlaneEndpoint"))
+
+
+class Deaf(Plain):
+    async def reconcile(self, key: Key) -> Result:
+        return DONE
+
+
+class Ownerless(Plain):
+    def has_owner(self, owner: Document | None, cluster: Document | None) -> bool:
+        return True
+
+    def ready(self, owner: Document | None, cluster: Document | None) -> bool:
+        return owner is not None and cluster is not None and super().ready(owner, cluster)
+
+
+class Hasty(Plain):
+    """Makes first, holds later."""
+
+    async def hold(self, found: Document) -> Document:
+        return found
+
+    async def done(self, found: Document) -> Result:
+        await super().hold(found)
+        return DONE
+
+
+class Forgetful(Plain):
+    """Sets the finalizer only on what is new."""
+
+    async def hold(self, found: Document) -> Document:
+        return found if status(found).get("conditions") else await super().hold(found)
+
+
+class Restless(Plain):
+    async def done(self, found: Document) -> Result:
+        now = self.runtime.clock().isoformat()
+        await self.patch(found, {"metadata": {"annotations": {"looked": now}}})
+        return requeue(after=timedelta(seconds=5), because="it is restless")
+
+
+class Talkative(Plain):
+    async def done(self, found: Document) -> Result:
+        self.runtime.events.normal(found, f"Looked{self.runtime.random.random()}", "at it")
+        return requeue(after=timedelta(seconds=1), because="it is talkative")
+
+
+class NeverDone(Plain):
+    async def tell_done(self, found: Document) -> Document:
+        return found
+
+
+class TakesBack(Plain):
+    async def tell_paused(self, found: Document, wanted: str) -> None:
+        if wanted == "True" and status(found).get(self.flag[0]):
+            await self.patch(found, {"status": {self.flag[0]: None}}, "status")
+        await super().tell_paused(found, wanted)
+
+
+class Unnamed(Plain):
+    """Says that a machine is there, and then which."""
+
+    async def make(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> Document:
+        if not found["spec"].get("providerID"):
+            await self.tell_done(found)
+        return await super().make(found, owner, cluster)
+
+
+class Clinging(Plain):
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        return
+
+
+class ClingsUntilReady(Plain):
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if owner is not None and self.ready(owner, cluster):
+            await super().let_go(found, owner, cluster)
+
+
+class ClingsWithoutOwner(Plain):
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if owner is not None:
+            await super().let_go(found, owner, cluster)
+
+
+class Untidy(Plain):
+    """Leaves what it made, which is its owner's."""
+
+    def references(self, found: Document) -> list[Document]:
+        return [dict(one) for one in found["metadata"]["ownerReferences"]]
+
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if FINALIZER in (found["metadata"].get("finalizers") or ()):
+            await self.patch(found, {"metadata": {"finalizers": None}})
+
+
+class Stubborn(Old):
+    def failed(self, found: Document) -> bool:
+        return False
+
+
+class HeldByFailure(Old):
+    def failed(self, found: Document) -> bool:
+        return bool(status(found).get("failureReason"))
+
+
+class IgnoresAnnotation(Plain):
+    def paused_itself(self, found: Document) -> bool:
+        return False
+
+
+class DeletesPaused(Plain):
+    def paused_above(self, cluster: Document | None) -> bool:
+        return False
+
+    async def tell_paused(self, found: Document, wanted: str) -> None:
+        labels = found["metadata"].get("labels") or {}
+        name = labels.get("cluster.x-k8s.io/cluster-name", "")
+        cluster = self.clusters.get(Key(found["metadata"]["namespace"], name))
+        if "deletionTimestamp" not in found["metadata"]:
+            await super().tell_paused(
+                found, str(wanted == "True" or Plain.paused_above(self, cluster))
+            )
+
+
+class TellsNoPause(Plain):
+    async def tell_paused(self, found: Document, wanted: str) -> None:
+        return
+
+
+class Unfiltered(Plain):
+    def serve(self) -> None:
+        self.runtime.add(self.controller)
+
+
+class SameForAll(Plain):
+    def provider_id(self, found: Document) -> str:
+        return "plain://one"
+
+    def ids(self, found: Document, count: int) -> list[str]:
+        return ["plain://one"] * count
+
+
+class Renaming(Plain):
+    def provider_id(self, found: Document) -> str:
+        labels = found["metadata"].get("labels") or {}
+        return f"{super().provider_id(found)}/{labels.get('conformance', '')}"
+
+
+class Elsewhere(Plain):
+    def domain(self, wanted: str) -> str:
+        return f"{wanted}-not" if wanted else ""
+
+
+class OddAddress(Plain):
+    address_type = "Internal"
+
+
+class BeforeInfrastructure(Plain):
+    def infrastructure(self, cluster: Document | None) -> bool:
+        return True
+
+
+class BeforeData(Plain):
+    def has_data(self, owner: Document | None) -> bool:
+        return True
+
+
+class BeforeEndpoint(OfOthers):
+    def has_endpoint(self, cluster: Document | None) -> bool:
+        return True
+
+
+class Meddling(Plain):
+    def managed(self, found: Document) -> bool:
+        return False
+
+
+class Orphaning(Plain):
+    def references(self, found: Document) -> list[Document]:
+        return []
+
+
+class ByUid(Plain):
+    """Names an instance by what is another one after a move."""
+
+    def provider_id(self, found: Document) -> str:
+        return f"plain://{found['metadata']['uid']}"
+
+
+class OnceOnly(Plain):
+    """Says that all is there only when it was made just now."""
+
+    async def make(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> Document:
+        if "made" in (found["metadata"].get("annotations") or {}):
+            return found
+        await self.patch(found, {"metadata": {"annotations": {"made": ""}}})
+        found = await super().make(found, owner, cluster)
+        return await super().tell_done(found)
+
+    async def tell_done(self, found: Document) -> Document:
+        return found
+
+
+class Stuck(Plain):
+    """Does not follow the number of machines."""
+
+    def ids(self, found: Document, count: int) -> list[str]:
+        return found["spec"].get("providerIDList") or super().ids(found, count)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A provider, and the rules that it breaks. of: the part that its kind has."""
+
+    make: Callable[[str], Subject]
+    breaks: Sequence[str]
+    of: Sequence[str] = field(default=(CLUSTER, MACHINE, POOL))
+
+
+def made(plain: type[Plain]) -> Callable[[str], Subject]:
+    return lambda role: subject(plain, role)
+
+
+def admitted(templates: Templates) -> Callable[[str], Subject]:
+    return lambda role: replace(subject(Plain, role), admission=(templates,))
+
+
+GOOD: Final[dict[str, Mutant]] = {
+    "plain": Mutant(made(Plain), ()),
+    "old": Mutant(lambda role: old(subject(Old, role)), (), (CLUSTER, MACHINE)),
+    "endpoint of others": Mutant(made(OfOthers), (), (CLUSTER,)),
+    "limited": Mutant(lambda role: limited(subject(Blocking, role)), (), (MACHINE,)),
+}
+WRONG: Final[dict[str, Mutant]] = {
+    "never answers": Mutant(made(Deaf), ["watch"], (CLUSTER, MACHINE)),
+    "needs no owner": Mutant(made(Ownerless), ["owner"], (CLUSTER, MACHINE)),
+    "makes before it holds": Mutant(made(Hasty), ["finalizer"], (CLUSTER, MACHINE)),
+    "forgets the finalizer": Mutant(made(Forgetful), ["restored"], (CLUSTER, MACHINE)),
+    "writes without need": Mutant(made(Restless), ["idle"], (CLUSTER, MACHINE)),
+    "floods Events": Mutant(made(Talkative), ["idle"], (MACHINE,)),
+    "is never done": Mutant(made(NeverDone), ["initialized"]),
+    "takes the flag back": Mutant(made(TakesBack), ["initialized"]),
+    "says so before it has an ID": Mutant(made(Unnamed), ["initialized"], (MACHINE,)),
+    "never lets go": Mutant(made(Clinging), ["deletion"], (CLUSTER, MACHINE)),
+    "lets go only what is ready": Mutant(made(ClingsUntilReady), ["deletion"], (MACHINE,)),
+    "lets go only what has an owner": Mutant(made(ClingsWithoutOwner), ["deletion"], (MACHINE,)),
+    "leaves what it made": Mutant(made(Untidy), ["deletion"], (MACHINE,)),
+    "goes on after a failure": Mutant(
+        lambda role: old(subject(Stubborn, role)), ["stopped"], (CLUSTER, MACHINE)
+    ),
+    "does not delete what has failed": Mutant(
+        lambda role: old(subject(HeldByFailure, role)), ["stopped"], (CLUSTER, MACHINE)
+    ),
+    "does not see the annotation": Mutant(made(IgnoresAnnotation), ["pausing"]),
+    "deletes what is paused": Mutant(made(DeletesPaused), ["pausing"]),
+    "does not tell of pausing": Mutant(made(TellsNoPause), ["paused-condition"]),
+    "has no watch filter": Mutant(made(Unfiltered), ["instances"]),
+    "may not update its owner's finalizers": Mutant(
+        lambda role: limited(subject(Blocking, role), f"{RESOURCES[role].plural}/finalizers"),
+        ["owner-finalizers"],
+    ),
+    "refuses the dry run": Mutant(
+        admitted(Templates(exception=False)), ["ssa-dry-run"], (MACHINE, POOL)
+    ),
+    "believes the annotation": Mutant(
+        admitted(Templates(dry=False)), ["immutable"], (MACHINE, POOL)
+    ),
+    "believes any dry run": Mutant(
+        admitted(Templates(annotated=False)), ["immutable"], (MACHINE, POOL)
+    ),
+    "names all alike": Mutant(made(SameForAll), ["provider-id-value"], (MACHINE,)),
+    "names anew": Mutant(made(Renaming), ["provider-id-value"], (MACHINE,)),
+    "puts it elsewhere": Mutant(made(Elsewhere), ["failure-domain"], (MACHINE,)),
+    "has addresses of its own": Mutant(made(OddAddress), ["address-types"], (MACHINE,)),
+    "does not wait for infrastructure": Mutant(
+        made(BeforeInfrastructure), ["infrastructure-wait"], (MACHINE,)
+    ),
+    "does not wait for boot data": Mutant(made(BeforeData), ["bootstrap-wait"], (MACHINE,)),
+    "does not wait for an endpoint": Mutant(
+        made(BeforeEndpoint), ["endpoint-of-others"], (CLUSTER,)
+    ),
+    "meddles": Mutant(made(Meddling), ["externally-managed"], (CLUSTER,)),
+    "names all machines of a pool alike": Mutant(made(SameForAll), ["provider-ids"], (POOL,)),
+    "does not follow": Mutant(made(Stuck), ["provider-ids"], (POOL,)),
+    "makes orphans": Mutant(made(Orphaning), ["clusterctl/owners"], (MACHINE,)),
+    "names by what a move changes": Mutant(made(ByUid), ["clusterctl/move"], (MACHINE,)),
+    "remembers in status alone": Mutant(made(OnceOnly), ["clusterctl/status"], (MACHINE,)),
+}
+
+
+def cases(table: dict[str, Mutant]) -> list[Any]:
+    return [
+        pytest.param(role, one, id=f"{role}: {name}")
+        for name, one in table.items()
+        for role in one.of
+    ]
+
+
+def broken(report: Report) -> dict[str, list[str]]:
+    found = report.of(State.BROKEN)
+    return {one.rule.id: [finding.evidence for finding in one.findings] for one in found}
+
+
+@pytest.mark.parametrize(("role", "mutant"), [*cases(GOOD), *cases(WRONG)])
+async def test_each_mutant_breaks_its_rule_and_no_other(role: str, mutant: Mutant) -> None:
+    report = await judged(mutant.make(role), BEHAVIOUR, light=True)
+    expected = {one if one in RULES else f"{role}/{one}" for one in mutant.breaks}
+    found = broken(report)
+    assert set(found) == expected, found
+    assert report.trouble == ""
