@@ -7,7 +7,9 @@ from typing import Any
 import yaml
 
 from kapy.api.cluster_class import ClusterClass
+from kapy.api.machine_deployment import MachineDeployment
 from kapy.apps.plan.planned import planned
+from kapy.apps.plan.report import as_document, as_text
 from kapy.apps.plan.trying import Wish
 from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES
@@ -15,7 +17,7 @@ from kapy.conditions import is_true
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network, config, waits
-from tests.stories.plane import own_kinds
+from tests.stories.plane import own_kinds, sample
 from tests.stories.test_extensions import PATCHED, available, discovered, herder, running_with
 from tests.stories.test_upgrades import CLASS, MIDDLE, NEW
 
@@ -75,3 +77,46 @@ async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
             Managed(plane.client), [Wish(herd)], clock=clock, gates=EMBEDDED_GATES, post=network
         )
         assert 'handler "discover.ext"' in " ".join(failed.problems.values())
+
+
+async def test_who_may_update_machines_in_place_is_named() -> None:
+    """Whether that happens is decided when the rollout begins, so they count as replaced."""
+    extension = Extension(
+        set=("CanUpdateMachineSet", {}), machine=("CanUpdateMachine", {}), do=("UpdateMachine", {})
+    )
+    async with running_with(Network(ext=extension)) as plane:
+        story = Story(plane.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
+        await story.create([config("ext")])
+        await discovered(story, "ext")
+        documents = sample()
+        await story.create(documents)
+        for document in documents:
+            if document["kind"] == "MachineDeployment":
+                name = document["metadata"]["name"]
+                await story.until(
+                    MachineDeployment, name, lambda one: is_true(one.status.conditions, "Available")
+                )
+        wishes = []
+        for one in documents:
+            if one["kind"] == "MachineDeployment":
+                one["spec"]["template"]["spec"]["failureDomain"] = "zone-b"
+                wishes.append(Wish(one))
+            if one["kind"] == "KubeadmControlPlane":
+                one["spec"]["rollout"] = {"after": "2020-01-01T00:00:00Z"}
+                wishes.append(Wish(one))
+        found = await planned(
+            Managed(plane.client), wishes, clock=plane.runtime.clock, gates=EMBEDDED_GATES
+        )
+        told = as_text(found)
+        assert "      unless set.ext has them updated in place, which is asked when it begins" in (
+            told
+        )
+        assert "machine.ext" not in told  # rollout.after is for those who want new Machines
+        (rollout,) = [
+            one
+            for stage in as_document(found)["stages"]
+            for one in stage["rollouts"]
+            if one["kind"] == "MachineDeployment"
+        ]
+        assert rollout["mayBeUpdatedInPlaceBy"] == ["set.ext"]
+        assert len(rollout["replaces"]) == 2

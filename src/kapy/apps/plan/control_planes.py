@@ -11,6 +11,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Bootstrap, Machine, MachineSpec
 from kapy.api.names import Label
 from kapy.apps.plan.afterwards import foreign_status, made, served
+from kapy.apps.plan.in_place import updating_handlers
 from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, Replaced, Rollout
 from kapy.apps.plan.snapshot import Name
@@ -37,7 +38,7 @@ def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]
             new = [made(template, kcp, number, now) for number in range(told.creates)]
             leaving = {one.leaves for one in told.steps if one.leaves}
             yield Outcome(
-                _rollout(kcp, told),
+                _rollout(objects, kcp, told),
                 [*map(written, new), written(after)],
                 objects.with_owned(
                     objects.snapshot[name_of(one)]
@@ -63,7 +64,7 @@ def foreign_control_planes(objects: Objects) -> Iterator[Outcome]:
             yield Outcome(rollout, [{**document, "status": foreign_status(spec, status)}])
 
 
-def _rollout(kcp: KubeadmControlPlane, told: forecast.Forecast) -> Rollout:
+def _rollout(objects: Objects, kcp: KubeadmControlPlane, told: forecast.Forecast) -> Rollout:
     leaving = [one.leaves for one in told.steps if one.leaves]
     return Rollout(
         name_of(kcp),
@@ -74,6 +75,7 @@ def _rollout(kcp: KubeadmControlPlane, told: forecast.Forecast) -> Rollout:
             f"delete Machine {one.leaves}" if one.leaves else "create a Machine"
             for one in told.steps
         ],
+        in_place=updating_handlers(objects, "CanUpdateMachine") if told.may_stay else [],
     )
 
 

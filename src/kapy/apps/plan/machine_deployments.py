@@ -10,6 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.apps.plan.afterwards import PLANNED, counted, made, released, template_meta
+from kapy.apps.plan.in_place import updating_handlers
 from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, Replaced, Rollout, machines
 from kapy.conditions.paused import is_paused
@@ -56,6 +57,7 @@ def _outcome(
         goes=[name for name, of in steps.gone.items() if of not in outdated],
         steps=words,
         waits=told.waits and bool(outdated),
+        in_place=updating_handlers(objects, "CanUpdateMachineSet") if told.may_stay else [],
     )
     leaving = (
         objects.snapshot[name_of(one)]

@@ -22,7 +22,7 @@ class Rollout:
 
     creates: how many Machines are made. goes: those that go without one in their place. steps: in
     words, in order. waits: OnDelete: somebody has to delete the old Machines. by_provider: another
-    provider decides.
+    provider decides. in_place: handlers of extensions that may have Machines updated instead.
     """
 
     of: Name
@@ -32,6 +32,7 @@ class Rollout:
     steps: list[str] = field(default_factory=list)
     waits: bool = False
     by_provider: bool = False
+    in_place: list[str] = field(default_factory=list)
 
     @property
     def is_anything(self) -> bool:

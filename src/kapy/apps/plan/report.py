@@ -90,6 +90,8 @@ def _rollout(rollout: Rollout) -> Document:
         found["onDelete"] = True
     if rollout.by_provider:
         found["byProvider"] = True
+    if rollout.in_place:
+        found["mayBeUpdatedInPlaceBy"] = rollout.in_place
     return found
 
 
@@ -154,6 +156,11 @@ class _Printer:
             yield f"      Machine {one.name} is replaced: {'; '.join(one.because)}"
         for name in rollout.goes:
             yield f"      Machine {name} goes"
+        if rollout.in_place:
+            yield (
+                f"      unless {' or '.join(rollout.in_place)} has them updated in place, which is "
+                "asked when it begins (gate InPlaceUpdates)"
+            )
         if rollout.waits:
             yield "      strategy OnDelete: each is replaced when somebody deletes it"
         yield from (f"      {line}" for line in _abridged(rollout.steps))

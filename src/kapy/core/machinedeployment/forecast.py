@@ -41,13 +41,15 @@ class Forecast:
 
     creates: name of the MachineSet that is made, "" for none. olds: names of those that do not
     serve the template (any more). outdated: why the Machines of a set
-    are replaced, by the set's name. waits: OnDelete: old Machines are replaced only when somebody
-    deletes them. sets: as they are in the end.
+    are replaced, by the set's name. may_stay: some of them could be updated in place instead.
+    waits: OnDelete: old Machines are replaced only when somebody deletes them. sets: as they are in
+    the end.
     """
 
     creates: str = ""
     olds: frozenset[str] = frozenset()
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    may_stay: bool = False
     waits: bool = False
     steps: list[Step] = field(default_factory=list)
     sets: list[MachineSet] = field(default_factory=list)
@@ -71,6 +73,9 @@ def forecast(
             if one.spec.replicas and not found.differences[one.metadata.name].up_to_date
         },
         waits=strategy_of(deployment).type == ON_DELETE,
+    )
+    told.may_stay = not told.waits and any(
+        found.differences[name].eligible_for_in_place_update for name in told.outdated
     )
     for _ in range(LONGEST):
         step, sets = _step(deployment, sets, machines, now, told)

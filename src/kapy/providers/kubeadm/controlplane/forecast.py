@@ -28,9 +28,11 @@ class Step:
 
 @dataclass(slots=True)
 class Forecast:
-    """What will become of the Machines. outdated: why they are replaced, by their names."""
+    """What will become of the Machines. outdated: why they are replaced, by their names. may_stay:
+    some of them could be updated in place instead."""
 
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    may_stay: bool = False
     steps: list[Step] = field(default_factory=list)
 
     @property
@@ -62,6 +64,7 @@ def forecast(
         config, infra = belongings.configs.get(name), belongings.infrastructure.get(name)
         if why := outdated(kcp, one, config, infra, now):
             told.outdated[name] = why.messages
+            told.may_stay = told.may_stay or why.may_be_updated
     old = [one for one in there if one.metadata.name in told.outdated]
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
     domains = failure_domains(cluster)
