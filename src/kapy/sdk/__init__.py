@@ -56,11 +56,13 @@ from kapy.sdk.answers import (
     Unchanged,
     Waiting,
 )
+from kapy.sdk.applied_objects import AppliedObjects
 from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
 from kapy.sdk.bootstrap_controller import add_bootstrap
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
 from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
+from kapy.sdk.control_plane_choices import created, next_to_go, oldest, versions_of
 from kapy.sdk.control_plane_controller import add_control_plane
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
@@ -96,6 +98,7 @@ __all__ = [
     "AddressOrder",
     "Allocated",
     "Applied",
+    "AppliedObjects",
     "BootstrapData",
     "BootstrapOrder",
     "BootstrapProvider",
@@ -174,13 +177,16 @@ __all__ = [
     "awaited",
     "cloned",
     "conditions",
+    "created",
     "duplicate",
     "forbidden",
     "in_v1beta1",
     "invalid",
     "is_paused",
     "look_again",
+    "next_to_go",
     "not_supported",
+    "oldest",
     "own_key",
     "owner_keys",
     "paused_condition",
@@ -194,4 +200,5 @@ __all__ = [
     "stale_machines",
     "template_of",
     "v1beta1",
+    "versions_of",
 ]

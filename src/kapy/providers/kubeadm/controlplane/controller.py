@@ -14,7 +14,7 @@ from kapy.api.names import CONTROL_PLANE_GROUP, Label
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.providers.kubeadm.controlplane.adoption import is_adoptable
-from kapy.providers.kubeadm.controlplane.applied import Applied
+from kapy.providers.kubeadm.controlplane.desired import MANAGER
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
 from kapy.providers.kubeadm.controlplane.tools import (
@@ -29,6 +29,8 @@ from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
     REPORTED,
     SUMMED_UP,
+    Applied,
+    AppliedObjects,
     Change,
     Controller,
     External,
@@ -39,7 +41,6 @@ from kapy.sdk import (
     own_key,
     owner_keys,
 )
-from kapy.sdk import Applied as Tally
 
 _KIND = KubeadmControlPlane.RESOURCE.kind
 _OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
@@ -73,7 +74,9 @@ def add_to(
         etcd_dial=etcd_dial,
         recorder=runtime.events.named("kubeadmcontrolplane-controller"),
         certificate_expiry=certificate_expiry,
-        applied=Applied(runtime.client, runtime.metrics.remember(Tally("kubeadmcontrolplane"))),
+        applied=AppliedObjects(
+            runtime.client, runtime.metrics.remember(Applied("kubeadmcontrolplane")), MANAGER
+        ),
         grace=grace,
         updates=updates,
     )

@@ -24,6 +24,9 @@ from kapy.kube.model import decode, encode
 from kapy.kube.names import Resource
 from kapy.kube.version import parse_tolerant
 
+MANAGER: Final = "capi-kubeadmcontrolplane"
+"""Upstream's field manager."""
+
 KUBELET_LOCAL_MODE: Final = "ControlPlaneKubeletLocalMode"
 _LOCAL_MODE_SINCE: Final = (1, 31)
 _LOCAL_MODE_UNTIL: Final = (1, 36)  # always on from here, and the gate is gone

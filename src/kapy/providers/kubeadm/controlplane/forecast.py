@@ -14,9 +14,12 @@ from kapy.api.machine import Bootstrap, Machine, MachineSpec
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
 from kapy.providers.kubeadm.controlplane.creation import failure_domains
-from kapy.providers.kubeadm.controlplane.scaling import max_surge, next_to_go
+from kapy.providers.kubeadm.controlplane.scaling import max_surge
 from kapy.providers.kubeadm.controlplane.uptodate import outdated
-from kapy.sdk import pick_fewest
+from kapy.sdk import (
+    next_to_go,
+    pick_fewest,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,8 @@ from kapy.api.names import Annotation
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, Invalid, KapyError
 from kapy.kube.names import Resource
-from kapy.providers.kubeadm.controlplane.applied import MANAGER
 from kapy.providers.kubeadm.controlplane.creation import new_infrastructure
-from kapy.providers.kubeadm.controlplane.desired import new_kubeadm_config, renewed_machine
+from kapy.providers.kubeadm.controlplane.desired import MANAGER, new_kubeadm_config, renewed_machine
 from kapy.providers.kubeadm.controlplane.preflight import is_sound, is_stable
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools

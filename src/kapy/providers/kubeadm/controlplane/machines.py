@@ -8,7 +8,6 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.providers.kubeadm.controlplane.applied import METADATA_MANAGER
 from kapy.providers.kubeadm.controlplane.desired import (
     belonging_metadata,
     kept_machine,
@@ -71,4 +70,4 @@ async def _sync_metadata(
     wanted = belonging_metadata(
         plane.kcp, plane.cluster.metadata.name, resource, metadata["name"], metadata["uid"]
     )
-    await tools.applied.apply(resource, wanted, current, METADATA_MANAGER)
+    await tools.applied.apply(resource, wanted, current, tools.applied.metadata_manager)

@@ -24,13 +24,19 @@ from kapy.providers.kubeadm.controlplane.etcd_access import (
 from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
-    created,
     has_node,
     is_true,
     node_name,
 )
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.sdk import DONE, InfraMachine, NotYet, Result, conditions
+from kapy.sdk import (
+    DONE,
+    InfraMachine,
+    NotYet,
+    Result,
+    conditions,
+    created,
+)
 
 _OURS_LAST_SINCE: Final = (1, 31)
 """From this version on the kubelet needs the local API server: our hook must be the last."""

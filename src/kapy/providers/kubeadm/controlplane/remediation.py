@@ -30,7 +30,6 @@ from kapy.providers.kubeadm.controlplane.preflight import pending_topology_versi
 from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
-    created,
     has_node,
     is_false,
     is_to_be_remediated,
@@ -38,7 +37,15 @@ from kapy.providers.kubeadm.controlplane.scope import (
     legacy_of,
 )
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.sdk import DONE, Draft, Result, conditions, requeue, v1beta1
+from kapy.sdk import (
+    DONE,
+    Draft,
+    Result,
+    conditions,
+    created,
+    requeue,
+    v1beta1,
+)
 
 _ETCD: Final = (T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)
 _COMPONENTS: Final = (

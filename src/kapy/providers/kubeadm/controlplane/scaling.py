@@ -17,13 +17,16 @@ from kapy.providers.kubeadm.controlplane.preflight import is_stable
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     is_false,
-    is_marked_for_deletion,
     legacy_of,
-    oldest,
 )
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.providers.kubeadm.controlplane.upgrade import prepare_workload
-from kapy.sdk import DONE, Result, pick_most, v1beta1
+from kapy.sdk import (
+    DONE,
+    Result,
+    next_to_go,
+    v1beta1,
+)
 
 
 async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
@@ -84,37 +87,6 @@ def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine
     """The Machine that goes next."""
     broken = [one for one in outdated if _is_broken(plane, one)]
     return next_to_go(plane.machines, outdated, broken, failure_domains(plane.cluster))
-
-
-def next_to_go(
-    machines: Sequence[Machine],
-    outdated: Sequence[Machine],
-    broken: Sequence[Machine],
-    domains: Sequence[str],
-) -> Machine | None:
-    """The Machine that goes next. Pure.
-
-    First those that a person chose (outdated ones before others), then outdated ones with broken
-    components, then outdated ones, then any; of these the oldest in the failure domain with the
-    most Machines, and before all in a domain that is none any more.
-    """
-    eligible = (
-        [one for one in outdated if is_marked_for_deletion(one)]
-        or [one for one in machines if is_marked_for_deletion(one)]
-        or list(broken)
-        or list(outdated)
-        or machines
-    )
-    homeless = oldest(one for one in eligible if one.spec.failure_domain not in domains)
-    if homeless is not None:
-        domain = homeless.spec.failure_domain
-    else:
-        domain = pick_most(
-            domains,
-            [one.spec.failure_domain for one in machines],
-            [one.spec.failure_domain for one in eligible],
-        )
-    return oldest(one for one in eligible if one.spec.failure_domain == domain)
 
 
 async def _initialize(tools: Tools, plane: ControlPlane) -> None:

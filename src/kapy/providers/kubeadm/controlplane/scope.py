@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -11,8 +11,7 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
-from kapy.api.names import Annotation, ConditionType
-from kapy.api.times import moment
+from kapy.api.names import ConditionType
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.desired import is_etcd_managed
 from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
@@ -164,18 +163,3 @@ def is_to_be_remediated(machine: Machine) -> bool:
     return is_false(machine, ConditionType.HEALTH_CHECK_SUCCEEDED) and is_false(
         machine, ConditionType.OWNER_REMEDIATED
     )
-
-
-def is_marked_for_deletion(machine: Machine) -> bool:
-    """Whether a person asked that this Machine goes first."""
-    return Annotation.DELETE_MACHINE in machine.metadata.annotations
-
-
-def created(machine: Machine) -> datetime:
-    """When the Machine was made."""
-    return moment(machine.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
-
-
-def oldest(machines: Iterable[Machine]) -> Machine | None:
-    """The Machine that was made first (names break ties)."""
-    return min(machines, key=lambda one: (created(one), one.metadata.name), default=None)

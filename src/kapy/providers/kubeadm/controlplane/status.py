@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from operator import itemgetter
 from typing import Final
 
-from kapy.api.embedded import StatusVersion
-from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label, Reason
 from kapy.api.names import ConditionType as T
 from kapy.api.wording import machines_are
-from kapy.kube.version import InvalidVersion, parse_tolerant
 from kapy.providers.kubeadm.controlplane.attempts import (
     Attempt,
     BadAttempt,
@@ -25,13 +20,17 @@ from kapy.providers.kubeadm.controlplane.availability import available
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     Preflight,
-    created,
     is_false,
     is_to_be_remediated,
     is_true,
 )
 from kapy.providers.kubeadm.controlplane.status_v1beta1 import set_status_v1beta1
-from kapy.sdk import conditions, stale_machines
+from kapy.sdk import (
+    conditions,
+    created,
+    stale_machines,
+    versions_of,
+)
 
 _YOUNG: Final = timedelta(seconds=10)
 
@@ -59,21 +58,6 @@ def set_status(plane: ControlPlane) -> None:
     _deleting(plane)
     plane.set(available(plane))
     set_status_v1beta1(plane)
-
-
-def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:
-    """The versions that Machines have, the oldest first, with how many have each."""
-    counted = Counter(one.spec.version for one in machines if _is_version(one.spec.version))
-    ordered = sorted(counted, key=lambda text: (parse_tolerant(text), text))
-    return [StatusVersion(version=version, replicas=counted[version]) for version in ordered]
-
-
-def _is_version(text: str) -> bool:
-    try:
-        parse_tolerant(text)
-    except InvalidVersion:
-        return False
-    return True
 
 
 def _initialized(plane: ControlPlane) -> None:

@@ -8,13 +8,12 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from kapy.kube import Key
-from kapy.providers.kubeadm.controlplane.applied import Applied
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.settled import Settled
 from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
 from kapy.remote.connections import Connections, Kubeconfig
-from kapy.sdk import Controller, External, Keychain, Kubeconfigs, Recorder, Runtime
+from kapy.sdk import AppliedObjects, Controller, External, Keychain, Kubeconfigs, Recorder, Runtime
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
 """How long what was last known is shown after a connection was lost."""
@@ -56,7 +55,7 @@ class Tools:
     etcd_dial: EtcdDial
     recorder: Recorder
     certificate_expiry: CertificateExpiry | None
-    applied: Applied
+    applied: AppliedObjects
     grace: timedelta = CONDITIONS_GRACE
     updates: MachineUpdates | None = None
     settled: Settled = field(default_factory=Settled)

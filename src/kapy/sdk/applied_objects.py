@@ -1,8 +1,7 @@
 """Server-side apply, only when it would change something.
 
-Upstream's field managers: `capi-kubeadmcontrolplane` owns what it creates; the labels and
-annotations of what belongs to a Machine belong to `capi-kubeadmcontrolplane-metadata`, so that
-they can be changed (and taken away) in place later.
+A field manager owns what it creates; the labels and annotations of what belongs to a Machine belong
+to another one, `<manager>-metadata`, so that they can be changed (and taken away) in place later.
 """
 
 from __future__ import annotations
@@ -12,31 +11,33 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
+from kapy.client.client import Client
+from kapy.engine.applied import Applied
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
-from kapy.sdk import Applied as Tally
-from kapy.sdk import Client
 
-MANAGER: Final = "capi-kubeadmcontrolplane"
-METADATA_MANAGER: Final = "capi-kubeadmcontrolplane-metadata"
 _SHARED: Final = ("ownerReferences", "finalizers")
 
 
-class Applied:
-    """What this process applied last. tally: counts what was spared and what was not."""
+class AppliedObjects:
+    """What this process applied last. tally: counts what was spared and what was not. manager: the
+    field manager that owns what is created here."""
 
-    def __init__(self, client: Client, tally: Tally) -> None:
+    def __init__(self, client: Client, tally: Applied, manager: str) -> None:
+        self.manager = manager
+        self.metadata_manager = f"{manager}-metadata"
         self._client = client
         self._tally = tally
         self._digests: dict[tuple[Resource, Key, str], bytes] = {}
 
     async def apply(
-        self, resource: Resource, wanted: Document, current: Document, manager: str = MANAGER
+        self, resource: Resource, wanted: Document, current: Document, manager: str = ""
     ) -> Document:
         """The object with what is wanted of it; asks the server only when it must.
 
         wanted: names the object's uid, so that nothing is created by mistake.
         """
+        manager = manager or self.manager
         slot = (resource, Key.of(wanted), manager)
         digest = _digest(wanted)
         if self._digests.get(slot) == digest and holds(current, wanted):
@@ -50,8 +51,8 @@ class Applied:
     async def create(self, resource: Resource, wanted: Document) -> Document:
         """Create an object (again, where the answer got lost)."""
         self._tally.misses[resource.kind] += 1
-        answer = await self._client.apply(resource, wanted, field_manager=MANAGER)
-        self._digests[(resource, Key.of(wanted), MANAGER)] = _digest(wanted)
+        answer = await self._client.apply(resource, wanted, field_manager=self.manager)
+        self._digests[(resource, Key.of(wanted), self.manager)] = _digest(wanted)
         return answer
 
     async def create_with_metadata(
@@ -61,26 +62,26 @@ class Applied:
 
         metadata: the intent with which that manager will apply them from now on.
         """
-        answer = await self._client.apply(resource, wanted, field_manager=MANAGER)
+        answer = await self._client.apply(resource, wanted, field_manager=self.manager)
         fields = answer["metadata"].get("managedFields")
         if fields:
             patch = {
                 "metadata": {
-                    "managedFields": split_ownership(fields, metadata["metadata"]),
+                    "managedFields": split_ownership(fields, metadata["metadata"], self.manager),
                     "resourceVersion": answer["metadata"]["resourceVersion"],
                 }
             }
             answer = await self._client.patch(resource, Key.of(answer), patch)
-            self._digests[(resource, Key.of(wanted), METADATA_MANAGER)] = _digest(metadata)
+            self._digests[(resource, Key.of(wanted), self.metadata_manager)] = _digest(metadata)
         return answer
 
     def forget(self, resource: Resource, key: Key) -> None:
         """The object is gone."""
-        for manager in (MANAGER, METADATA_MANAGER):
+        for manager in (self.manager, self.metadata_manager):
             self._digests.pop((resource, key, manager), None)
 
 
-def split_ownership(managed: list[Document], metadata: Document) -> list[Document]:
+def split_ownership(managed: list[Document], metadata: Document, manager: str) -> list[Document]:
     """The managed fields, with the labels and annotations of `metadata` given to the metadata
     manager and all others to nobody."""
     moved: Document = {
@@ -89,7 +90,7 @@ def split_ownership(managed: list[Document], metadata: Document) -> list[Documen
     }
     fields = []
     for entry in managed:
-        if entry.get("manager") != MANAGER or entry.get("operation") != "Apply":
+        if entry.get("manager") != manager or entry.get("operation") != "Apply":
             fields.append(entry)
             continue
         owned = dict(entry["fieldsV1"])
@@ -99,7 +100,9 @@ def split_ownership(managed: list[Document], metadata: Document) -> list[Documen
         if kept:
             owned["f:metadata"] = kept
         fields.append({**entry, "fieldsV1": owned})
-        fields.append({**entry, "manager": METADATA_MANAGER, "fieldsV1": {"f:metadata": moved}})
+        fields.append(
+            {**entry, "manager": f"{manager}-metadata", "fieldsV1": {"f:metadata": moved}}
+        )
     return fields
 
 

@@ -1,0 +1,75 @@
+"""Which Machine of a control plane goes first, and what its Machines come to. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from kapy.api.embedded import StatusVersion
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import moment
+from kapy.contract.failure_domains import pick_most
+from kapy.kube.version import InvalidVersion, parse_tolerant
+
+
+def next_to_go(
+    machines: Sequence[Machine],
+    outdated: Sequence[Machine],
+    broken: Sequence[Machine],
+    domains: Sequence[str],
+) -> Machine | None:
+    """The Machine that goes next. Pure.
+
+    First those that a person chose (outdated ones before others), then outdated ones with broken
+    components, then outdated ones, then any; of these the oldest in the failure domain with the
+    most Machines, and before all in a domain that is none any more.
+    """
+    eligible = (
+        [one for one in outdated if is_marked_for_deletion(one)]
+        or [one for one in machines if is_marked_for_deletion(one)]
+        or list(broken)
+        or list(outdated)
+        or machines
+    )
+    homeless = oldest(one for one in eligible if one.spec.failure_domain not in domains)
+    if homeless is not None:
+        domain = homeless.spec.failure_domain
+    else:
+        domain = pick_most(
+            domains,
+            [one.spec.failure_domain for one in machines],
+            [one.spec.failure_domain for one in eligible],
+        )
+    return oldest(one for one in eligible if one.spec.failure_domain == domain)
+
+
+def is_marked_for_deletion(machine: Machine) -> bool:
+    """Whether a person asked that this Machine goes first."""
+    return Annotation.DELETE_MACHINE in machine.metadata.annotations
+
+
+def created(machine: Machine) -> datetime:
+    """When the Machine was made."""
+    return moment(machine.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
+
+
+def oldest(machines: Iterable[Machine]) -> Machine | None:
+    """The Machine that was made first (names break ties)."""
+    return min(machines, key=lambda one: (created(one), one.metadata.name), default=None)
+
+
+def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:
+    """The versions that Machines have, the oldest first, with how many have each."""
+    counted = Counter(one.spec.version for one in machines if _is_version(one.spec.version))
+    ordered = sorted(counted, key=lambda text: (parse_tolerant(text), text))
+    return [StatusVersion(version=version, replicas=counted[version]) for version in ordered]
+
+
+def _is_version(text: str) -> bool:
+    try:
+        parse_tolerant(text)
+    except InvalidVersion:
+        return False
+    return True
