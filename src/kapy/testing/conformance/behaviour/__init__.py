@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.testing.conformance.behaviour import (
+    bootstrap_config,
     clusterctl,
+    control_plane,
     infra_cluster,
     infra_machine,
     infra_machine_pool,
+    ipam,
 )
 from kapy.testing.conformance.behaviour.asserted import (
     CLUSTER,
@@ -29,5 +32,8 @@ BEHAVIOUR: Final = (
     *infra_cluster.CHECKS,
     *infra_machine.CHECKS,
     *infra_machine_pool.CHECKS,
+    *bootstrap_config.CHECKS,
+    *control_plane.CHECKS,
     *clusterctl.CHECKS,
+    *ipam.CHECKS,
 )

@@ -13,7 +13,7 @@ from kapy.kube.names import SECRETS
 from kapy.testing.conformance.behaviour import every_part, flags, stage
 from kapy.testing.conformance.behaviour.check import CannotRun, Check
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import CLUSTER, NAME, Scene
+from kapy.testing.conformance.scene import NAME, Scene
 
 PART: Final = "bootstrap-config"
 _VALUE: Final = "value"
@@ -52,9 +52,9 @@ def _wrong(scene: Scene, config: Document, secret: Document) -> list[Finding]:
     metadata, name = secret["metadata"], secret["metadata"]["name"]
     found = []
     label = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
-    if label != CLUSTER:
+    if label != scene.cluster:
         told = f'it is "{label}"' if label else "it is not there"
-        mend = f"label the Secret with the name of the Cluster, here {CLUSTER}"
+        mend = f"label the Secret with the name of the Cluster, here {scene.cluster}"
         found.append(_fault(scene, f"metadata.labels[{Label.CLUSTER_NAME}]", told, mend, name))
     if not _is_owned(config, secret):
         mend = "set an owner reference to the object, with controller: true"

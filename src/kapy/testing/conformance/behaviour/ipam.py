@@ -12,7 +12,7 @@ from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
-from kapy.testing.conformance.scene import CLUSTER, NAME, Scene, quoted
+from kapy.testing.conformance.scene import NAME, Scene, quoted
 
 _CLAIM: Final = IPAddressClaim.RESOURCE
 _ADDRESS: Final = IPAddress.RESOURCE
@@ -35,7 +35,7 @@ async def watch(scene: Scene) -> AsyncIterator[Finding]:
 async def others(scene: Scene) -> AsyncIterator[Finding]:
     """A claim on a pool of another group is somebody else's."""
     pool = await _pool(scene)
-    await scene.core.cluster(CLUSTER)
+    await scene.core.cluster(scene.cluster)
     since = scene.mark()
     await _claim(scene, NAME, {**pool, "apiGroup": "ipam.conformance.example"})
     await scene.quiet()
@@ -56,13 +56,13 @@ async def paused(scene: Scene) -> AsyncIterator[Finding]:
     await scene.quiet()
     for finding in _did(scene, since, "its Cluster is not there"):
         yield finding
-    await scene.core.cluster(CLUSTER, paused=True)
+    await scene.core.cluster(scene.cluster, paused=True)
     await scene.quiet()
     for finding in _did(scene, since, "spec.paused of its Cluster is true"):
         yield finding
     annotations = {Annotation.PAUSED: ""}
-    await scene.patch({"metadata": {"annotations": annotations}}, CLUSTER, Cluster.RESOURCE)
-    await scene.patch({"spec": {"paused": None}}, CLUSTER, Cluster.RESOURCE)
+    await scene.patch({"metadata": {"annotations": annotations}}, scene.cluster, Cluster.RESOURCE)
+    await scene.patch({"spec": {"paused": None}}, scene.cluster, Cluster.RESOURCE)
     await scene.quiet()
     for finding in _did(scene, since, f"its Cluster has the annotation {Annotation.PAUSED}"):
         yield finding
@@ -101,11 +101,12 @@ async def finalizer(scene: Scene) -> AsyncIterator[Finding]:
 async def unique(scene: Scene) -> AsyncIterator[Finding]:
     """Several claims at once get different addresses, which stay what they are."""
     pool = await _pool(scene)
-    await scene.core.cluster(CLUSTER)
+    await scene.core.cluster(scene.cluster)
     names = [f"{NAME}-{number}" for number in range(_SEVERAL)]
     for name in names:
         await _claim(scene, name, pool)
-    told = {name: _ip(await _address(scene, name)) for name in names}
+    addresses = {name: await _address(scene, name) for name in names}
+    told = {name: _ip(one) for name, one in addresses.items()}
     twice = [name for name in names if list(told.values()).count(told[name]) > 1]
     if twice:
         yield _fault(
@@ -120,7 +121,8 @@ async def unique(scene: Scene) -> AsyncIterator[Finding]:
         await scene.patch(_TOUCH, name, _CLAIM)
     await scene.quiet()
     for name in names:
-        found = _ip((await scene.read(name, _ADDRESS)) or {})
+        called = addresses[name]["metadata"]["name"]
+        found = _ip((await scene.read(called, _ADDRESS)) or {})
         if found != told[name]:
             evidence = f'it was {told[name]}, and is "{found}" after its claim was touched'
             mend = "look for the IPAddress before another address is allocated"
@@ -236,7 +238,7 @@ async def release(scene: Scene) -> AsyncIterator[Finding]:
 async def _claimed(scene: Scene) -> None:
     """A Cluster, a pool and a claim on it."""
     pool = await _pool(scene)
-    await scene.core.cluster(CLUSTER)
+    await scene.core.cluster(scene.cluster)
     await _claim(scene, NAME, pool)
 
 
@@ -267,7 +269,7 @@ async def _claim(scene: Scene, called: str, pool: Document) -> None:
         "apiVersion": _CLAIM.api_version,
         "kind": _CLAIM.kind,
         "metadata": {"name": called, "namespace": scene.namespace},
-        "spec": {"clusterName": CLUSTER, "poolRef": pool},
+        "spec": {"clusterName": scene.cluster, "poolRef": pool},
     }
     await scene.client.create(_CLAIM, document)
 

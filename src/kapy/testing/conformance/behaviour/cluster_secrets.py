@@ -1,0 +1,171 @@
+"""The Secrets of a cluster that control plane providers keep: kubeconfig and certificates."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, Final
+
+from kapy.api.names import Label
+from kapy.client.kubeconfig import KubeconfigError, parse
+from kapy.kube import Document
+from kapy.kube.names import SECRETS
+from kapy.kube.pki import Facts, InvalidPem, KeyPair, facts, issue
+from kapy.kube.yaml import YamlError, dump, load
+from kapy.remote.secrets import (
+    CERTIFICATE,
+    CLUSTER_CA,
+    ETCD_CA,
+    FRONT_PROXY_CA,
+    KUBECONFIG,
+    KUBECONFIG_VALUE,
+    PRIVATE_KEY,
+    SECRET_TYPE,
+    SERVICE_ACCOUNT,
+    secret_name,
+)
+from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.scene import NAME, Scene
+
+_LONGEST: Final = timedelta(days=400)
+"""A year, which the contract has for an example, and some days."""
+_SHORT: Final = timedelta(hours=1)
+_DATA: Final = "client-certificate-data"
+_TOUCH: Final[Document] = {"metadata": {"annotations": {"conformance": "touched"}}}
+
+
+async def kubeconfig(scene: Scene) -> AsyncIterator[Finding]:
+    """Name, type, label and content of the Secret, when the control plane is initialized."""
+    await stage.whole(scene)
+    await stage.done(scene)
+    name = secret_name(NAME, KUBECONFIG)
+    secret = await scene.read(name, SECRETS)
+    if secret is None:
+        mend = "create it beside the Cluster before the control plane is said to be initialized"
+        yield _fault(scene, name, "", "there is no such Secret", mend)
+        return
+    for finding in _misshaped(scene, secret):
+        yield finding
+    value = (secret.get("data") or {}).get(KUBECONFIG_VALUE)
+    try:
+        parse(_text(value))
+    except (KubeconfigError, NotBase64):
+        evidence = "it is no kubeconfig" if value else "it is not there"
+        mend = "keep the kubeconfig in this key"
+        yield _fault(scene, name, f"data.{KUBECONFIG_VALUE}", evidence, mend)
+
+
+async def certificates(scene: Scene) -> AsyncIterator[Finding]:
+    """Type and label of the Secrets with certificates."""
+    await stage.whole(scene)
+    await stage.done(scene)
+    names = [
+        secret_name(NAME, one) for one in (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT)
+    ]
+    there = [one for name in names if (one := await scene.read(name, SECRETS)) is not None]
+    if not there:
+        raise NotApplicable("the provider keeps no certificates")
+    for secret in there:
+        for finding in _misshaped(scene, secret):
+            yield finding
+
+
+def _misshaped(scene: Scene, secret: Document) -> list[Finding]:
+    name, found = secret["metadata"]["name"], []
+    if secret.get("type") != SECRET_TYPE:
+        mend = f"create it with the type {SECRET_TYPE}"
+        found.append(_fault(scene, name, "type", f'it is "{secret.get("type")}"', mend))
+    label = (secret["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME)
+    if label != NAME:
+        evidence = "it is not there" if label is None else f'it is "{label}"'
+        mend = f"label it with the name of the Cluster, here {NAME}: core sees no others"
+        found.append(_fault(scene, name, f"metadata.labels[{Label.CLUSTER_NAME}]", evidence, mend))
+    return found
+
+
+async def renewal(scene: Scene) -> AsyncIterator[Finding]:
+    """A client certificate lives for a short time, and is made anew before it ends."""
+    await stage.whole(scene)
+    await stage.done(scene)
+    name = secret_name(NAME, KUBECONFIG)
+    secret = await scene.read(name, SECRETS)
+    if secret is None:
+        raise CannotRun(f"there is no Secret {name}")
+    known = _certificate(secret)
+    if known is None:
+        raise NotApplicable("the kubeconfig has no client certificate")
+    life = known.not_after - known.not_before
+    if life > _LONGEST:
+        mend = "make certificates for a year at most, and renew them at half of their life"
+        evidence = f"its client certificate is valid for {life.days} days"
+        yield _fault(scene, name, f"data.{KUBECONFIG_VALUE}", evidence, mend)
+        return
+    authority = await scene.read(secret_name(NAME, CLUSTER_CA), SECRETS)
+    if authority is None:
+        raise CannotRun("without the Secret of the cluster's CA nobody can make an old certificate")
+    old = _aged(scene, secret, authority)
+    await scene.patch({"data": old}, name, SECRETS)
+    await scene.patch(_TOUCH)
+    fresh = await scene.reached(lambda one: _lives(scene, one), name, SECRETS)
+    if fresh is None:
+        evidence = f"its client certificate was one for {_SHORT}, and was not replaced"
+        mend = "compare its end with the time, each time that the object is looked at"
+        yield _fault(scene, name, f"data.{KUBECONFIG_VALUE}", evidence, mend)
+
+
+def _lives(scene: Scene, secret: Document) -> bool:
+    found = _certificate(secret)
+    return found is not None and found.not_after > scene.ground.clock() + 2 * _SHORT
+
+
+def _aged(scene: Scene, secret: Document, authority: Document) -> dict[str, str]:
+    """The kubeconfig with a certificate that ends soon."""
+    try:
+        pair = KeyPair(*(b64decode(authority["data"][key]) for key in (CERTIFICATE, PRIVATE_KEY)))
+        made = issue(
+            pair,
+            "kubernetes-admin",
+            now=scene.ground.clock(),
+            organizations=["system:masters"],
+            valid=_SHORT,
+            algorithm="ECDSA-P256",
+        )
+        config = load(_text(secret["data"][KUBECONFIG_VALUE]))
+    except (InvalidPem, YamlError, KeyError, NotBase64) as error:
+        raise CannotRun(f"no certificate can be made with the cluster's CA: {error}") from None
+    user = {
+        _DATA: b64encode(made.certificate).decode(),
+        "client-key-data": b64encode(made.key).decode(),
+    }
+    for one in config["users"]:
+        one["user"] = {**one["user"], **user}
+    return {KUBECONFIG_VALUE: b64encode(dump(config).encode()).decode()}
+
+
+def _certificate(secret: Document) -> Facts | None:
+    """The first client certificate of a kubeconfig."""
+    try:
+        config: Any = load(_text((secret.get("data") or {}).get(KUBECONFIG_VALUE)))
+        user = config["users"][0]["user"]
+        return facts(b64decode(user[_DATA])) if _DATA in user else None
+    except (YamlError, KeyError, IndexError, TypeError, NotBase64, InvalidPem):
+        return None
+
+
+def _text(value: str | None) -> str:
+    return b64decode(value or "").decode("utf-8", "replace")
+
+
+def _fault(scene: Scene, name: str, field: str, evidence: str, mend: str) -> Finding:
+    return scene.fault(field, evidence, mend, name, SECRETS.kind)
+
+
+CHECKS: Final = (
+    Check("control-plane/kubeconfig", kubeconfig),
+    Check("control-plane/kubeconfig-renewal", renewal),
+    Check("control-plane/certificates", certificates),
+)

@@ -1,0 +1,81 @@
+"""Who a control plane of Machines needs beside it: core's controllers, and machines that boot.
+
+They are kapy's own, with its kubeadm bootstrap provider and its in-memory machines, and run in
+this process whatever the provider is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from kapy._aio.services import Service, running
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.testing.conformance.ground import MANAGER, Ground
+from kapy.testing.conformance.subject import Limits, Way
+
+if TYPE_CHECKING:
+    from kapy.providers.inmemory import InMemory
+
+INFRASTRUCTURE: Final[Document] = {
+    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "kind": "DevCluster",
+    "spec": {"backend": {"inMemory": {}}},
+}
+"""The infrastructure of clusters, without a name."""
+
+
+@dataclass(frozen=True)
+class Accompanied:
+    """A provider that runs among others. way: how it runs, for these machines."""
+
+    way: Callable[[InMemory], Way]
+    network: bool = False
+    restarts: bool = True
+
+    @asynccontextmanager
+    async def running(self, ground: Ground, limits: Limits) -> AsyncIterator[None]:
+        """It runs meanwhile, and they do."""
+        async with AsyncExitStack() as stack:
+            company = _company(ground, sockets=self.network)
+            machines = await stack.enter_async_context(company)
+            await stack.enter_async_context(self.way(machines).running(ground, limits))
+            yield
+
+
+@asynccontextmanager
+async def _company(ground: Ground, *, sockets: bool) -> AsyncIterator[InMemory]:
+    from kapy.apps.controllers import over_network
+    from kapy.providers.inmemory import InMemory
+
+    runtime = Runtime.on(
+        ground.client.transport, clock=ground.clock, field_manager=MANAGER, random=Random(11)
+    )
+    machines = InMemory(clock=ground.clock, elsewhere=over_network if sockets else None)
+    services = _added(runtime, machines)
+    if sockets:
+        machines.listen()
+        services["workload clusters"] = machines.serve
+    async with running(runtime=runtime.run, **services):
+        await runtime.working.wait()
+        yield machines
+
+
+def _added(runtime: Runtime, machines: InMemory) -> dict[str, Service]:
+    from kapy.core.cluster.controller import add_to as add_clusters
+    from kapy.core.machine.controller import add_to as add_machines
+    from kapy.providers.inmemory import add_to as add_in_memory
+    from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
+    from kapy.remote.connections import Connections
+
+    connections = Connections(runtime, dial=machines.dial)
+    machines.subscribe(connections.poke)
+    add_clusters(runtime, connections)
+    add_machines(runtime, connections)
+    add_bootstrap(runtime, connections)
+    add_in_memory(runtime, machines)
+    return {"connections": connections.run}

@@ -1,0 +1,77 @@
+"""A bootstrap provider that was written by hand."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import ClassVar, Final
+
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS, Resource
+from tests.testing.conformance.by_hand.provider import ByHand, finalizers, owned_by
+
+CONFIGS: Final = Resource("bootstrap.hand.example.com", "v1", "handconfigs", "HandConfig")
+EXAMPLE: Final[Document] = {"kind": "HandConfig", "metadata": {}, "spec": {}}
+
+
+class HandBootstrap(ByHand):
+    """Makes a Secret that is called as its object is."""
+
+    KIND: ClassVar = CONFIGS
+
+    async def advance(self, one: Document, cluster: Document | None) -> Result:
+        if self.is_wrong("deletion") and not finalizers(one):
+            await self.hold(one)
+        if self.is_wrong("owner") and not self.is_owned(one):
+            await self.report(one, {"dataSecretName": "any"})
+        if cluster is None:
+            return DONE
+        name = one["metadata"]["name"]
+        if self.is_wrong("data-secret-content: name"):
+            name += f"-{one['metadata']['uid'][:5]}"
+        if self.is_wrong("initialized: early"):
+            await self._told(one, name)
+        known = await self.get(SECRETS, Key(one["metadata"]["namespace"], name))
+        if known is None:
+            await self.client.create(SECRETS, self._secret(one, name))
+        elif self.is_wrong("data-secret-once") and not (one.get("status") or {}).get(
+            "dataSecretName"
+        ):
+            await self.client.patch(SECRETS, Key.of(known), {"data": {"value": _coded("again")}})
+        elif owned_by(one) not in (known["metadata"].get("ownerReferences") or ()):
+            await self._see_to_owner(one, known)
+        if self.is_wrong("initialized: back") and one["metadata"]["labels"].get("conformance"):
+            await self.report(one, {"initialization": {"dataSecretCreated": False}})
+        else:
+            await self._told(one, name)
+        return DONE
+
+    async def _told(self, one: Document, name: str) -> None:
+        if not self.is_wrong("initialized: never"):
+            status = {"dataSecretName": name, "initialization": {"dataSecretCreated": True}}
+            await self.report(one, status)
+
+    async def _see_to_owner(self, one: Document, secret: Document) -> None:
+        wanted = {"metadata": {"ownerReferences": [owned_by(one)]}}
+        if self.wrong not in ("restored", "data-secret-content: owner"):
+            await self.client.patch(SECRETS, Key.of(secret), wanted)
+
+    def _secret(self, one: Document, name: str) -> Document:
+        cluster = "any" if self.is_wrong("data-secret-content: label") else self.cluster_of(one)
+        keys = ("value", "token") if self.is_wrong("data-secret-content: keys") else ("value",)
+        owner = owned_by(one, controller=not self.is_wrong("data-secret-content: owner"))
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": name,
+                "namespace": one["metadata"]["namespace"],
+                "labels": {"cluster.x-k8s.io/cluster-name": cluster},
+                "ownerReferences": [owner],
+            },
+            "data": {key: _coded(name) for key in keys},
+        }
+
+
+def _coded(text: str) -> str:
+    return b64encode(text.encode()).decode()
