@@ -22,7 +22,7 @@ help:
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
-	@echo "make reference    print docs/reference (api, commands) and docs/contracts"
+	@echo "make reference    print docs/reference (api, commands), docs/contracts and docs/concepts/runtime-sdk.md"
 	@echo "make dist         build the wheel and the source archive into dist/"
 	@echo "make clean        remove what the other commands made"
 
@@ -78,6 +78,7 @@ reference: $(RUN)/.made
 	$(RUN)/bin/python -m kapy.cli.reference docs/reference/commands.md
 	$(RUN)/bin/python -m kapy.hooks.openapi.pages docs/reference
 	$(RUN)/bin/python -m tests.contract.rules.pages docs/contracts
+	$(RUN)/bin/python -m tests.hooks.proposal.pages docs/concepts/runtime-sdk.md
 
 dist: $(DIST)/.made
 	rm -rf dist

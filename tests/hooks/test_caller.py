@@ -7,14 +7,19 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
 from kapy.hooks.breaker import PATIENCE
 from kapy.hooks.caller import AT_A_TIME, Caller, Subject
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import Catalog, shipped
 from kapy.hooks.errors import HookError
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.hook import AnyHook, Conversion, Hook
+from kapy.hooks.messages.before_cluster_create import (
+    BEFORE_CLUSTER_CREATE,
+    BeforeClusterCreateRequest,
+)
 from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
 from kapy.hooks.messages.message import RetryResponse
 from kapy.hooks.registry import Registry
@@ -36,7 +41,7 @@ async def nowhere(_: Request) -> Reply:
 class Plane:
     """Extensions, what was discovered of them, and a caller."""
 
-    def __init__(self, **extensions: Extension) -> None:
+    def __init__(self, *hooks: AnyHook, **extensions: Extension) -> None:
         self.extensions = extensions
         self.registry = Registry()
         cache = Cache(Client(nowhere))
@@ -44,8 +49,9 @@ class Plane:
         meadow = {"name": "meadow", "resourceVersion": "1", "labels": {"grows": "grass"}}
         cache.observe(NAMESPACES, {"metadata": meadow})
         self.woken: list[Key] = []
+        catalog = Catalog([*shipped(), *hooks])
         self.caller = Caller(
-            self.registry, shipped(), namespaces, Network(**extensions), random=Random(0)
+            self.registry, catalog, namespaces, Network(**extensions), random=Random(0)
         )
         self.caller.subscribe("Cluster", self.woken.append)
         self.generation = 0
@@ -324,6 +330,36 @@ async def test_names_that_are_no_handlers() -> None:
     ):
         with pytest.raises(HookError, match=said):
             await plane.caller.call(GENERATE_PATCHES, name, HERD, {"items": []})
+
+
+class NewerRequest(BeforeClusterCreateRequest, kw_only=True):
+    """With a field that the older version knows nothing of."""
+
+    reason: str = "unknown"
+
+
+def newer(older: Hook[Any, Any]) -> Hook[NewerRequest, RetryResponse]:
+    """A hook's next version."""
+    conversion = Conversion[Any, Any](
+        older=older,
+        request_down=lambda one: BeforeClusterCreateRequest(cluster=one.cluster),
+        request_up=lambda one: NewerRequest(cluster=one.cluster),
+        response_up=lambda one: replace(one, message=f"{one.message} (an older one says)"),
+        response_down=lambda one: one,
+    )
+    return Hook(
+        older.name, NewerRequest, RetryResponse, "", "", version="v1alpha2", conversion=conversion
+    )
+
+
+async def test_who_knows_an_older_version_is_asked_in_its_words() -> None:
+    hook, ext = newer(BEFORE_CLUSTER_CREATE), quota(**waits(5, "birds"))
+    request = NewerRequest(cluster={"metadata": {"name": "herd"}}, reason="spring")
+    answer = await Plane(hook, ext=ext).caller.call_all(hook, HERD, request)
+    assert answer == RetryResponse.wait(5, "birds (an older one says)")
+    (asked,) = ext.asked
+    assert (asked.request["apiVersion"], asked.request.get("reason")) == (VERSION, None)
+    assert asked.request["cluster"] == request.cluster
 
 
 async def test_calls_are_counted_and_traced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,194 @@
+"""The proposal's guide for those who write extensions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.hooks.proposal.purpose import (
+    ANSWERS,
+    AUTHOR,
+    HOLDS,
+    KEPT,
+    LIFE,
+    OPENAPI,
+    PATCHES,
+    PLANE,
+)
+from tests.hooks.proposal.rules import DISCOVERS, SEVERAL
+from tests.hooks.proposal.section import Section, row
+
+_AUTHORING: Final = "hooks/test_authoring.py::"
+_CALLER: Final = "hooks/test_caller.py::"
+ADMINISTRATORS: Final = (
+    "stories/test_extensions.py::test_only_cluster_administrators_register_extensions"
+)
+TIMEOUT: Final = f"{_CALLER}test_a_handler_has_the_time_that_it_asked_for_and_no_more"
+BAD: Final = f"{_CALLER}test_bad_answers_fail_or_are_ignored"
+FAULTS: Final = "hooks/test_faults.py::test_each_fault_is_told_in_the_condition"
+HERD: Final = f"{_CALLER}test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other"
+AGAIN: Final = (
+    "topology/test_hooks_of_upgrades.py::"
+    "test_an_answer_holds_what_comes_next_until_it_is_given_again"
+)
+REMEMBERED: Final = f"{_CALLER}test_an_answer_to_the_same_request_counts_until_something_is_another"
+EXAMPLES: Final = "examples/test_extensions.py::test_every_example_keeps_the_rules"
+GROWS: Final = "hooks/test_mutation.py::test_a_patch_that_grows_is_found"
+MOUNTED: Final = f"{_AUTHORING}test_the_application_answers_hooks_wherever_it_is_mounted"
+
+SECTIONS: Final = (
+    Section(
+        "Runtime Extensions developer guide",
+        (
+            row(1, "An extension answers requests as the OpenAPI document says.", OPENAPI, KEPT),
+            row(
+                (2, 4),
+                "Extensions are powerful: they are to be written with care, and only cluster "
+                "administrators register them.",
+                EXAMPLES,
+                ADMINISTRATORS,
+            ),
+        ),
+    ),
+    Section(
+        "Implementing Runtime Extensions",
+        (
+            row(
+                (1, 3),
+                "An extension is an HTTPS server of Discovery and of its handlers, each a function "
+                "with types.",
+                AUTHOR,
+                ANSWERS,
+                f"{_AUTHORING}test_a_handler_of_the_wrong_shape_does_not_type_check",
+            ),
+            row(4, "Each handler has a path of its own.", MOUNTED),
+            row(5, "Discovery tells the handlers, and is made of them.", DISCOVERS),
+            row(
+                6,
+                "Only requests and responses are enforced; all else is the author's business.",
+                f"{_AUTHORING}test_a_malformed_request_is_a_failure_that_says_why",
+                "hooks/test_messages.py::test_what_is_no_response_of_the_hook_is_said",
+            ),
+            row(
+                7,
+                "Any language will do, and a server may do other things beside.",
+                KEPT,
+                MOUNTED,
+                f"{_AUTHORING}test_what_else_is_there",
+            ),
+            row(
+                (8, 9),
+                "The SDK has the types and the server; what is left is the function.",
+                AUTHOR,
+                f"{_AUTHORING}test_answers_are_counted_by_version",
+            ),
+            row(10, "What is advised below, the test kit checks.", EXAMPLES, KEPT),
+        ),
+    ),
+    Section(
+        "Timeouts",
+        (
+            row(
+                1,
+                "Answers should come in milliseconds; the administrator says how long is waited, "
+                "30 seconds at most at v1.14.",
+                TIMEOUT,
+                "hooks/test_registry.py::test_the_shortest_time_counts",
+            ),
+        ),
+    ),
+    Section(
+        "Availability",
+        (
+            row(
+                1,
+                "A failure of an extension is an error of a Cluster's life, unless its policy says "
+                "Ignore; a handler that breaks is an answer, and the server goes on.",
+                BAD,
+                ANSWERS,
+                "stories/test_extensions.py::test_a_dead_extension_holds_nobody_who_does_not_ask_it",
+            ),
+        ),
+    ),
+    Section(
+        "Blocking Hooks",
+        (
+            row((1, 2), "A blocking hook holds with `retryAfterSeconds`.", HOLDS, LIFE),
+            row(
+                3,
+                "That is the longest wait: a change of the Cluster asks again earlier; of several "
+                "the shortest counts; then all are asked again.",
+                AGAIN,
+                SEVERAL,
+                LIFE,
+            ),
+            row(4, "What is held depends on the hook.", HOLDS),
+        ),
+    ),
+    Section(
+        "Side Effects",
+        (row(1, "An answer should depend on its request, and do nothing else.", EXAMPLES),),
+    ),
+    Section(
+        "Idempotence",
+        (
+            row(
+                (1, 3),
+                "A handler is called more often than once for one step, also because another one "
+                "waits; the test kit calls twice and applies twice.",
+                EXAMPLES,
+                GROWS,
+                LIFE,
+            ),
+        ),
+    ),
+    Section(
+        "Avoid dependencies",
+        (
+            row(
+                1,
+                "Extensions do not depend on each other: they are asked by name, one after the "
+                "other, and one that is dead leaves the others alone.",
+                SEVERAL,
+                f"{_CALLER}test_a_dead_extension_is_left_alone_and_others_are_not",
+            ),
+        ),
+    ),
+    Section(
+        "Deterministic result",
+        (
+            row(
+                (1, 2),
+                "The same request has the same answer; of patches this is needed, so an answer "
+                "counts again for the same request.",
+                EXAMPLES,
+                REMEMBERED,
+                PATCHES,
+            ),
+        ),
+    ),
+    Section(
+        "Error Management",
+        (
+            row(1, "What an error does is said by the failure policy of Discovery.", BAD),
+            row(
+                2,
+                "Ignore: it is logged, and all goes on; a refusal is never ignored.",
+                BAD,
+                f"{_CALLER}test_who_answers_is_never_ignored",
+            ),
+            row(
+                3, "Fail: it is tried until it passes.", f"{_CALLER}test_the_first_failure_ends_it"
+            ),
+            row(
+                4,
+                "Errors are in conditions; retries come with growing pauses, or when the Cluster "
+                "changes; an error holds what a wait would hold; all handlers are asked again.",
+                FAULTS,
+                PLANE,
+                "hooks/test_breaker.py::test_nobody_is_held_longer_than_stated",
+                HERD,
+            ),
+            row(5, "What else a hook does with errors is said of it.", HOLDS),
+        ),
+    ),
+)

@@ -1,0 +1,197 @@
+"""The proposal from its glossary to its notes: what the Runtime SDK is for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.hooks.proposal.section import Section, row
+
+LIFE: Final = "stories/test_extensions.py::test_a_clusters_life"
+PATCHES: Final = (
+    "stories/test_extensions.py::"
+    "test_extensions_patch_and_check_templates_with_variables_of_their_own"
+)
+TAKEN: Final = (
+    "stories/test_extensions.py::test_an_extension_that_is_taken_away_holds_nothing_any_more"
+)
+REPLACED: Final = (
+    "core/extensionconfig/test_stories.py::test_handlers_are_those_of_the_last_good_answer"
+)
+CATALOG: Final = "hooks/test_openapi.py::test_the_catalog_has_the_hooks_of_upstreams"
+OPENAPI: Final = "hooks/test_openapi.py::test_the_document_says_what_upstreams_says"
+HOW_TO: Final = "hooks/test_evolution.py::test_a_new_version_is_one_module_as_the_how_to_says"
+OWN: Final = "hooks/test_messages.py::test_a_provider_can_have_hooks_of_its_own"
+RELEASED: Final = "hooks/test_evolution.py::test_what_was_released_still_holds"
+DEPRECATION: Final = "hooks/test_evolution.py::test_deprecation_has_its_rules"
+LOST: Final = "clusterctl/test_upgrade.py::test_extensions_that_would_stop_working_are_named"
+WARNED: Final = (
+    "core/extensionconfig/test_stories.py::test_who_writes_a_config_of_deprecated_hooks_is_warned"
+)
+COUNTED: Final = "hooks/test_caller.py::test_calls_are_counted_and_traced"
+ANSWERS: Final = "hooks/test_authoring.py::test_answers"
+AUTHOR: Final = "hooks/test_how_to.py::test_the_test_of_the_how_to_passes"
+KEPT: Final = "testing/test_extension_conformance.py::test_a_good_extension_keeps_every_rule"
+PLANE: Final = "apps/extension_server/test_plane.py::test_a_plane_and_its_extensions"
+_EXAMPLES: Final = "examples/test_extensions.py::"
+STEPS: Final = "topology/test_hooks_of_upgrades.py::test_the_story_of_an_upgrade_over_two_minors"
+HOLDS: Final = "stories/test_lifecycle_hooks.py::test_every_step_waits_for_those_who_hold_it"
+
+SECTIONS: Final = (
+    Section(
+        "Glossary",
+        (
+            row(
+                (1, 2),
+                "A hook is a moment of a Cluster's life at which controllers ask; an extension is "
+                "a server that they ask; the SDK is the rules, messages and tools of both.",
+                CATALOG,
+                LIFE,
+            ),
+        ),
+    ),
+    Section(
+        "Summary",
+        (row(1, "Products built upon Cluster API hook into the life of clusters.", LIFE),),
+    ),
+    Section(
+        "Motivation",
+        (
+            row((1, 3), "Providers can be replaced; products on top need another way in.", LIFE),
+            row(
+                4,
+                "Extensions replace no provider: they act on clusters of whatever provider.",
+                PATCHES,
+            ),
+            row(
+                5,
+                "Who only watches objects cannot hold them; an extension can: no cluster is made "
+                "while a quota is exhausted.",
+                f"{_EXAMPLES}test_quota",
+                TAKEN,
+            ),
+            row(
+                (6, 8),
+                "One mechanism serves all moments, where annotations of Machines served one: hooks "
+                "that are asked, extensions that answer.",
+                HOLDS,
+                CATALOG,
+            ),
+            row(9, "An extension can give patches each time a topology is computed.", PATCHES),
+        ),
+    ),
+    Section(
+        "Goals",
+        (
+            row(
+                (1, 2),
+                "How versions begin, change, are deprecated and go, and that an upgrade which "
+                "would break an extension is refused; what core needs for it; advice for authors; "
+                "registration.",
+                RELEASED,
+                HOW_TO,
+                WARNED,
+                LOST,
+                AUTHOR,
+                REPLACED,
+            ),
+        ),
+    ),
+    Section(
+        "Non-Goals",
+        (
+            row(
+                1,
+                "Which hooks there are is said elsewhere (all of v1.14 are here), and no provider "
+                "is replaced by them.",
+                CATALOG,
+                PATCHES,
+            ),
+        ),
+    ),
+    Section(
+        "Future Work",
+        (
+            row(
+                1,
+                "The hooks are there; calls are counted by version, duration and outcome; "
+                "providers can define hooks of their own.",
+                CATALOG,
+                COUNTED,
+                OWN,
+            ),
+        ),
+    ),
+    Section(
+        "User Stories",
+        (
+            row(
+                1,
+                "An operator acts before a creation, an upgrade or a deletion and after an "
+                "upgrade, and gives patches instead of inline ones.",
+                f"{_EXAMPLES}test_quota",
+                f"{_EXAMPLES}test_change_freeze",
+                f"{_EXAMPLES}test_backup",
+                f"{_EXAMPLES}test_registry_patches",
+                LIFE,
+            ),
+            row(2, "An author knows how long a version is supported.", RELEASED, DEPRECATION),
+            row(3, "An extension is simpler to write than a controller.", AUTHOR, ANSWERS),
+            row(4, "An extension can hold or put off what comes next.", HOLDS, STEPS),
+            row(
+                5,
+                "A library makes extensions quick to write and alike (here in Python).",
+                ANSWERS,
+                f"{_EXAMPLES}test_every_example_keeps_the_rules",
+            ),
+            row(
+                6,
+                "Extensions come, change and go while everything runs.",
+                REPLACED,
+                TAKEN,
+                "hooks/test_registry.py::test_what_is_called",
+            ),
+            row((7, 8), "Maintainers promise versions, and keep to it.", RELEASED, DEPRECATION),
+            row(9, "A new hook is one module; all else is made of it.", HOW_TO, OWN),
+        ),
+    ),
+    Section(
+        "Implementation Details/Notes/Constraints",
+        (
+            row(
+                (1, 2),
+                "Requests are plain JSON over HTTPS, so extensions are easy to write in any "
+                "language.",
+                KEPT,
+                "hooks/test_https.py::test_who_is_trusted_is_called",
+            ),
+            row(
+                (3, 5),
+                "Who defines hooks and who answers them are two, and rules between them say what "
+                "each may expect.",
+                RELEASED,
+                KEPT,
+                "testing/test_extension_conformance.py::test_a_bad_one_breaks_its_rule",
+            ),
+        ),
+    ),
+    Section(
+        "Cluster API Runtime Hooks vs Kubernetes admission webhooks",
+        (
+            row(
+                (1, 3),
+                "Hooks are moments of a cluster's life, whatever is written to the API server "
+                "meanwhile: while nothing happens to a Cluster nobody is asked.",
+                STEPS,
+                PATCHES,
+            ),
+            row(
+                4,
+                "What is not said of hooks is not to be inferred from webhooks: an answer that "
+                "waits is asked for again, a failure policy ignores no refusal.",
+                "hooks/test_caller.py::test_who_answers_is_never_ignored",
+                "topology/test_hooks_of_upgrades.py::"
+                "test_an_answer_holds_what_comes_next_until_it_is_given_again",
+            ),
+        ),
+    ),
+)
