@@ -98,10 +98,12 @@ class Template:
 
     @property
     def spec(self) -> Document:
-        """`spec.template.spec`, where templates have what they make; `spec` where they have not."""
+        """`spec.template.spec`, where templates have what they make; `spec` of what is none."""
         spec: Document = self.object.setdefault("spec", {})
-        inner = spec.get("template")
-        return inner.setdefault("spec", {}) if isinstance(inner, dict) else spec
+        if not str(self.object.get("kind", "")).endswith("Template") and "template" not in spec:
+            return spec
+        found: Document = spec.setdefault("template", {}).setdefault("spec", {})
+        return found
 
     def is_a(self, group: str, kind: str) -> bool:
         """Whether the template is of a kind, in whatever version."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
+from kapy.api.extension_config import ClientConfig
 from kapy.hooks.catalog import shipped
 from kapy.hooks.conversions import sample
 from kapy.hooks.extension import Extension
@@ -24,7 +26,7 @@ from kapy.hooks.messages.generate_patches import (
 )
 from kapy.hooks.messages.message import SUCCESS
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH
-from kapy.hooks.posting import Answer
+from kapy.hooks.posting import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.yaml import load
@@ -74,13 +76,33 @@ async def check_idempotent(
 async def check_rules(extension: Extension) -> None:
     """Every handler has to keep the rules that `kapy conformance extension` judges by."""
 
+    way = InProcess(extension=extension)
+
     async def post(path: str, body: bytes) -> Answer:
-        answered = await extension.dispatch(path, body)
-        return Answer(404, b"") if answered is None else Answer(200, answered)
+        return await way(ClientConfig(), f"https://extension{path}", body)
 
     broken = [one for one in await judged(post, shipped()) if not one.kept]
     told = "\n".join(f"{one.handler or 'the extension'}: {one.rule}: {one.why}" for one in broken)
     assert not broken, f"rules are not kept:\n{told}"
+
+
+class InProcess:
+    """The way to extensions that run in this process, by the host of their URLs: what a plane in a
+    test is given (`management_plane(..., post=InProcess(gate=extension))` for `https://gate`)."""
+
+    def __init__(self, **extensions: Extension) -> None:
+        self._extensions = extensions
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:  # noqa: ARG002
+        parts = urlsplit(url)
+        found = self._extensions.get(parts.hostname or "")
+        if found is None:
+            raise NoAnswer(f"there is no extension {parts.hostname} in this process")
+        answered = await found.dispatch(parts.path, body)
+        return Answer(404, b"") if answered is None else Answer(200, answered)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
 
 
 async def _asked(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:
