@@ -158,15 +158,17 @@ async def marked(story: Story) -> list[str]:
 
 
 async def watched(story: Story) -> list[int]:
-    """How many workers were being updated at a time, until all are as `change` wants them."""
+    """How many workers were being updated at a time, until all are as they should be."""
     counts = []
     while True:
         await asyncio.sleep(STEP)
-        found = await workers(story)
-        counts.append(sum(map(is_updating_in_place, found)))
+        counts.append(sum(map(is_updating_in_place, await workers(story))))
         deployment = await story.get(MachineDeployment, WORKERS)
-        changed = all(one.spec.failure_domain == "zone-second" for one in found)
-        if changed and not counts[-1] and deployment is not None and is_complete(deployment):
+        assert deployment is not None
+        wanted = deployment.spec.template.spec.infrastructure_ref
+        sets = [one for one in await story.all(MachineSet) if one.status.replicas]
+        changed = all(one.spec.template.spec.infrastructure_ref == wanted for one in sets)
+        if changed and not counts[-1] and is_complete(deployment):
             return counts
 
 
