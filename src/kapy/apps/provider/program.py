@@ -20,9 +20,9 @@ from kapy._aio.clock import Clock
 from kapy._aio.services import running
 from kapy.apps.extension_server.certificate import certificate_in
 from kapy.apps.extension_server.serving import serving
+from kapy.apps.manager.endpoints import Endpoints, told_at
 from kapy.apps.provider.adding import added
 from kapy.apps.provider.components import HEALTH_PORT
-from kapy.apps.provider.endpoints import Endpoints, told_at
 from kapy.apps.provider.installing import (
     check_kinds,
     install_kinds,

@@ -1,0 +1,99 @@
+"""The cloud's API, HTTP and JSON.
+
+| | |
+|---|---|
+| `GET /networks` | all networks and servers |
+| `PUT /networks/NAME` `{"region"}` | makes one; answers with `host` and `port` for its API server |
+| `DELETE /networks/NAME` | 409 as long as it has servers |
+| `PUT /networks/NAME/servers/SERVER` `{"size", "image", "user_data"}` | makes one; base64 data |
+| `DELETE /networks/NAME/servers/SERVER` | takes it down |
+
+PUT of what is there answers with it; DELETE of what is not there is 404.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Any, Final
+
+import msgspec
+
+from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy.testing.cloud.cloud import Cloud, InUse, Network, NoNetwork, Server
+
+MOST: Final = 1024 * 1024
+"""Bytes that a request may have."""
+
+_JSON: Final = b"application/json"
+
+
+class WantedNetwork(msgspec.Struct):
+    """The body of a PUT."""
+
+    region: str = "north"
+
+
+class WantedServer(msgspec.Struct):
+    """The body of a PUT."""
+
+    image: str
+    size: str = "small"
+    user_data: str = ""
+
+
+class Application:
+    """An ASGI application."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await live(receive, send)
+            return
+        body = await body_of(receive, MOST)
+        try:
+            status, told = self._answer(scope["method"], scope["path"], body)
+        except NoNetwork as error:
+            status, told = 404, {"error": str(error)}
+        except InUse as error:
+            status, told = 409, {"error": str(error)}
+        except (msgspec.MsgspecError, ValueError) as error:
+            status, told = 400, {"error": str(error)}
+        await reply(send, status, _JSON, msgspec.json.encode(told) + b"\n")
+
+    async def stop(self) -> None:
+        """Nothing is under way for long."""
+
+    def _answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
+        match method, path.strip("/").split("/"):
+            case "GET", ["networks"]:
+                return 200, [_told(one) for one in self._cloud.networks.values()]
+            case "PUT", ["networks", name]:
+                network = msgspec.json.decode(body, type=WantedNetwork)
+                return 200, _told(self._cloud.make_network(name, network.region))
+            case "DELETE", ["networks", name]:
+                self._cloud.delete_network(name)
+                return 200, {}
+            case "PUT", ["networks", network, "servers", name]:
+                return 200, self._server(network, name, body)
+            case "DELETE", ["networks", network, "servers", name]:
+                there = self._cloud.delete_server(network, name)
+                return (200, {}) if there else (404, {"error": f"there is no server {name}"})
+        return 404, {"error": f"{method} {path} is nothing that this cloud knows"}
+
+    def _server(self, network: str, name: str, body: bytes) -> Server:
+        wanted = msgspec.json.decode(body, type=WantedServer)
+        data = b64decode(wanted.user_data, validate=True)
+        return self._cloud.make_server(network, name, wanted.size, wanted.image, data)
+
+
+def _told(network: Network) -> dict[str, Any]:
+    return {
+        "name": network.name,
+        "region": network.region,
+        "host": network.endpoint.host,
+        "port": network.endpoint.port,
+        "servers": list(network.servers.values()),
+    }

@@ -1,0 +1,102 @@
+"""What cloud-init data tell a machine that starts to do: pure.
+
+Read is what kubeadm would read: its configuration, and the authority of the cluster where that is
+there. Variables of cloud-init (`{{ ds.meta_data.local_hostname }}`) have values by then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.nested import value_at
+from kapy.kube.pki import KeyPair
+from kapy.kube.yaml import YamlError, load, load_all
+
+_VARIABLE: Final = re.compile(rb"\{\{\s*ds\.meta_data\.(\w+)\s*\}\}")
+_CA: Final = "/etc/kubernetes/pki/ca"
+_ETCD_CA: Final = "/etc/kubernetes/pki/etcd/ca"
+_KUBEADM: Final = "/run/kubeadm/"
+_PROVIDER_ID: Final = "provider-id"
+
+
+class BadUserData(KapyError):
+    """A machine cannot start with these data; the message says why and shows nothing of them."""
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What a machine becomes.
+
+    name: of its Node. provider_id: as its kubelet reports it, "" where it is told none. authority:
+    of the cluster, on control plane machines; etcd_authority: of its etcd. begins: whether it is
+    the first of its cluster. text: the data themselves, variables replaced.
+    """
+
+    name: str
+    provider_id: str
+    authority: KeyPair | None = None
+    etcd_authority: KeyPair | None = None
+    begins: bool = False
+    text: bytes = field(default=b"", repr=False)
+
+    @property
+    def control_plane(self) -> bool:
+        """Whether an API server runs on it."""
+        return self.authority is not None
+
+
+def boot_of(data: bytes, *, hostname: str, instance_id: str) -> Boot:
+    """What data of a machine say. Raises BadUserData."""
+    values = {b"local_hostname": hostname, b"instance_id": instance_id}
+    text = _VARIABLE.sub(lambda found: values.get(found[1], "").encode(), data)
+    files = _files(text)
+    kinds = {one["kind"]: one for one in _kubeadm(files)}
+    begins = "InitConfiguration" in kinds
+    told = kinds.get("InitConfiguration") or kinds.get("JoinConfiguration")
+    if told is None:
+        raise BadUserData("it has no configuration of kubeadm that says whether to init or to join")
+    authority = etcd = None
+    if begins or "controlPlane" in told:
+        authority, etcd = _authority(files, _CA), _authority(files, _ETCD_CA)
+    registration = told.get("nodeRegistration") or {}
+    name = registration.get("name") or hostname
+    return Boot(name, _provider_id(registration), authority, etcd, begins, text)
+
+
+def _files(text: bytes) -> Mapping[str, str]:
+    try:
+        found = load(text, "user data")
+        written = value_at(found, ("write_files",)) or ()
+        return {str(one["path"]): str(one.get("content", "")) for one in written}
+    except (YamlError, TypeError, KeyError):
+        raise BadUserData("it is no #cloud-config with write_files") from None
+
+
+def _kubeadm(files: Mapping[str, str]) -> Iterator[Document]:
+    for path, content in files.items():
+        if path.startswith(_KUBEADM) and path.endswith(".yaml"):
+            try:
+                documents = load_all(content, path)
+            except YamlError:
+                raise BadUserData(f"{path} is not YAML") from None
+            yield from (one for one in documents if isinstance(one, dict) and "kind" in one)
+
+
+def _authority(files: Mapping[str, str], path: str) -> KeyPair:
+    try:
+        return KeyPair(files[f"{path}.crt"].encode(), files[f"{path}.key"].encode())
+    except KeyError as error:
+        raise BadUserData(f"a control plane machine needs the file {error.args[0]}") from None
+
+
+def _provider_id(registration: Document) -> str:
+    """Arguments are a list today, and were a map."""
+    given: Any = registration.get("kubeletExtraArgs") or {}
+    if isinstance(given, dict):
+        return str(given.get(_PROVIDER_ID, ""))
+    return next((str(one.get("value")) for one in given if one.get("name") == _PROVIDER_ID), "")

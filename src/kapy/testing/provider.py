@@ -1,0 +1,93 @@
+"""For the tests of a provider of one's own: is it as the contracts ask?
+
+    def test_the_contracts_are_kept():
+        check_behaviour(PROVIDER, [CLUSTER, MACHINE])
+
+    def test_the_release_can_be_installed(tmp_path):
+        check_release(PROVIDER, "v0.1.0", tmp_path)
+
+Both raise AssertionError with what is broken, the rule, and how to mend it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kapy._aio.services import Service
+from kapy.apps.provider.definitions import crds_of
+from kapy.apps.provider.release import write_release
+from kapy.clusterctl.provider import ProviderType
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.kube.meta import Object
+from kapy.sdk.provider import Provider
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.check import checked
+from kapy.testing.conformance.definitions import TEMPLATE, definition_of
+from kapy.testing.conformance.files import Object as Written
+from kapy.testing.conformance.findings import Report, State
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.reports.text import text
+from kapy.testing.conformance.run import judged
+from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.virtual_time import VirtualTimeLoop
+
+Add = Callable[[Runtime], Mapping[str, Service] | None]
+
+
+def check_release(provider: Provider, version: str, folder: Path) -> Path:
+    """Write a release below a folder and judge its files; answers where it is."""
+    place = write_release(provider, version, folder)
+    _assert_kept(checked(place))
+    return place
+
+
+def check_behaviour(
+    provider: Provider, examples: Sequence[Document], *, add_to: Add | None = None
+) -> None:
+    """Run the provider on virtual time, and judge what it does.
+
+    examples: an object of each kind, as users write them, without metadata. add_to: adds its
+    controllers, where that of the provider reaches out to something real.
+    """
+    way = InProcess(add_to or provider.add_to)
+    subject = Subject(provider.label, kinds_of(provider, examples), way, crds_of(provider))
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        _assert_kept([runner.run(judged(subject, BEHAVIOUR, light=True))])
+
+
+def kinds_of(provider: Provider, examples: Sequence[Document]) -> tuple[Kind, ...]:
+    """The kinds that contracts speak of, with an example each."""
+    by_name = {kind.RESOURCE.kind: kind for kind in provider.kinds}
+    of_type = next(one for one in ProviderType if one.word == provider.type)
+    found = []
+    for example in examples:
+        kind = by_name[example["kind"]]
+        template = by_name.get(f"{example['kind']}{TEMPLATE}")
+        found.append(_kind(provider, of_type, kind, example, template))
+    return tuple(found)
+
+
+def _kind(
+    provider: Provider,
+    of_type: ProviderType,
+    kind: type[Object],
+    example: Document,
+    template: type[Object] | None,
+) -> Kind:
+    crd = next(iter(crds_of(replace(provider, kinds=[kind]))))
+    role = definition_of(Written("", crd), of_type).role
+    assert role is not None, f"no contract speaks of {kind.RESOURCE.kind}: see how kinds are called"
+    return Kind(
+        role.document,
+        kind.RESOURCE,
+        example,
+        template=None if template is None else template.RESOURCE,
+    )
+
+
+def _assert_kept(reports: Sequence[Report]) -> None:
+    assert not any(one.of(State.BROKEN) or one.trouble for one in reports), text(reports)
