@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,7 +16,6 @@ from kapy.cli.flags import command
 
 if TYPE_CHECKING:
     from kapy.apps.extension_server.certificate import Certificate
-    from kapy.client.client import Client
     from kapy.hooks.application import Application
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
@@ -147,33 +144,16 @@ async def _certificate(stack: AsyncExitStack, wish: Wish, names: set[str]) -> Ce
     from random import Random
 
     from kapy.apps.extension_server.shared import SharedCertificate
+    from kapy.hooks.clusters import management_cluster
     from kapy.kube import Key
 
     namespace, _, name = wish.secret.partition("/")
     if not namespace or not name:
         raise click.UsageError(f'--tls-secret is "{wish.secret}", not NAMESPACE/NAME')
-    client = await stack.enter_async_context(_management_cluster(wish.kubeconfig))
+    client = await stack.enter_async_context(management_cluster(wish.kubeconfig))
     shared = SharedCertificate(client, Key(namespace, name), names, system_clock, Random())
     await shared.make_valid()
     return shared
-
-
-@asynccontextmanager
-async def _management_cluster(kubeconfig: str) -> AsyncIterator[Client]:
-    from kapy.cli.reaching import reached_async
-    from kapy.client.client import Client
-    from kapy.client.https import Https
-    from kapy.client.in_cluster import in_cluster, is_in_cluster
-
-    if kubeconfig or not is_in_cluster(os.environ):
-        async with reached_async(kubeconfig, "", "") as there:
-            yield there.client
-        return
-    transport = Https(in_cluster(os.environ))
-    try:
-        yield Client(transport)
-    finally:
-        await transport.aclose()
 
 
 def _tell(application: Application, url: str, wish: Wish) -> None:
