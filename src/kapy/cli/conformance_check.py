@@ -1,19 +1,21 @@
-"""`kapy conformance check`."""
+"""`kapy conformance check`, and how reports are printed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kapy.cli.flags import command
 
+if TYPE_CHECKING:
+    from kapy.testing.conformance.findings import Report
+
 _CODES = {"MUST": 2, "SHOULD": 3, "MAY": 4}
 
-
-@command(missing="please name a file or a folder")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
+output_option = click.option(
     "-o",
     "--output",
     type=click.Choice(["text", "json", "junit", "html"]),
@@ -21,13 +23,19 @@ _CODES = {"MUST": 2, "SHOULD": 3, "MAY": 4}
     show_default=True,
     help="How to print the report.",
 )
-@click.option(
+fail_on = click.option(
     "--fail-on",
     type=click.Choice(list(_CODES), case_sensitive=False),
     default="MUST",
     show_default=True,
     help="The lowest level of rules whose breach makes the exit code another than 0.",
 )
+
+
+@command(missing="please name a file or a folder")
+@click.argument("path", type=click.Path(path_type=Path))
+@output_option
+@fail_on
 def check(path: Path, output: str, fail_on: str) -> int:
     """Check a provider's release by the written contracts, without a cluster.
 
@@ -39,10 +47,15 @@ def check(path: Path, output: str, fail_on: str) -> int:
     MAY is (the first of these, down to --fail-on), and 1 where something cannot be read.
     """
     from kapy.testing.conformance.check import checked
+
+    return printed(checked(path), output, fail_on)
+
+
+def printed(reports: Sequence[Report], output: str, fail_on: str) -> int:
+    """Print reports; returns the exit code that their findings make."""
     from kapy.testing.conformance.findings import worst_of
     from kapy.testing.conformance.reports import FORMATS
 
-    reports = checked(path)
     click.echo(FORMATS[output](reports).encode("utf-8", "replace"), nl=False)
     worst = worst_of(reports)
     code = _CODES[worst.value] if worst else 0

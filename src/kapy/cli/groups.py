@@ -11,6 +11,22 @@ def _group(name: str, commands: Commands, line: str = "") -> Lazy:
     return Lazy(name, help=line, no_args_is_help=True, commands_at=commands)
 
 
+MANAGER = _group(
+    "manager",
+    {
+        "core": ("kapy.cli.manager:CORE", "Clusters, Machines, and what they are made of."),
+        "bootstrap-kubeadm": ("kapy.cli.manager:BOOTSTRAP_KUBEADM", "KubeadmConfigs."),
+        "control-plane-kubeadm": (
+            "kapy.cli.manager:CONTROL_PLANE_KUBEADM",
+            "KubeadmControlPlanes.",
+        ),
+        "infrastructure-dev": (
+            "kapy.cli.manager:INFRASTRUCTURE_DEV",
+            "DevClusters, DevMachines and DevMachinePools in memory.",
+        ),
+    },
+    "Run one of the managers, at the cluster of a kubeconfig or the one that it is in.",
+)
 GET = _group(
     "get",
     {"kubeconfig": ("kapy.cli.get:kubeconfig", "Print the kubeconfig of a workload cluster.")},
@@ -100,6 +116,7 @@ CONFORMANCE = _group(
     "conformance",
     {
         "check": ("kapy.cli.conformance_check:check", "Check the files of a provider's release."),
+        "run": ("kapy.cli.conformance_run:run", "Run a provider, and judge what it does."),
         "extension": (
             "kapy.cli.conformance_extension:extension",
             "Judge a running extension, in any language.",

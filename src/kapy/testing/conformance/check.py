@@ -42,3 +42,10 @@ def _result(rule: Rule, release: Release) -> Result:
     if rule.checked is Checked.BEHAVIOUR:
         return Result(rule, State.NOT_RUN, _BEHAVIOUR)
     return CHECKS[rule.id].result(rule, release)
+
+
+def completed(static: Report, behaviour: Report) -> Report:
+    """One report of what files show and of what the running provider does."""
+    seen = {one.rule.id: one for one in behaviour.results}
+    results = tuple(seen.get(one.rule.id, one) for one in static.results)
+    return Report(static.name, results, behaviour.trouble)

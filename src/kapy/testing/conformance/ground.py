@@ -20,7 +20,7 @@ from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
-from kapy.kube import Document, Key
+from kapy.kube import Document
 from kapy.kube.errors import AlreadyExists
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.kube.names import CRDS, NAMESPACES, Resource
@@ -68,7 +68,8 @@ class Ground:
 
     client: asks as its administrator. ledger: what the provider writes. ours: what we wrote.
     transport: the provider's way to it in process, access: over the network; None where there is
-    none. embedded: whether nobody else is there.
+    none. embedded: whether nobody else is there. prefix: how the namespaces of checks begin.
+    server: itself, where it is ours.
     """
 
     client: Client
@@ -79,7 +80,16 @@ class Ground:
     access: Kubeconfig | None = None
     embedded: bool = True
     light: bool = False
-    resources: set[Resource] = field(default_factory=lambda: set(_CORE))
+    prefix: str = "conformance"
+    namespaces: set[str] = field(default_factory=set)
+    server: HearingServer | None = None
+
+    async def namespace(self, name: str) -> None:
+        """A namespace for one check; it may be there."""
+        self.namespaces.add(name)
+        document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        with suppress(AlreadyExists):
+            await self.client.create(NAMESPACES, document)
 
 
 @asynccontextmanager
@@ -99,7 +109,7 @@ async def embedded(subject: Subject, *, clock: Clock, light: bool = False) -> As
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             await _install(client, subject, light=light)
             user = _user(subject)
-            found = Ground(client, server.ledger, clock, ours, light=light)
+            found = Ground(client, server.ledger, clock, ours, light=light, server=server)
             if subject.way.network:
                 found.access = await stack.enter_async_context(_listening(server, user))
             else:
@@ -197,15 +207,3 @@ async def elsewhere(transport: Transport, *, clock: Clock) -> AsyncIterator[Grou
     """An API server that somebody runs, with the provider on it."""
     ours = Ours(transport)
     yield Ground(Client(ours, field_manager=MANAGER), Ledger(), clock, ours, embedded=False)
-
-
-async def new_namespace(client: Client, name: str) -> None:
-    """A namespace for one check."""
-    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    with suppress(AlreadyExists):
-        await client.create(NAMESPACES, document)
-
-
-async def drop_namespace(client: Client, name: str) -> None:
-    """Ask for its deletion."""
-    await client.delete(NAMESPACES, Key("", name))

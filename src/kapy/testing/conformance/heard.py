@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from kapy.apiserver.routes import resolve
 from kapy.apiserver.server import Server
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
-from kapy.kube.http import Reply, Request
+from kapy.kube.http import Reply, Request, Transport
 
 SUBJECT: Final = "conformance:provider"
 """The user that a provider is where nothing is known of its rights."""
@@ -59,10 +60,12 @@ class Write:
 
 @dataclass
 class Ledger:
-    """All writes of the provider, in order. besides: how many Events it wrote, by namespace."""
+    """All writes of the provider, in order. events: how many Events it wrote, by namespace.
+    asked: set by any request of it."""
 
     writes: list[Write] = field(default_factory=list)
     events: dict[str, int] = field(default_factory=dict)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, write: Write) -> None:
         """Note one; leases are nobody's business."""
@@ -78,19 +81,29 @@ class Ledger:
 
 
 class HearingServer(Server):
-    """An API server that keeps what one user writes. user: whose writes; ledger: where to."""
+    """An API server that keeps what one user writes.
 
-    __slots__ = ("ledger", "user")
+    user: whose writes; ledger: where to. door: what all requests of that user go through first.
+    """
+
+    __slots__ = ("door", "ledger", "user")
 
     def __init__(self, *told: Any) -> None:
         super().__init__(*told)
         self.ledger = Ledger()
         self.user = SUBJECT
+        self.door: Transport = self.heard
 
     async def __call__(self, request: Request) -> Reply:
+        if request.user is None or request.user.name != self.user:
+            return await super().__call__(request)
+        return await self.door(request)
+
+    async def heard(self, request: Request) -> Reply:
+        """Answer that user, and keep what was written."""
         reply = await super().__call__(request)
-        user = request.user
-        if request.method in _VERBS and user is not None and user.name == self.user:
+        self.ledger.asked.set()
+        if request.method in _VERBS:
             self._hear(request, reply)
         return reply
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from kapy._aio.services import running
 from kapy.engine.options import ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import Transport
+from kapy.testing.conformance.errors import SubjectError
 from kapy.testing.conformance.ground import Ground
 from kapy.testing.conformance.subject import Limits
 
@@ -45,7 +49,39 @@ class InProcess:
             random=Random(7),
             options=options,
         )
-        services = self.add(runtime) or {}
-        async with running(runtime=runtime.run, **services):
-            await runtime.working.wait()
-            yield
+        try:
+            services = self.add(runtime) or {}
+            async with running(runtime=runtime.run, **services):
+                await runtime.working.wait()
+                yield
+        except BaseExceptionGroup as group:
+            raise SubjectError(f"the provider ended with an error: {_first(group)}") from None
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> str:
+    """The first error in a group, however deep."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
+
+
+def added_by(name: str) -> Add:
+    """The function that `module:function` names. Raises SubjectError."""
+    module, _, function = name.partition(":")
+    if not module or not function:
+        raise SubjectError(f'"{name}" is not MODULE:FUNCTION, as in my_provider.controllers:add')
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise SubjectError(
+            f"{name} cannot be imported: {error}; run the command where the module can be found, "
+            "or set PYTHONPATH"
+        ) from None
+    finally:
+        sys.path.pop(0)
+    if not callable(found):
+        raise SubjectError(f"{name} is no function: it has to take a kapy.sdk.Runtime")
+    add: Add = found
+    return add

@@ -16,6 +16,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.kube.errors import KapyError
+from kapy.kube.names import Resource
 from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
 from kapy.testing.conformance.errors import SubjectError
 from kapy.testing.conformance.findings import Finding, Report, Result, State
@@ -34,13 +35,14 @@ LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
 class Verdicts:
     """What came of the checks so far, by rule.
 
-    died: how the provider ended, "" where it did not.
+    finished: the looks that came to their end. died: how the provider ended, "" where it did not.
     """
 
     findings: defaultdict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
     passed: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     not_run: dict[str, str] = field(default_factory=dict)
     not_applicable: dict[str, str] = field(default_factory=dict)
+    finished: set[tuple[Check, Resource]] = field(default_factory=set)
     died: str = ""
 
     def result(self, rule: Rule) -> Result | None:
@@ -76,8 +78,9 @@ async def judged(
                 await on_ground(ground, subject, checks, patience, verdicts)
     except TimeoutError:
         for check in checks:
-            why = f"the time for all checks ({patience.whole:g} seconds) was over"
-            verdicts.not_run.setdefault(check.rule, why)
+            if verdicts.result(RULES[check.rule]) is None:
+                why = f"the time for all checks ({patience.whole:g} seconds) was over"
+                verdicts.not_run[check.rule] = why
     return report(subject, verdicts)
 
 
@@ -138,8 +141,8 @@ async def _stage(world: World, checks: Sequence[Check], limits: Limits, to: Verd
             for check in checks:
                 to.findings[check.rule].append(_unstarted(world.subject, limits, error))
             return
-        for check in checks:
-            if not to.findings[check.rule] and not to.passed[check.rule]:
+        for check, kind in _looks(world.subject, checks, to):
+            if (check, kind.resource) not in to.finished:
                 to.not_run[check.rule] = str(error)
         to.died = str(error)
 
@@ -170,7 +173,7 @@ def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tupl
 
 async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdicts) -> None:
     """One look, which takes what goes wrong with it as its result."""
-    name = f"conformance-{check.stage}-{number}"
+    name = f"{world.ground.prefix}-{check.stage}-{number}"
     try:
         async with asyncio.timeout(world.patience.check):
             scene = await world.scene(kind, name)
@@ -190,6 +193,7 @@ async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdi
     else:
         to.findings[check.rule] += found
         to.passed[check.rule] += 1
+    to.finished.add((check, kind.resource))
 
 
 def report(subject: Subject, verdicts: Verdicts) -> Report:

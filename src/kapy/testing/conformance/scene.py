@@ -15,7 +15,7 @@ from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import Resource
 from kapy.testing.conformance.behaviour.check import CannotRun
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.ground import Ground, new_namespace
+from kapy.testing.conformance.ground import Ground
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.seen import Seen
 from kapy.testing.conformance.subject import Kind, Patience, Subject
@@ -66,7 +66,7 @@ class World:
 
         cluster: the name of the Cluster in it.
         """
-        await new_namespace(self.client, namespace)
+        await self.ground.namespace(namespace)
         found = Scene(self, kind, namespace, cluster)
         for document in self.subject.extras:
             metadata = {**document["metadata"], "namespace": namespace}

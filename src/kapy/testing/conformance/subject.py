@@ -57,6 +57,13 @@ class Patience:
     check: float
     whole: float
 
+    def told(self, quiet: float | None, within: float | None) -> Patience:
+        """With other seconds, where they are given; checks and all of them take longer then."""
+        slower = max(1.0, (within or 0) / self.within)
+        return Patience(
+            quiet or self.quiet, within or self.within, self.check * slower, self.whole * slower
+        )
+
 
 VIRTUAL = Patience(quiet=30, within=600, check=7200, whole=86400)
 """On virtual time, where waiting costs nothing."""

@@ -34,12 +34,12 @@ def in_memory() -> Subject:
         return {}
 
     examples = {
-        "infra-cluster": (DevCluster, dev_cluster("example")),
-        "infra-machine": (DevMachine, dev_machine()),
-        "infra-machinepool": (DevMachinePool, POOL),
+        "infra-cluster": (DevCluster.RESOURCE, dev_cluster("example")),
+        "infra-machine": (DevMachine.RESOURCE, dev_machine()),
+        "infra-machinepool": (DevMachinePool.RESOURCE, POOL),
     }
     kinds = tuple(
-        Kind(role, kind.RESOURCE, example, template=template_of(kind.RESOURCE))
-        for role, (kind, example) in examples.items()
+        Kind(role, resource, example, template=template_of(resource))
+        for role, (resource, example) in examples.items()
     )
     return Subject("in-memory", kinds, InProcess(add))

@@ -35,7 +35,7 @@ async def deletion(scene: Scene) -> AsyncIterator[Finding]:
     """What is deleted goes, with what the provider made for it, whatever is missing around it."""
     await stage.whole(scene)
     await stage.done(scene)
-    created = [one for one in scene.writes() if one.created]
+    created = [one for one in scene.writes() if one.created and stage.is_for(one, NAME)]
     await scene.delete()
     if not await scene.gone():
         yield _stays(scene, "it was provisioned")

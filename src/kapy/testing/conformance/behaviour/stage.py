@@ -247,8 +247,16 @@ def begun(scene: Scene, writes: Iterable[Write], name: str = NAME) -> list[Write
 
 def _shows(scene: Scene, write: Write, name: str) -> bool:
     if not to_object([write], scene, name):
-        return write.created
+        return write.created and is_for(write, name)
     return write.after is not None and bool(made(scene, write.after))
+
+
+def is_for(write: Write, name: str) -> bool:
+    """Whether what is created is for the object of that name, as owners or its own name tell."""
+    owners = ((write.after or {}).get("metadata") or {}).get("ownerReferences") or ()
+    if owners:
+        return any(one.get("name") == name for one in owners)
+    return name in write.key.name
 
 
 def made(scene: Scene, document: Document) -> list[str]:

@@ -1,0 +1,170 @@
+"""`kapy conformance run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kapy.cli.conformance_check import fail_on, output_option, printed
+from kapy.cli.flags import command
+
+if TYPE_CHECKING:
+    from kapy.testing.conformance.findings import Report
+    from kapy.testing.conformance.subject import Subject, Way
+
+
+@command(missing="please name the folder of a release")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--in-process",
+    default="",
+    metavar="MODULE:FUNCTION",
+    help="A function of Python that adds the provider's controllers to a kapy.sdk.Runtime.",
+)
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Kubeconfig of a management cluster in which the provider runs already, and no core.",
+)
+@click.option(
+    "--variable",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable of the release's files. Can be given several times.",
+)
+@click.option(
+    "--examples",
+    type=click.Path(path_type=Path, exists=True),
+    help="A file or a folder with objects of the provider's kinds, and what they refer to.",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(min=0.1),
+    default=None,
+    metavar="SECONDS",
+    help="How long the provider may take for what it has to do.  [default: 40]",
+)
+@click.option(
+    "--quiet",
+    type=click.FloatRange(min=0.1),
+    default=None,
+    metavar="SECONDS",
+    help="How long it is watched for what it must not do.  [default: 5]",
+)
+@output_option
+@fail_on
+def run(
+    path: Path,
+    program: tuple[str, ...],
+    in_process: str,
+    kubeconfig: Path | None,
+    variables: tuple[str, ...],
+    examples: Path | None,
+    within: float | None,
+    quiet: float | None,
+    output: str,
+    fail_on: str,
+) -> int:
+    """Run a provider, and judge it by what it does and by its release's files.
+
+    PATH is the folder of its release: CRDs and rights are installed from there, and its
+    cluster-template.yaml has examples of its kinds. The provider is one of
+
+    \b
+      -- PROGRAM ARGUMENTS      a program in any language, which finds its API server by
+                                KUBECONFIG; --namespace and --watch-filter are added for the
+                                rules that ask for these
+      --in-process MODULE:FUNC  a function of Python
+      --kubeconfig FILE         runs already, on a cluster without core's controllers
+
+    The kit plays core, on an API server of its own unless there is a kubeconfig, and needs no
+    cloud but the provider's own. It takes less than three minutes, unless --within says that the
+    provider is slow; a function of Python runs on virtual time.
+
+    The exit code is that of check: 2, 3 or 4 where a MUST, a SHOULD or a MAY is broken, down to
+    --fail-on; 1 where the provider does not start, dies, or something cannot be read.
+    """
+    from kapy.testing.conformance.check import completed, report_of
+    from kapy.testing.conformance.release import releases_at
+
+    release = _only(releases_at(path), path)
+    values = dict(map(_variable, variables))
+    way, judge = _chosen(program, in_process, kubeconfig, (quiet, within))
+    subject, unseen = _subject(release, way, values, examples)
+    behaviour = judge(subject)
+    code = printed([completed(report_of(release), behaviour)], output, fail_on)
+    for kind in unseen:
+        click.echo(f"{kind} was not run: there is no example of it (see --examples)", err=True)
+    if behaviour.trouble:
+        click.echo(f"Error: {behaviour.trouble}", err=True)
+    return code or (1 if behaviour.trouble else 0)
+
+
+def _only(releases: list[Any], path: Path) -> Any:
+    if len(releases) != 1:
+        raise click.UsageError(f"{path} has {len(releases)} releases: name the folder of one")
+    return releases[0]
+
+
+def _variable(told: str) -> tuple[str, str]:
+    name, is_there, value = told.partition("=")
+    if not is_there or not name:
+        raise click.BadParameter(f"{told!r} is not NAME=VALUE", param_hint="--variable")
+    return name, value
+
+
+def _subject(
+    release: Any, way: Way, values: dict[str, str], examples: Path | None
+) -> tuple[Subject, tuple[str, ...]]:
+    from kapy.testing.conformance.release import releases_at
+    from kapy.testing.conformance.shipped import shipped
+
+    given = [file for one in releases_at(examples) for file in one.files] if examples else []
+    found = shipped(release, way, values, given)
+    return found.subject, tuple(found.unseen)
+
+
+def _chosen(
+    program: tuple[str, ...],
+    in_process: str,
+    kubeconfig: Path | None,
+    told: tuple[float | None, float | None],
+) -> tuple[Way, Callable[[Subject], Report]]:
+    """How the provider runs, and who judges it then. told: seconds that the user has given."""
+    if sum(map(bool, (program, in_process, kubeconfig))) != 1:
+        raise click.UsageError(
+            "say how the provider runs: -- PROGRAM ARGUMENTS, --in-process MODULE:FUNCTION, or "
+            "--kubeconfig FILE"
+        )
+    import asyncio
+
+    from kapy._aio.clock import system_clock
+    from kapy.testing.conformance.behaviour import BEHAVIOUR
+    from kapy.testing.conformance.run import judged
+    from kapy.testing.conformance.subject import REAL
+
+    patience = REAL.told(*told)
+    if program:
+        from kapy.testing.conformance.command import Command
+
+        return Command(program), lambda one: asyncio.run(judged(one, BEHAVIOUR, clock=system_clock))
+    if in_process:
+        from kapy.testing.conformance.in_process import InProcess, added_by
+        from kapy.testing.virtual_time import VirtualTimeLoop
+
+        def virtually(subject: Subject) -> Report:
+            with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+                return runner.run(judged(subject, BEHAVIOUR))
+
+        return InProcess(added_by(in_process)), virtually
+    assert kubeconfig is not None
+    from kapy.client.kubeconfig import parse
+    from kapy.testing.conformance.elsewhere import Elsewhere, judged_elsewhere
+
+    access = parse(kubeconfig.read_bytes(), str(kubeconfig))
+    return Elsewhere(), lambda one: asyncio.run(judged_elsewhere(one, BEHAVIOUR, access, patience))

@@ -1,0 +1,97 @@
+"""A provider that somebody runs on a management cluster of theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from kapy._aio.clock import system_clock
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import NAMESPACES
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import ConformanceError
+from kapy.testing.conformance.findings import Report
+from kapy.testing.conformance.ground import Ground, elsewhere
+from kapy.testing.conformance.pool_machines import FINALIZER
+from kapy.testing.conformance.run import Verdicts, on_ground, report
+from kapy.testing.conformance.subject import REAL, Limits, Patience, Subject
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """It runs already."""
+
+    network: bool = True
+    restarts: bool = False
+
+    @asynccontextmanager
+    async def running(self, ground: Ground, limits: Limits) -> AsyncIterator[None]:
+        """Nothing to do."""
+        del ground, limits
+        yield
+
+
+async def judged_elsewhere(
+    subject: Subject, checks: Sequence[Check], access: Kubeconfig, patience: Patience = REAL
+) -> Report:
+    """What is known of every rule of behaviour, on a management cluster without core's controllers.
+
+    The kit plays core in namespaces of its own, which are deleted in the end. Raises
+    ConformanceError where core runs there, and what requests raise.
+    """
+    from kapy.client.https import Https
+
+    transport, verdicts = Https(access), Verdicts()
+    prefix = f"conformance-{secrets.token_hex(3)}"
+    try:
+        async with elsewhere(transport, clock=system_clock) as ground:
+            ground.prefix = prefix
+            try:
+                await _refuse_core(ground, patience)
+                await on_ground(ground, subject, checks, patience, verdicts)
+            finally:
+                await _tidied(ground)
+    finally:
+        await transport.aclose()
+    return report(subject, verdicts)
+
+
+async def _refuse_core(ground: Ground, patience: Patience) -> None:
+    """Raises ConformanceError where somebody else does what the kit does."""
+    namespace, name = f"{ground.prefix}-core", "nobodys"
+    await ground.namespace(namespace)
+    document: Document = {
+        "apiVersion": Cluster.RESOURCE.api_version,
+        "kind": "Cluster",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}},
+    }
+    await ground.client.create(Cluster.RESOURCE, document)
+    # A timer: nothing tells that nobody is there.
+    await asyncio.sleep(patience.quiet)
+    found = await ground.client.get(Cluster.RESOURCE, Key(namespace, name))
+    if found["metadata"].get("finalizers") or found.get("status"):
+        await ground.client.delete(Cluster.RESOURCE, Key(namespace, name))
+        raise ConformanceError(
+            "Cluster API's core runs in this management cluster, and the kit has to play core "
+            "there: stop it (kubectl -n capi-system scale deployment capi-controller-manager "
+            "--replicas 0), or name a cluster in which only the provider runs"
+        )
+
+
+async def _tidied(ground: Ground) -> None:
+    """Ask for the deletion of all that was made; the provider, which goes on, frees what is its."""
+    for namespace in sorted(ground.namespaces):
+        with suppress(KapyError):
+            for one in (await ground.client.list(Machine.RESOURCE, namespace)).items:
+                if FINALIZER in (one["metadata"].get("finalizers") or ()):
+                    patch: Document = {"metadata": {"finalizers": None}}
+                    await ground.client.patch(Machine.RESOURCE, Key.of(one), patch)
+            await ground.client.delete(NAMESPACES, Key("", namespace))

@@ -1,0 +1,174 @@
+"""A subject out of a release's files: what is installed, and examples of its kinds.
+
+Examples come from the cluster templates and ClusterClasses of the release, or from files that the
+user gives. What others make of a template, as the objects of core, is left out: the kit plays core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.api.names import CLUSTER_GROUP
+from kapy.clusterctl.envsubst import BadSubstitution
+from kapy.clusterctl.manifests import BadManifest, objects_of
+from kapy.clusterctl.move.kinds import resource_of
+from kapy.clusterctl.variables import MissingVariables, processed
+from kapy.kube import Document
+from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
+from kapy.kube.nested import value_at
+from kapy.testing.conformance.definitions import TEMPLATE, Definition
+from kapy.testing.conformance.errors import ConformanceError
+from kapy.testing.conformance.files import File
+from kapy.testing.conformance.release import Release
+from kapy.testing.conformance.subject import Kind, Subject, Way
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "CLUSTER_NAME": "example",
+    "NAMESPACE": "default",
+    "KUBERNETES_VERSION": "v1.34.0",
+    "CONTROL_PLANE_MACHINE_COUNT": "1",
+    "WORKER_MACHINE_COUNT": "1",
+}
+"""What templates are filled with where the user says nothing."""
+_INSTALLED: Final = (
+    CRDS.kind,
+    "Namespace",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ClusterRole",
+    "ClusterRoleBinding",
+)
+"""Kinds of components that are installed: no webhooks, since nobody could reach them."""
+_EXTRAS: Final = ("Secret", "ConfigMap")
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """subject: the provider. unseen: kinds that have a part and no example."""
+
+    subject: Subject
+    unseen: Sequence[str] = ()
+
+
+def shipped(
+    release: Release, way: Way, variables: Mapping[str, str], given: Sequence[File] = ()
+) -> Shipped:
+    """A release's provider, to be run in some way.
+
+    variables: of its files. given: files with more examples, which go before those of the release.
+    Raises ConformanceError where files cannot be read or there is nothing to judge.
+    """
+    values = {**DEFAULTS, **variables}
+    installed = [one for file in release.components for one in _objects(file, values)]
+    told = [*given, *release.templates, *release.classes]
+    documents = [one for file in told for one in _objects(file, values)]
+    examples = dict(_examples(documents))
+    definitions = [one for one in release.definitions if one.role is not None and one.reading]
+    main = [one for one in definitions if not one.is_template]
+    kinds = [_kind(one, definitions, examples) for one in main]
+    found = tuple(one for one in kinds if one is not None)
+    unseen = [one.kind for one, kind in zip(main, kinds, strict=True) if kind is None]
+    if not found:
+        raise ConformanceError(_nothing(release, unseen))
+    objects = [_served(one) for one in installed if one["kind"] in _INSTALLED]
+    own = {GroupKind(one.group, one.kind) for one in release.definitions if one.role is None}
+    extras = [one for one in documents if _is_extra(one, own)]
+    subject = Subject(release.name, found, way, objects, extras, _account(installed))
+    return Shipped(subject, unseen)
+
+
+def _objects(file: File, values: Mapping[str, str]) -> list[Document]:
+    try:
+        return objects_of(processed(file.text, values), file.name)
+    except MissingVariables as error:
+        names = " ".join(f"--variable {name}=…" for name in error.names)
+        raise ConformanceError(f"{file.name} has variables without a value; add {names}") from None
+    except (BadSubstitution, BadManifest) as error:
+        raise ConformanceError(f"{file.name}: {error}") from None
+
+
+def _nothing(release: Release, unseen: Sequence[str]) -> str:
+    if not unseen:
+        return (
+            f"{release.name} has no CRD with a part that a contract describes: name the folder of "
+            "the release, with its components file"
+        )
+    return (
+        f"{release.name} has no example of {', '.join(unseen)}: name a folder with objects of "
+        "these kinds by --examples, or a release with cluster-template.yaml"
+    )
+
+
+def _examples(documents: Iterable[Document]) -> Iterator[tuple[GroupKind, Document]]:
+    """An example for each kind; the first one wins, and an object before a template."""
+    found: dict[GroupKind, Document] = {}
+    for document in documents:
+        group, _ = split_api_version(str(document.get("apiVersion", "")))
+        found.setdefault(GroupKind(group, str(document.get("kind"))), document)
+    for (group, kind), document in list(found.items()):
+        if kind.endswith(TEMPLATE):
+            inner = value_at(document, ("spec", "template"))
+            if isinstance(inner, dict):
+                main = GroupKind(group, kind.removesuffix(TEMPLATE))
+                found.setdefault(main, {**_named(document, inner), "spec": inner.get("spec", {})})
+    return iter(found.items())
+
+
+def _named(template: Document, inner: Document) -> Document:
+    kind = template["kind"].removesuffix(TEMPLATE)
+    metadata = inner.get("metadata") if isinstance(inner.get("metadata"), dict) else {}
+    return {"apiVersion": template["apiVersion"], "kind": kind, "metadata": metadata}
+
+
+def _kind(
+    definition: Definition,
+    definitions: Sequence[Definition],
+    examples: Mapping[GroupKind, Document],
+) -> Kind | None:
+    """None where there is no example."""
+    example = examples.get(GroupKind(definition.group, definition.kind))
+    reading, role = definition.reading, definition.role
+    if example is None or reading is None or role is None:
+        return None
+    templates = (one for one in definitions if one.is_template and one.main == definition.kind)
+    template = next((_resource(one) for one in templates), None)
+    plain = {name: one for name, one in example.items() if name != "status"}
+    return Kind(role.document, _resource(definition), plain, reading.contract, template)
+
+
+def _resource(definition: Definition) -> Resource:
+    """Where its objects are read by core."""
+    stored = resource_of(definition.object.document)
+    version = definition.reading.version if definition.reading else stored.version
+    return Resource(stored.group, version, stored.plural, stored.kind, namespaced=stored.namespaced)
+
+
+def _served(document: Document) -> Document:
+    """A CRD without conversion by webhook, which nobody could reach."""
+    if document["kind"] != CRDS.kind:
+        return document
+    spec = {name: one for name, one in document["spec"].items() if name != "conversion"}
+    return {**document, "spec": spec}
+
+
+def _is_extra(document: Document, own: set[GroupKind]) -> bool:
+    """Whether examples may refer to it: a Secret, or another object of the provider."""
+    group, _ = split_api_version(str(document.get("apiVersion", "")))
+    if group.endswith(CLUSTER_GROUP) and GroupKind(group, document["kind"]) not in own:
+        return False
+    return document["kind"] in _EXTRAS or GroupKind(group, document["kind"]) in own
+
+
+def _account(installed: Sequence[Document]) -> str:
+    """Who its manager is to the API server, "" where its components have no rights for it."""
+    for one in installed:
+        if one["kind"] == "Deployment":
+            name = value_at(one, ("spec", "template", "spec", "serviceAccountName"))
+            namespace = one["metadata"].get("namespace", "")
+            bindings = [each for each in installed if each["kind"].endswith("RoleBinding")]
+            if name and namespace and bindings:
+                return f"system:serviceaccount:{namespace}:{name}"
+    return ""

@@ -1,0 +1,47 @@
+"""The provider that is written by hand, as a program: `python -m … [--role ROLE] [flags]`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from kapy._aio.clock import system_clock
+from kapy.client.https import Https
+from kapy.client.kubeconfig import Kubeconfig, parse
+from kapy.engine.options import ManagerOptions
+from kapy.sdk import Runtime
+from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--namespace", default="")
+    parser.add_argument("--watch-filter", default="")
+    parser.add_argument("--die-after", type=float, default=0.0)
+    parser.add_argument("--ask", action=argparse.BooleanOptionalAction, default=True)
+    told = parser.parse_args()
+    if not told.ask:
+        asyncio.run(asyncio.sleep(60))
+    access = parse(Path(os.environ["KUBECONFIG"]).read_text())
+    options = ManagerOptions(namespace=told.namespace, watch_filter=told.watch_filter)
+    asyncio.run(run(access, options, told.die_after))
+
+
+async def run(access: Kubeconfig, options: ManagerOptions, die_after: float) -> None:
+    runtime = Runtime.on(Https(access), clock=system_clock, options=options)
+    for role in RESOURCES:
+        Plain(runtime, role)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(runtime.run())
+        if die_after:
+            await asyncio.sleep(die_after)
+            sys.stdout.write("the cloud is gone\n")
+            sys.stdout.flush()
+            os._exit(3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Providers as programs, over HTTPS: judged like any other, and told when they fail to run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.command import Command
+from kapy.testing.conformance.errors import SubjectError
+from kapy.testing.conformance.findings import State
+from kapy.testing.conformance.release import releases_at
+from kapy.testing.conformance.run import judged
+from kapy.testing.conformance.shipped import shipped
+from kapy.testing.conformance.subject import Patience, Subject
+from tests.testing.conformance.behaviour import release
+
+PROGRAM: Final = (sys.executable, "-m", "tests.testing.conformance.behaviour.program")
+ROOT: Final = Path(__file__).parents[4]
+HASTE: Final = Patience(quiet=0.5, within=8, check=30, whole=60)
+
+pytestmark = pytest.mark.sockets
+
+
+def program(folder: Path, *more: str) -> Subject:
+    [found] = releases_at(release.write(folder))
+    way = Command((*PROGRAM, *more), {"PYTHONPATH": str(ROOT)})
+    return shipped(found, way, {"SIZE": "3"}).subject
+
+
+async def test_a_program_keeps_the_rules_as_it_does_in_process(tmp_path: Path) -> None:
+    report = await judged(program(tmp_path), BEHAVIOUR, clock=system_clock, patience=HASTE)
+    broken = {one.rule.id: one.findings for one in report.of(State.BROKEN)}
+    assert broken == {}
+    passed = {one.rule.id for one in report.of(State.PASSED)}
+    assert {
+        "infra-cluster/externally-managed",
+        "infra-machine/finalizer",
+        "infra-machine/instances",
+        "infra-machinepool/provider-ids",
+        "clusterctl/owners",
+        "clusterctl/move",
+        "clusterctl/status",
+    } <= passed
+
+
+async def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SubjectError, match=r"ended with exit code 2: .*unrecognized arguments"):
+        await judged(program(tmp_path, "--nonsense"), BEHAVIOUR, patience=HASTE)
+
+
+async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+    [found] = releases_at(release.write(tmp_path))
+    subject = shipped(found, Command(("/no/such/program",)), {"SIZE": "3"}).subject
+    with pytest.raises(SubjectError, match="/no/such/program cannot be started"):
+        await judged(subject, BEHAVIOUR, patience=HASTE)
+
+
+async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: Path) -> None:
+    subject = program(tmp_path, "--die-after", "1")
+    report = await judged(subject, BEHAVIOUR, clock=system_clock, patience=HASTE)
+    assert 'ended with exit code 3: "the cloud is gone"' in report.trouble
+    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    assert not_run["infra-machine/deletion"] == report.trouble
+
+
+async def test_a_program_that_asks_for_nothing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kapy.testing.conformance.command.PATIENCE", 0.5)
+    with pytest.raises(SubjectError, match="KUBECONFIG"):
+        await judged(program(tmp_path, "--no-ask"), BEHAVIOUR, patience=HASTE)

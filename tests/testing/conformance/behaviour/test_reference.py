@@ -1,0 +1,19 @@
+"""The in-memory provider keeps every rule of behaviour, also where core's kinds are as they are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.findings import State
+from kapy.testing.conformance.run import judged
+from tests.testing.conformance.behaviour.providers import in_memory
+
+DOCUMENTS: Final = ("infra-cluster", "infra-machine", "infra-machinepool", "clusterctl")
+
+
+async def test_the_in_memory_provider_keeps_every_rule() -> None:
+    report = await judged(in_memory(), BEHAVIOUR)
+    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
+    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    assert {one for one in not_run if one.startswith(DOCUMENTS)} == set(), not_run
