@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
+from typing import cast
 
 from kapy._aio.byte_streams import Channel
 from kapy._aio.spdy import NotSpdy, Opened, Received, Reset, Session
@@ -19,8 +20,7 @@ class SpdyProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are none of asyncio's
 
     def data_received(self, data: bytes) -> None:
         try:
