@@ -24,6 +24,7 @@ from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
 from kapy.client.client import Client
 from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
+from kapy.hooks.posting import Post
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden
 from kapy.kube.http import User
@@ -50,7 +51,7 @@ LIFE = (
 
 
 @asynccontextmanager
-async def running_with(network: Network, settings: Settings = OPEN) -> AsyncIterator[Plane]:
+async def running_with(network: Post, settings: Settings = OPEN) -> AsyncIterator[Plane]:
     """A plane with the RuntimeSDK gate open, and extensions that can be reached."""
     clock = loop_clock()
     async with management_plane(settings, clock=clock, random=Random(0), post=network) as found:

@@ -96,10 +96,10 @@ class Rules:
 
 
 def _deprecated_hooks(config: ExtensionConfig) -> list[str]:
-    from kapy.hooks.catalog import shipped  # all hooks: most planes have no extension
+    from kapy.hooks.catalog import installed  # all hooks: most planes have no extension
     from kapy.hooks.deprecated import deprecations
 
-    return deprecations(config.status.handlers, shipped())
+    return deprecations(config.status.handlers, installed())
 
 
 def _refusal(

@@ -43,7 +43,7 @@ def extension(url: str, ca: Path | None) -> int:
 
 async def _judged(url: str, authority: str) -> list[Finding]:
     from kapy.api.extension_config import ClientConfig
-    from kapy.hooks.catalog import shipped
+    from kapy.hooks.catalog import installed
     from kapy.hooks.https import HttpsPost
     from kapy.hooks.posting import Answer
     from kapy.testing.extension_conformance import judged
@@ -54,6 +54,6 @@ async def _judged(url: str, authority: str) -> list[Finding]:
         return await post(client, url.rstrip("/") + path, body)
 
     try:
-        return await judged(ask, shipped())
+        return await judged(ask, installed())
     finally:
         await post.aclose()

@@ -24,10 +24,10 @@ from kapy.kube import Document
 def openapi(output: str) -> None:
     """Print the OpenAPI v3 document of all hooks, to generate servers from in any language."""
     from kapy import CLUSTER_API
-    from kapy.hooks.catalog import shipped
+    from kapy.hooks.catalog import installed
     from kapy.hooks.openapi.document import openapi as document
 
-    found = document(shipped(), CLUSTER_API)
+    found = document(installed(), CLUSTER_API)
     if output == "json":
         import json
 
@@ -91,14 +91,14 @@ def call(
 
 
 async def _called(handler: str, request: Document | None, place: tuple[str, str, str]) -> Document:
-    from kapy.hooks.catalog import shipped
+    from kapy.hooks.catalog import installed
     from kapy.hooks.https import HttpsPost
     from kapy.hooks.inspection import answered
 
     post = HttpsPost()
     try:
         async with reached_async(*place) as there:
-            return await answered(there.client, post, shipped(), handler, request)
+            return await answered(there.client, post, installed(), handler, request)
     finally:
         await post.aclose()
 

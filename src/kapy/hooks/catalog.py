@@ -4,7 +4,8 @@
     hook = catalog.get("hooks.runtime.cluster.x-k8s.io/v1alpha1", "BeforeClusterCreate")
     older = catalog.request_for(hook, request, newest)    # for an extension that knows only `hook`
 
-Who has hooks of their own adds them: `Catalog(shipped()).add(MY_HOOK)`.
+Who has hooks of their own adds them, `shipped().add(MY_HOOK)`, or names their module as an entry
+point of the group `kapy.hooks`, so that every program knows them that is installed beside it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any, Final
 
 from kapy.hooks import messages
-from kapy.hooks.hook import AnyHook, Hook
+from kapy.hooks.hook import GROUP, AnyHook, Hook
 from kapy.hooks.messages.message import Request, Response
+from kapy.kube.errors import KapyError
 
+ENTRY_POINTS: Final = "kapy.hooks"
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _TRACKS: Final = {"alpha": 0, "beta": 1, None: 2}
 
@@ -82,19 +87,50 @@ class Catalog:
         return way
 
 
+class BadHooks(KapyError):
+    """An installed package has hooks that cannot be."""
+
+
 @cache
 def _shipped() -> tuple[AnyHook, ...]:
     found: dict[int, AnyHook] = {}
     for module in iter_modules(messages.__path__, f"{messages.__name__}."):
-        for value in vars(import_module(module.name)).values():
-            if isinstance(value, Hook):
-                found[id(value)] = value
+        found |= {id(one): one for one in _hooks_in(import_module(module.name))}
     return tuple(found.values())
 
 
 def shipped() -> Catalog:
     """A catalog of all hooks that kapy has."""
     return Catalog(_shipped())
+
+
+@cache
+def _installed() -> tuple[AnyHook, ...]:
+    catalog = shipped()
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            for hook in dict.fromkeys(_hooks_in(point.load())):
+                _add_own(catalog, hook)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise BadHooks(f"the hooks of {point.value} cannot be used: {error}") from None
+    return tuple(catalog)
+
+
+def installed() -> Catalog:
+    """All hooks that kapy has, and those of packages that are installed. Raises BadHooks."""
+    return Catalog(_installed())
+
+
+def _add_own(catalog: Catalog, hook: AnyHook) -> None:
+    if hook.group == GROUP:
+        if catalog.get(hook.api_version, hook.name) is hook:
+            return  # imported there, to be built upon
+        raise ValueError(f"{hook.name} has to be of a group of its own; {GROUP} is Cluster API's")
+    catalog.add(hook)
+
+
+def _hooks_in(module: ModuleType) -> list[AnyHook]:
+    return [value for value in vars(module).values() if isinstance(value, Hook)]
 
 
 def stability(version: str) -> int:

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeAlias
 
-from kapy.hooks.catalog import Catalog, shipped
+from kapy.hooks.catalog import Catalog, installed
 from kapy.hooks.discovery import accepted
 from kapy.hooks.errors import BadDiscovery, HookError
 from kapy.hooks.hook import Hook, Req, Resp
@@ -98,7 +98,7 @@ class Extension:
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
-        self._catalog = shipped() if catalog is None else catalog
+        self._catalog = installed() if catalog is None else catalog
         self._routes: dict[str, AnyRoute] = {}
         self._discovered = b""
         self._add(Route(DISCOVERY, "", self._discover, DEFAULT_TIMEOUT_SECONDS, "Fail"))

@@ -148,7 +148,7 @@ async def test_who_writes_a_config_of_deprecated_hooks_is_warned(
     """At the next write: when it is created nobody knows its handlers."""
     going = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=GOING)])
     for module in ("kapy.hooks.catalog", "kapy.apps.extensions"):
-        monkeypatch.setattr(f"{module}.shipped", lambda: going)
+        monkeypatch.setattr(f"{module}.installed", lambda: going)
     extension = Extension(quota=("BeforeClusterCreate", {}))
     async with running_with(Network(ext=extension)) as found:
         story = Story(found.client, [ExtensionConfig.RESOURCE])

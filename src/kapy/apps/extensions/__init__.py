@@ -17,7 +17,7 @@ from kapy.apps.extensions.patches import Patches
 from kapy.apps.extensions.variables import Variables
 from kapy.engine.runtime import Runtime
 from kapy.hooks.caller import Caller
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import installed
 from kapy.hooks.posting import Post
 from kapy.hooks.registry import Registry
 from kapy.hooks.watched import WatchedPost
@@ -47,7 +47,7 @@ def extensions(runtime: Runtime, post: Post, *, longest: int) -> Extensions:
 
     longest: seconds that no handler may exceed.
     """
-    catalog, registry = shipped(), Registry(longest=longest)
+    catalog, registry = installed(), Registry(longest=longest)
     # Before any controller watches them: who is woken by a change finds it registered.
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     configs.subscribe(registry.follow)
