@@ -41,6 +41,7 @@ class Rates:
     409 for an update or a patch. throttled: 429 with Retry-After of a second. broken: 500.
     watch_breaks: the stream ends with an error. watch_expires: the stream ends with 410.
     stale_list: a list as it was some time ago. delay: at most so many seconds before and after.
+    again: an event comes twice.
     """
 
     lost_request: float = 0.0
@@ -52,6 +53,7 @@ class Rates:
     watch_expires: float = 0.0
     stale_list: float = 0.0
     delay: float = 0.0
+    again: float = 0.0
 
 
 BAD_DAY: Final = Rates(
@@ -133,6 +135,10 @@ class Faults(Interceptor):
         if longest > 0:
             await asyncio.sleep(self._random.random() * longest)
 
+    def repeats(self) -> bool:
+        """Whether an event comes twice."""
+        return self._happens("again", self.rates.again)
+
     def watch_fault(self) -> Unreachable | Document | None:
         """What happens to a watch now: it breaks, it gets an ERROR event, or nothing."""
         if self._happens("watch breaks", self.rates.watch_breaks):
@@ -146,6 +152,7 @@ class _FaultyEvents:
     def __init__(self, events: Any, faults: Faults) -> None:
         self._events = events
         self._faults = faults
+        self._again: Document | None = None
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
@@ -156,7 +163,12 @@ class _FaultyEvents:
             raise fault
         if fault is not None:
             return fault
-        event: Document = await self._events.__anext__()
+        event: Document
+        if self._again is not None:
+            event, self._again = self._again, None
+            return event
+        event = await self._events.__anext__()
+        self._again = event if self._faults.repeats() else None
         return event
 
     async def aclose(self) -> None:

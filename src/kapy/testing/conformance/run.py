@@ -92,7 +92,7 @@ async def on_ground(
     verdicts: Verdicts,
 ) -> None:
     """Do the checks, stage by stage. Raises SubjectError where the provider does not start."""
-    async with _watched(ground, subject, patience) as world:
+    async with watched(ground, subject, patience) as world:
         for stage in sorted({check.stage for check in checks}):
             chosen = [check for check in checks if check.stage == stage]
             if stage and not subject.way.restarts:
@@ -105,7 +105,8 @@ async def on_ground(
 
 
 @asynccontextmanager
-async def _watched(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
+async def watched(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
+    """What happens to a provider's objects is followed meanwhile."""
     seen = Seen(ground.client, None if ground.embedded else ground.ledger)
     machines = [one.resource for one in subject.of("infra-machine")]
     pools = PoolMachines(ground.client, seen, machines)
@@ -122,7 +123,7 @@ async def _another(ground: Ground, subject: Subject, patience: Patience) -> Asyn
         raise CannotRun("it takes two management clusters of our own")
     async with (
         embedded(subject, clock=ground.clock, light=ground.light) as other,
-        _watched(other, subject, patience) as world,
+        watched(other, subject, patience) as world,
     ):
         yield world
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import dropwhile
 from typing import Final
 
 from kapy.kube import Document
@@ -32,7 +33,7 @@ async def initialized(scene: Scene) -> AsyncIterator[Finding]:
         evidence = f"{flag} is set and this is not"
         yield scene.fault("spec.providerID", evidence, "store the provider ID before the flag")
     await _disturb(scene)
-    for finding in _taken_back(scene, flag):
+    for finding in taken_back(scene, flag):
         yield finding
 
 
@@ -50,9 +51,9 @@ def _first(scene: Scene) -> Document:
     return next(one for one in scene.states() if stage.is_done(scene, one))
 
 
-def _taken_back(scene: Scene, flag: str) -> list[Finding]:
-    states = scene.states()
-    since = states[states.index(_first(scene)) :]
+def taken_back(scene: Scene, flag: str) -> list[Finding]:
+    """Whether an object was ever seen without the flag after it had been set."""
+    since = dropwhile(lambda one: not stage.is_done(scene, one), scene.states())
     back = [one for one in since if not stage.is_done(scene, one)]
     if not back:
         return []

@@ -14,6 +14,7 @@ from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import NAME, Scene, quoted
 
+PART: Final = "ipam"
 _CLAIM: Final = IPAddressClaim.RESOURCE
 _ADDRESS: Final = IPAddress.RESOURCE
 _SEVERAL: Final = 3
@@ -22,7 +23,7 @@ _TOUCH: Final[Document] = {"metadata": {"annotations": {"conformance": "touched"
 
 async def watch(scene: Scene) -> AsyncIterator[Finding]:
     """A claim gets an address."""
-    await _claimed(scene)
+    await claimed(scene)
     if await _answered(scene) is None:
         yield _fault(
             scene,
@@ -78,7 +79,7 @@ def _did(scene: Scene, since: int, how: str) -> list[Finding]:
 
 async def finalizer(scene: Scene) -> AsyncIterator[Finding]:
     """The claim has its finalizer before there is an address."""
-    await _claimed(scene)
+    await claimed(scene)
     await _address(scene)
     finalizers: list[str] = []
     for write in _about(scene.writes()):
@@ -131,7 +132,7 @@ async def unique(scene: Scene) -> AsyncIterator[Finding]:
 
 async def name(scene: Scene) -> AsyncIterator[Finding]:
     """The IPAddress is called as its claim."""
-    await _claimed(scene)
+    await claimed(scene)
     claim = await _answered(scene)
     called = _reference(claim or {}) or _made(scene)
     if not called:
@@ -145,7 +146,7 @@ async def name(scene: Scene) -> AsyncIterator[Finding]:
 
 async def claim_owner(scene: Scene) -> AsyncIterator[Finding]:
     """The claim is the controller of its address."""
-    await _claimed(scene)
+    await claimed(scene)
     address, claim = await _address(scene), await scene.read(NAME, _CLAIM)
     if finding := _not_owned(scene, address, claim or {}, controller=True):
         yield finding
@@ -153,7 +154,7 @@ async def claim_owner(scene: Scene) -> AsyncIterator[Finding]:
 
 async def pool_owner(scene: Scene) -> AsyncIterator[Finding]:
     """The pool owns it as well, without being its controller."""
-    await _claimed(scene)
+    await claimed(scene)
     address = await _address(scene)
     pool = await scene.client.get(scene.kind.resource, _pool_key(scene))
     if finding := _not_owned(scene, address, pool, controller=False):
@@ -180,7 +181,7 @@ def _not_owned(
 
 async def protection(scene: Scene) -> AsyncIterator[Finding]:
     """Somebody who deletes the address by mistake does not make it go."""
-    await _claimed(scene)
+    await claimed(scene)
     address = await _address(scene)
     if not _finalizers(address):
         yield _fault(
@@ -195,7 +196,7 @@ async def protection(scene: Scene) -> AsyncIterator[Finding]:
 
 async def address_ref(scene: Scene) -> AsyncIterator[Finding]:
     """The claim names its address."""
-    await _claimed(scene)
+    await claimed(scene)
     address = await _address(scene)
     called = address["metadata"]["name"]
     claim = await scene.reached(lambda one: _reference(one) == called, NAME, _CLAIM)
@@ -208,7 +209,7 @@ async def address_ref(scene: Scene) -> AsyncIterator[Finding]:
 
 async def release(scene: Scene) -> AsyncIterator[Finding]:
     """A claim that is deleted goes, with its address, and can be made again."""
-    await _claimed(scene)
+    await claimed(scene)
     called = (await _address(scene))["metadata"]["name"]
     await scene.delete(NAME, _CLAIM)
     if not await scene.gone(NAME, _CLAIM):
@@ -235,11 +236,26 @@ async def release(scene: Scene) -> AsyncIterator[Finding]:
         yield _fault(scene, "status.addressRef", evidence, "free the address in the pool, too")
 
 
-async def _claimed(scene: Scene) -> None:
+async def claimed(scene: Scene) -> None:
     """A Cluster, a pool and a claim on it."""
     pool = await _pool(scene)
     await scene.core.cluster(scene.cluster)
     await _claim(scene, NAME, pool)
+
+
+async def is_answered(scene: Scene) -> bool:
+    """Wait until the claim names its address; whether that came."""
+    return await scene.reached(lambda one: bool(_reference(one)), NAME, _CLAIM) is not None
+
+
+async def end(scene: Scene) -> None:
+    """Delete the claim."""
+    await scene.delete(NAME, _CLAIM)
+
+
+async def is_gone(scene: Scene) -> bool:
+    """Wait until it is; whether that came."""
+    return await scene.gone(NAME, _CLAIM)
 
 
 async def _pool(scene: Scene) -> Document:
@@ -341,4 +357,4 @@ _LOOKS: Final[dict[str, Callable[[Scene], Any]]] = {
     "address-ref": address_ref,
     "release": release,
 }
-CHECKS: Final = [Check(f"ipam/{rule}", look) for rule, look in _LOOKS.items()]
+CHECKS: Final = [Check(f"{PART}/{rule}", look) for rule, look in _LOOKS.items()]

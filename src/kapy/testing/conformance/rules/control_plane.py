@@ -88,7 +88,7 @@ DOCUMENT: Final = Document(
         _rows.must(
             "machines-in-place",
             _SECTION,
-            "Metadata and timeouts reach Machines without a rollout.",
+            "The timeouts reach Machines without a rollout.",
             when=_MACHINES,
         ),
         _rows.should(

@@ -213,6 +213,7 @@ POOL: Final = Document(
         _pool.must(
             "provider-ids", f"{_POOL}: providerIDList", "The list follows what is really there."
         ),
+        shared.once(_pool, f"{_POOL}: providerIDList"),
         _pool.must(
             "initialization", f"{_POOL}: initialization completed", _PROVISIONED, Checked.STATIC
         ),

@@ -62,6 +62,7 @@ DOCUMENT: Final = Document(
             "move-label",
             "Clusterctl Move",
             "Pools that move with a Cluster have the label cluster.x-k8s.io/cluster-name.",
+            Checked.AUTHOR,
         ),
         _rows.must("pool-ref", _TAKER, "spec.poolRef of a claim names the pool.", when=_TAKES),
         _rows.should(

@@ -220,8 +220,18 @@ def workflow(rows: Rows, section: str, *, owner: str, deletion: str) -> list[Rul
             when="the provider sets finalizers or owner references",
         ),
         rows.should("idle", section, "Who has nothing to do writes nothing."),
+        once(rows, section),
         rows.must("deletion", section, f"{deletion}."),
     ]
+
+
+def once(rows: Rows, section: str) -> Rule:
+    """What faults show."""
+    return rows.should(
+        "once",
+        section,
+        "Nothing is made twice, whatever is lost and whoever crashes between two steps.",
+    )
 
 
 def finalizer(rows: Rows, section: str) -> Rule:
