@@ -195,13 +195,9 @@ def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service
 
 def _https(settings: Settings) -> Post:
     # aiohttp: only where there are extensions
-    from kapy.hooks.https import ClientCertificate, HttpsPost
+    from kapy.apps.extensions.posting import https
 
-    told = settings.controlling.extensions
-    own = None
-    if told.certificate is not None and told.key is not None:
-        own = ClientCertificate(told.certificate, told.key)
-    return HttpsPost(settings.webhook_services, own)
+    return https(settings.controlling.extensions, settings.webhook_services)
 
 
 def _show_metrics(server: Server, runtime: Runtime) -> None:

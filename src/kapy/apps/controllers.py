@@ -49,6 +49,14 @@ class Controllers:
     calls: WatchedPost | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The ways to extensions. updates: of Machines in place, None where that gate is closed."""
+
+    called: Extensions
+    updates: InPlace | None
+
+
 def add_controllers(
     runtime: Runtime, told: Controlling, *, sockets: bool, post: Callable[[], Post]
 ) -> Controllers:
@@ -61,9 +69,9 @@ def add_controllers(
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
     pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
-    called = _add_extensions(runtime, told, post) if told.manager.gates.runtime_sdk else None
-    updates = called.in_place if called and told.manager.gates.in_place_updates else None
-    machines, deployments = _add_core(runtime, connections, told, called, updates)
+    doors = extension_doors(runtime, told, post)
+    updates = None if doors is None else doors.updates
+    machines, deployments = add_core(runtime, connections, told, doors)
     add_bootstrap(runtime, connections, token_life=told.token_life)
     control_planes = add_control_planes(
         runtime,
@@ -80,13 +88,11 @@ def add_controllers(
             control_planes=control_planes.enqueue,
         )
     add_in_memory(runtime, in_memory)
-    services: dict[str, Service] = {"connections": connections.run}
-    if called is not None:
-        services["extensions"] = called.caller.run
+    services: dict[str, Service] = {"connections": connections.run, **services_of(doors)}
     if sockets:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
-    return Controllers(connections, services, None if called is None else called.calls)
+    return Controllers(connections, services, None if doors is None else doors.called.calls)
 
 
 def over_network(kubeconfig: Kubeconfig) -> Transport:
@@ -96,15 +102,37 @@ def over_network(kubeconfig: Kubeconfig) -> Transport:
     return Https(kubeconfig)
 
 
-def _add_core(
-    runtime: Runtime,
-    connections: Connections,
-    told: Controlling,
-    called: Extensions | None,
-    updates: InPlace | None,
+def extension_doors(
+    runtime: Runtime, told: Controlling, post: Callable[[], Post], *, reconciled: bool = True
+) -> Doors | None:
+    """How extensions are called; None where the RuntimeSDK gate is closed.
+
+    reconciled: their ExtensionConfigs are looked after in this program, too.
+    """
+    gates = told.manager.gates
+    if not gates.runtime_sdk:
+        return None
+    from kapy.apps.extensions import extensions  # all hooks: most planes have no extension
+    from kapy.core.extensionconfig.controller import add_to
+
+    longest = int(told.extensions.longest.total_seconds())
+    called = extensions(runtime, post(), longest=longest)
+    if reconciled:
+        add_to(runtime, called.caller)
+    return Doors(called, called.in_place if gates.in_place_updates else None)
+
+
+def services_of(doors: Doors | None) -> dict[str, Service]:
+    """What is to be run where extensions are called."""
+    return {} if doors is None else {"extensions": doors.called.caller.run}
+
+
+def add_core(
+    runtime: Runtime, connections: Connections, told: Controlling, doors: Doors | None
 ) -> tuple[Controller, Controller]:
     """Add the controllers of core; returns those of Machines and of MachineDeployments."""
     gates = told.manager.gates
+    updates = None if doors is None else doors.updates
     add_clusters(runtime, connections, grace=told.connection_grace)
     machines = add_machines(
         runtime,
@@ -120,7 +148,7 @@ def _add_core(
     if gates.machine_pool:
         add_machine_pools(runtime, connections)
     if gates.cluster_topology:
-        _add_topologies(runtime, connections, called)
+        _add_topologies(runtime, connections, None if doors is None else doors.called)
     add_machine_health_checks(runtime, connections)
     add_cluster_resource_sets(runtime, connections)
     add_resource_set_bindings(runtime, connections)
@@ -137,13 +165,3 @@ def _add_topologies(runtime: Runtime, connections: Connections, called: Extensio
         runtime, connections, hooks=called.lifecycle, patches=called.patches
     )
     called.wake(clusters=topologies.enqueue, classes=classes.enqueue)
-
-
-def _add_extensions(runtime: Runtime, told: Controlling, post: Callable[[], Post]) -> Extensions:
-    from kapy.apps.extensions import extensions  # all hooks: most planes have no extension
-    from kapy.core.extensionconfig.controller import add_to
-
-    longest = int(told.extensions.longest.total_seconds())
-    found = extensions(runtime, post(), longest=longest)
-    add_to(runtime, found.caller)
-    return found

@@ -38,7 +38,8 @@ class BadFlag(ValueError):
 
 class Flag(NamedTuple):
     """One flag. read: the setting that its texts mean, raising ValueError. several: may be
-    repeated, and each text may hold several, with commas between. of: the managers that have it.
+    repeated, and each text may hold several, with commas between. switch: true where it is given
+    without a text. of: the managers that have it.
     """
 
     name: str
@@ -47,13 +48,16 @@ class Flag(NamedTuple):
     help: str
     of: frozenset[Manager]
     several: bool = False
+    switch: bool = False
 
 
-def _text(texts: Sequence[str]) -> str:
+def text(texts: Sequence[str]) -> str:
+    """The last one."""
     return texts[-1]
 
 
-def _length(texts: Sequence[str]) -> timedelta:
+def length(texts: Sequence[str]) -> timedelta:
+    """A length of time. Raises ValueError."""
     found = duration.parse(texts[-1])
     if found <= timedelta(0):
         raise ValueError(f"{texts[-1]} is no length of time that can pass; say 10m, or 90s")
@@ -61,7 +65,7 @@ def _length(texts: Sequence[str]) -> timedelta:
 
 
 def _seconds(texts: Sequence[str]) -> timedelta:
-    found = _length(texts)
+    found = length(texts)
     if found % timedelta(seconds=1) or found > LONGEST_EXTENSION_TIMEOUT:
         raise ValueError(f"{texts[-1]} is not a number of whole seconds up to 30s")
     return found
@@ -122,10 +126,10 @@ _OWNERS: Final[Mapping[str, frozenset[Manager]]] = {
 }
 
 FLAGS: Final = (
-    Flag("namespace", _text, "", "Namespace to work in; all where none is named.", _EVERY),
+    Flag("namespace", text, "", "Namespace to work in; all where none is named.", _EVERY),
     Flag(
         "watch-filter",
-        _text,
+        text,
         "",
         "Value of the label cluster.x-k8s.io/watch-filter of the objects to work on; all where "
         "none is named.",
@@ -139,17 +143,17 @@ FLAGS: Final = (
         _EVERY,
         several=True,
     ),
-    Flag("sync-period", _length, "10m0s", "How often everything is looked at again.", _EVERY),
+    Flag("sync-period", length, "10m0s", "How often everything is looked at again.", _EVERY),
     Flag(
         "remote-connection-grace-period",
-        _length,
+        length,
         "50s",
         "Silence of a workload cluster after which RemoteConnectionProbe of a Cluster is False.",
         _CORE,
     ),
     Flag(
         "remote-conditions-grace-period",
-        _length,
+        length,
         "5m0s",
         "Silence of a workload cluster after which conditions like NodeHealthy are Unknown.",
         _CORE | _CONTROL_PLANE,
@@ -199,7 +203,7 @@ FLAGS: Final = (
         "Time that no handler of a runtime extension may exceed, whatever it asks for.",
         _CORE | _CONTROL_PLANE,
     ),
-    Flag("bootstrap-token-ttl", _length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),
+    Flag("bootstrap-token-ttl", length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),
     *(
         Flag(
             f"{name}-concurrency",
@@ -225,7 +229,7 @@ def controlling(
 
     gates: which features are on where nothing is said. Raises BadFlag with the name of the flag.
     """
-    found = {flag.name: _read(flag, given.get(flag.name) or (flag.default,)) for flag in FLAGS}
+    found = {flag.name: read_flag(flag, given.get(flag.name) or (flag.default,)) for flag in FLAGS}
     connection = found["remote-connection-grace-period"]
     conditions = found["remote-conditions-grace-period"]
     _check_graces(connection, conditions)
@@ -255,7 +259,8 @@ def controlling(
     )
 
 
-def _read(flag: Flag, texts: Sequence[str]) -> Any:
+def read_flag(flag: Flag, texts: Sequence[str]) -> Any:
+    """The setting that the texts of a flag mean. Raises BadFlag with its name."""
     try:
         return flag.read(texts)
     except ValueError as error:

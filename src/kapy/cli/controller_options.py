@@ -39,6 +39,8 @@ def controlling_of(given: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATE
 def flag_option(flag: Flag) -> Callable[[F], F]:
     """The option of one flag."""
     default = f" [default: {flag.default}]" if flag.default else ""
+    if flag.switch:
+        return click.option(f"--{flag.name}", is_flag=True, default=None, help=flag.help)
     return click.option(
         f"--{flag.name}",
         multiple=flag.several,
@@ -53,4 +55,4 @@ def texts_of(flag: Flag, given: Mapping[str, Any]) -> tuple[str, ...]:
     value = given[flag.name.replace("-", "_")]
     if flag.several:
         return tuple(value)
-    return () if value is None else (value,)
+    return () if value is None else (str(value),)

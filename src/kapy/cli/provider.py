@@ -9,7 +9,6 @@ in); `release` writes what users install.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +22,6 @@ from kapy.cli.root import outcome
 
 if TYPE_CHECKING:
     from kapy.apps.provider.program import Alone
-    from kapy.client.kubeconfig import Kubeconfig
     from kapy.sdk.provider import Provider
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -127,6 +125,7 @@ def _run(provider: Provider, *, verbose: int, logging_format: str, **given: Any)
 def _told(given: dict[str, Any]) -> Alone:
     from kapy.apps.manager_flags import FLAGS, BadFlag, controlling
     from kapy.apps.provider.program import Alone
+    from kapy.cli.reaching import own_access
 
     texts = {flag.name: texts_of(flag, given) for flag in FLAGS if flag.name in _FLAGS}
     try:
@@ -134,7 +133,7 @@ def _told(given: dict[str, Any]) -> Alone:
     except BadFlag as error:
         raise click.UsageError(str(error)) from None
     return Alone(
-        access=_access(given["kubeconfig"], given["kubeconfig_context"]),
+        access=own_access(given["kubeconfig"], given["kubeconfig_context"]),
         options=options,
         install=given["install"],
         health=given["health_addr"],
@@ -142,15 +141,6 @@ def _told(given: dict[str, Any]) -> Alone:
         webhook_port=given["webhook_port"],
         certificates=Path(given["webhook_cert_dir"]),
     )
-
-
-def _access(kubeconfig: str, context: str) -> Kubeconfig:
-    from kapy.cli.reaching import access_to
-    from kapy.client.in_cluster import in_cluster, is_in_cluster
-
-    if not kubeconfig and not os.environ.get("KUBECONFIG") and is_in_cluster(os.environ):
-        return in_cluster(os.environ)
-    return access_to(kubeconfig, context)
 
 
 async def _alone(provider: Provider, told: Alone) -> None:

@@ -85,3 +85,15 @@ def access_to(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
 
     paths = kubeconfig_files.paths(os.environ, Path.home())
     return kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)
+
+
+def own_access(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
+    """The server of a program that may run in a pod: that of its cluster, if nothing else is said.
+
+    Raises KubeconfigError.
+    """
+    from kapy.client.in_cluster import in_cluster, is_in_cluster
+
+    if not kubeconfig and not os.environ.get("KUBECONFIG") and is_in_cluster(os.environ):
+        return in_cluster(os.environ)
+    return access_to(kubeconfig, kubeconfig_context)

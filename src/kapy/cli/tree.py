@@ -12,6 +12,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
     "Management planes": {
         "quickstart": ("kapy.cli.quickstart:quickstart", "Start a plane and a Ready cluster."),
         "up": ("kapy.cli.up:up", "Run a management plane until Ctrl-C."),
+        "manager": ("kapy.cli.groups:MANAGER", "Run one manager, at any Kubernetes."),
         "down": ("kapy.cli.running:down", "Stop a plane that runs in the background."),
         "status": ("kapy.cli.running:status", "Say whether a plane runs, and where."),
         "logs": ("kapy.cli.running:logs", "Print what a plane in the background said."),

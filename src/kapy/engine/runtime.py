@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import run_together
+from kapy._aio.services import Service, run_together
 from kapy.client.client import Client
 from kapy.client.intercept import Counted
 from kapy.engine.cache import Cache, Informer
@@ -19,6 +20,14 @@ from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.queue import INITIAL
 from kapy.kube.http import Transport
+
+Turn = Callable[[Service], Awaitable[None]]
+"""Runs the controllers, when and for as long as it is their program's turn."""
+
+
+async def _at_once(work: Service) -> None:
+    await work()
+
 
 SYNC_STEPS: Final = 60
 """Parts of a sync period; in each, one object in so many is looked at."""
@@ -31,7 +40,8 @@ class Runtime:
     The client writes through the cache: what a controller wrote, it reads back at once.
     options: which objects its controllers look at, and how. metrics: what it can be scraped for.
     working: set while the controllers do. keys: where new private keys come from. random: where
-    all jitter of this program comes from; a seeded one makes a run repeatable.
+    all jitter of this program comes from; a seeded one makes a run repeatable. turn: of several
+    programs, which one works; the others keep their caches filled.
     """
 
     client: Client
@@ -45,6 +55,7 @@ class Runtime:
     metrics: Metrics = field(default_factory=Metrics)
     working: asyncio.Event = field(default_factory=asyncio.Event)
     reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
+    turn: Turn = _at_once
 
     @classmethod
     def on(
@@ -95,11 +106,14 @@ class Runtime:
             cache=self.cache.run,
             events=self.events.run,
             keys=self.keys.run,
-            controllers=self._run_controllers,
+            controllers=self._work,
         )
 
-    async def _run_controllers(self) -> None:
+    async def _work(self) -> None:
         await self.cache.synced()
+        await self.turn(self._run_controllers)
+
+    async def _run_controllers(self) -> None:
         self.working.set()
         # A controller may have the name of another one: the number keeps both.
         await run_together(

@@ -64,15 +64,16 @@ class InPlace:
     def wake(
         self,
         *,
-        machines: Callable[[Key], None],
-        deployments: Callable[[Key], None],
-        control_planes: Callable[[Key], None],
+        machines: Callable[[Key], None] | None = None,
+        deployments: Callable[[Key], None] | None = None,
+        control_planes: Callable[[Key], None] | None = None,
     ) -> None:
-        """Whom to tell that an extension which was waited for may answer."""
+        """Whom to tell that an extension which was waited for may answer: who of them is here."""
         self._wake = machines
-        self._caller.subscribe(MACHINES, machines)
-        self._caller.subscribe(DEPLOYMENTS, deployments)
-        self._caller.subscribe(CONTROL_PLANES, control_planes)
+        told = ((MACHINES, machines), (DEPLOYMENTS, deployments), (CONTROL_PLANES, control_planes))
+        for kind, wake in told:
+            if wake is not None:
+                self._caller.subscribe(kind, wake)
 
     def follow(self, change: Change) -> None:
         """Have Machines that nobody updates looked at again when an ExtensionConfig changes (a

@@ -1,0 +1,18 @@
+"""The way to runtime extensions over HTTPS, as a program was told to go it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapy.apps.settings import ExtensionCalls
+from kapy.hooks.https import ClientCertificate, HttpsPost
+
+
+def https(
+    told: ExtensionCalls, services: Mapping[tuple[str, str, int], str] | None = None
+) -> HttpsPost:
+    """services: base URLs of the Services that extensions are behind, where names do not help."""
+    own = None
+    if told.certificate is not None and told.key is not None:
+        own = ClientCertificate(told.certificate, told.key)
+    return HttpsPost(services or {}, own)

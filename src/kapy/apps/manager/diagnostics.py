@@ -1,0 +1,119 @@
+"""What a manager does, for those who may see it: `/metrics`, and the level of its log.
+
+Who asks shows a token; the API server says whose it is (TokenReview) and whether that one may
+(SubjectAccessReview of the path), as controller-runtime's metrics server has it.
+
+* `GET /metrics`            Prometheus' text
+* `PUT /debug/flags/v`      the log's level, as a number: warnings below 2, everything from 5
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import monotonic
+from typing import Any, Final
+
+from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy.client.client import Client
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.prometheus import text_of
+
+_TEXT: Final = b"text/plain; charset=utf-8"
+_METRICS: Final = b"text/plain; version=0.0.4; charset=utf-8"
+_LEVEL: Final = "/debug/flags/v"
+_REMEMBERED: Final = 60.0
+"""Seconds that an answer about a token counts, as controller-runtime's. A timer: nothing tells that
+a token was taken back."""
+
+
+class Diagnostics:
+    """An ASGI application. client: asks who somebody is; None lets anybody see the metrics, and
+    nobody change anything."""
+
+    def __init__(self, runtime: Runtime, client: Client | None) -> None:
+        self._runtime = runtime
+        self._client = client
+        self._known: dict[tuple[str, str, str], tuple[float, int]] = {}
+        self.ready = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await live(receive, send)
+            return
+        method, path = scope["method"], scope["path"]
+        code = await self._refusal(scope, method.lower(), path)
+        if code:
+            await reply(send, code, _TEXT, b"Unauthorized" if code == 401 else b"Forbidden")
+        elif path == "/metrics" and method == "GET":
+            families = list(self._runtime.metrics.registry.collect())
+            loop = asyncio.get_running_loop()
+            text = await loop.run_in_executor(None, text_of, families)
+            await reply(send, 200, _METRICS, text)
+        elif path == _LEVEL and method == "PUT" and self._client is not None:
+            await self._set_level(receive, send)
+        else:
+            await reply(send, 404, _TEXT, b"there are /metrics and " + _LEVEL.encode())
+
+    async def stop(self) -> None:
+        """Nothing is under way for long."""
+
+    async def _refusal(self, scope: Scope, verb: str, path: str) -> int:
+        """401 or 403, 0 for nobody whom anything keeps."""
+        if self._client is None:
+            return 0
+        headers = dict(scope["headers"])
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            return 401
+        asked, now = (token, verb, path), monotonic()
+        known = self._known.get(asked)
+        if known is None or now > known[0]:
+            self._known = {one: was for one, was in self._known.items() if now <= was[0]}
+            try:
+                code = await self._judged(self._client, token, verb, path)
+            except KapyError as error:
+                logging.getLogger(__name__).warning("cannot ask who may see %s: %s", path, error)
+                return 401
+            known = self._known[asked] = now + _REMEMBERED, code
+        return known[1]
+
+    async def _judged(self, client: Client, token: str, verb: str, path: str) -> int:
+        review = await _created(client, "authentication", "TokenReview", {"token": token})
+        if not review.get("authenticated"):
+            return 401
+        user: Document = review["user"]
+        asked = {
+            "user": user.get("username", ""),
+            "uid": user.get("uid", ""),
+            "groups": user.get("groups") or [],
+            "nonResourceAttributes": {"path": path, "verb": verb},
+        }
+        access = await _created(client, "authorization", "SubjectAccessReview", asked)
+        return 0 if access.get("allowed") else 403
+
+    async def _set_level(self, receive: Receive, send: Send) -> None:
+        text = (await body_of(receive, 64)).decode("latin-1").strip()
+        if not text.isdecimal():
+            await reply(send, 400, _TEXT, b"the level is a number")
+            return
+        set_level(int(text))
+        await reply(send, 200, _TEXT, f"successfully set klog.logging.verbosity to {text}".encode())
+
+
+def set_level(verbosity: int) -> None:
+    """How much the log tells, by upstream's numbers; 2 is what managers begin with."""
+    level = logging.WARNING if verbosity < 2 else logging.INFO if verbosity < 5 else logging.DEBUG
+    logging.getLogger().setLevel(level)
+
+
+async def _created(client: Client, group: str, kind: str, spec: Document) -> Document:
+    """The status of a review."""
+    version = f"{group}.k8s.io/v1"
+    body: Any = {"apiVersion": version, "kind": kind, "spec": spec}
+    answer = await client.raw("POST", f"/apis/{version}/{kind.lower()}s", body=body)
+    found: Document = answer.get("status") or {}
+    return found

@@ -1,0 +1,82 @@
+"""Where a manager tells how it is: `/healthz`, `/readyz`, and `/metrics` if it shows them to all.
+
+Plain HTTP, as kubelets ask it. Nothing there is secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
+
+from kapy._aio.asgi import Receive, Scope, Send, live, reply
+from kapy.apiserver.serving import listen
+from kapy.engine.runtime import Runtime
+from kapy.kube.errors import KapyError
+from kapy.kube.prometheus import text_of
+
+_TEXT: Final = b"text/plain; charset=utf-8"
+_METRICS: Final = b"text/plain; version=0.0.4; charset=utf-8"
+
+
+class NoAddress(KapyError):
+    """An address cannot be listened on."""
+
+
+class Endpoints:
+    """An ASGI application. ready: what is missing before the manager can work, "" for nothing."""
+
+    def __init__(self, runtime: Runtime, ready: Callable[[], str]) -> None:
+        self._runtime = runtime
+        self._ready = ready
+        self._stopping = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await live(receive, send)
+            return
+        await reply(send, *self._page(scope["path"]))
+
+    async def stop(self) -> None:
+        """Not ready any more: whoever asks is told so while the last work is finished."""
+        self._stopping = True
+
+    def _page(self, path: str) -> tuple[int, bytes, bytes]:
+        match path:
+            case "/healthz" | "/livez":
+                return 200, _TEXT, b"ok"
+            case "/readyz":
+                missing = "stopping" if self._stopping else self._ready()
+                return (503, _TEXT, missing.encode()) if missing else (200, _TEXT, b"ok")
+            case "/metrics":
+                families = list(self._runtime.metrics.registry.collect())
+                return 200, _METRICS, text_of(families)
+        return 404, _TEXT, b"there are /healthz, /readyz and /metrics"
+
+
+@asynccontextmanager
+async def told_at(application: Any, *addresses: str) -> AsyncIterator[None]:
+    """Answer at addresses (`:9440`, `127.0.0.1:8080`; "0" is none). Raises NoAddress."""
+    async with AsyncExitStack() as stack:
+        for address in dict.fromkeys(addresses):
+            if address == "0":
+                continue
+            host, port = address_of(address)
+            try:
+                await stack.enter_async_context(listen(application, host=host, port=port))
+            except OSError as error:
+                why = (error.strerror or str(error)).rpartition(": ")[2]
+                raise NoAddress(
+                    f"cannot listen on {address}: {why}; choose another address with --health-addr "
+                    "or --diagnostics-address, 0 for none"
+                ) from None
+        yield
+
+
+def address_of(address: str) -> tuple[str, int]:
+    """Host and port of `:9440`, `127.0.0.1:8080`. Raises NoAddress."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise NoAddress(f"{address!r} is no address to listen on: say HOST:PORT, or :PORT")
+    return host.strip("[]") or "0.0.0.0", int(port)

@@ -1,0 +1,236 @@
+"""What a manager is told besides what its controllers are: upstream's flags, one table.
+
+Names, defaults and meanings are upstream's (`core/main.go` and its like, `util/flags/manager.go`).
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from kapy.apps.manager_flags import BadFlag, Flag, Manager, length, read_flag, text
+from kapy.engine.leadership import Terms
+from kapy.kube import Key
+
+_TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+_TLS: Final = {
+    "VersionTLS10": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS11": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}
+"""What nothing but old software speaks is not spoken here."""
+
+SERVING: Final = "/tmp/k8s-webhook-server/serving-certs/"
+LEASE_LENGTHS: Final = ("15s", "10s", "2s")
+_PATIENT_LENGTHS: Final = ("1m0s", "40s", "5s")
+_IGNORED: Final = "Known to upstream's managers; nothing here goes by it."
+
+
+def _truth(texts: Sequence[str]) -> bool:
+    found = _TRUTHS.get(texts[-1].lower())
+    if found is None:
+        raise ValueError(f"{texts[-1]!r} is not true or false")
+    return found
+
+
+def _rate(texts: Sequence[str]) -> float:
+    try:
+        return float(texts[-1])
+    except ValueError:
+        raise ValueError(f"{texts[-1]!r} is not a number") from None
+
+
+def _port(texts: Sequence[str]) -> int:
+    if not texts[-1].isdecimal() or int(texts[-1]) > 65535:
+        raise ValueError(f"{texts[-1]!r} is not a port")
+    return int(texts[-1])
+
+
+def _tls_version(texts: Sequence[str]) -> ssl.TLSVersion:
+    if texts[-1] not in _TLS:
+        raise ValueError(f"there is no version {texts[-1]!r} (there are {', '.join(_TLS)})")
+    return _TLS[texts[-1]]
+
+
+def _listed(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one.strip() for each in texts for one in each.split(",") if one.strip())
+
+
+_ALL: Final[frozenset[Manager]] = frozenset(
+    ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
+)
+_PATIENT: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
+
+
+def _lease_flags(lengths: tuple[str, str, str], of: frozenset[Manager]) -> tuple[Flag, ...]:
+    duration, deadline, retry = lengths
+    return (
+        Flag(
+            "leader-elect-lease-duration",
+            length,
+            duration,
+            "Time without a renewal after which another manager may take the lease.",
+            of,
+        ),
+        Flag(
+            "leader-elect-renew-deadline",
+            length,
+            deadline,
+            "Time without a renewal after which the leader stops.",
+            of,
+        ),
+        Flag("leader-elect-retry-period", length, retry, "Time between tries.", of),
+    )
+
+
+FLAGS: Final = (
+    Flag("leader-elect", _truth, "false", "One of several managers works.", _ALL, switch=True),
+    *_lease_flags(LEASE_LENGTHS, _ALL - _PATIENT),
+    *_lease_flags(_PATIENT_LENGTHS, _PATIENT),
+    Flag(
+        "leader-elect-namespace",
+        text,
+        "",
+        "Namespace of the lease: that of this pod, or of the kubeconfig's context.",
+        _ALL,
+    ),
+    Flag("kube-api-qps", _rate, "100", "Requests a second to the API server, at most.", _ALL),
+    Flag("kube-api-burst", _rate, "200", "Requests at a time, at most.", _ALL),
+    Flag(
+        "clustercache-client-qps",
+        _rate,
+        "20",
+        "Requests a second to each workload cluster, at most.",
+        _ALL,
+    ),
+    Flag("clustercache-client-burst", _rate, "30", "Requests at a time to each, at most.", _ALL),
+    Flag("webhook-port", _port, "9443", "Port of the webhooks; 0 for none.", _ALL),
+    Flag("webhook-cert-dir", text, SERVING, "Folder of the webhooks' certificate.", _ALL),
+    Flag("webhook-cert-name", text, "tls.crt", "File of the certificate in it.", _ALL),
+    Flag("webhook-key-name", text, "tls.key", "File of the key in it.", _ALL),
+    Flag("health-addr", text, ":9440", "Address of /healthz and /readyz; 0 for none.", _ALL),
+    Flag(
+        "diagnostics-address",
+        text,
+        ":8443",
+        "Address of /metrics and of the log level, over HTTPS, for those whom the API server "
+        "knows and lets see it; 0 for none.",
+        _ALL,
+    ),
+    Flag(
+        "insecure-diagnostics",
+        _truth,
+        "false",
+        "Show /metrics over HTTP to anybody; nothing else is shown then.",
+        _ALL,
+        switch=True,
+    ),
+    Flag(
+        "tls-min-version",
+        _tls_version,
+        "VersionTLS12",
+        f"The oldest TLS that webhooks and diagnostics speak: {', '.join(_TLS)}.",
+        _ALL,
+    ),
+    Flag(
+        "tls-cipher-suites",
+        _listed,
+        "",
+        "Cipher suites of TLS 1.2, by IANA's names, commas between.",
+        _ALL,
+        several=True,
+    ),
+    Flag("profiler-address", text, "", _IGNORED, _ALL),
+    Flag("contention-profiling", _truth, "false", _IGNORED, _ALL, switch=True),
+    Flag("skip-crd-migration-phases", _listed, "", _IGNORED, _ALL, several=True),
+    Flag("etcd-dial-timeout-duration", length, "10s", _IGNORED, _PATIENT),
+    Flag("etcd-call-timeout-duration", length, "15s", _IGNORED, _PATIENT),
+    Flag("etcd-client-log-level", text, "info", _IGNORED, _PATIENT),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Managing:
+    """What a manager is told.
+
+    lengths: of the lease (None without leader election): duration, renew deadline, retry period.
+    lease_namespace: "" for the usual one. qps, burst: of requests to the API server; remote_qps,
+    remote_burst: to each workload cluster. health, diagnostics: addresses, "0" for none.
+    """
+
+    lengths: tuple[float, float, float] | None = None
+    lease_namespace: str = ""
+    qps: float = 100
+    burst: float = 200
+    remote_qps: float = 20
+    remote_burst: float = 30
+    webhook_port: int = 9443
+    certificate: Path = field(default=Path(SERVING) / "tls.crt")
+    key: Path = field(default=Path(SERVING) / "tls.key")
+    health: str = ":9440"
+    diagnostics: str = ":8443"
+    insecure_diagnostics: bool = False
+    tls_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+    cipher_suites: tuple[str, ...] = ()
+
+    def terms(self, lease: Key, identity: str) -> Terms | None:
+        """The election that is asked for. Raises BadFlag."""
+        if self.lengths is None:
+            return None
+        duration, deadline, retry = self.lengths
+        try:
+            return Terms(
+                lease=lease,
+                identity=identity,
+                duration=duration,
+                renew_deadline=deadline,
+                retry_period=retry,
+            )
+        except ValueError as error:
+            raise BadFlag(f"--leader-elect-lease-duration: {error}") from None
+
+
+def flags_of(manager: Manager) -> list[Flag]:
+    """The flags of one manager, besides those of its controllers."""
+    return [flag for flag in FLAGS if manager in flag.of]
+
+
+def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
+    """What texts of flags mean. Raises BadFlag with the name of the flag."""
+    found = {
+        flag.name: read_flag(flag, given.get(flag.name) or (flag.default,))
+        for flag in flags_of(manager)
+    }
+    lengths = None
+    if found["leader-elect"]:
+        lengths = (
+            _seconds(found["leader-elect-lease-duration"]),
+            _seconds(found["leader-elect-renew-deadline"]),
+            _seconds(found["leader-elect-retry-period"]),
+        )
+    folder = Path(found["webhook-cert-dir"])
+    return Managing(
+        lengths=lengths,
+        lease_namespace=found["leader-elect-namespace"],
+        qps=found["kube-api-qps"],
+        burst=found["kube-api-burst"],
+        remote_qps=found["clustercache-client-qps"],
+        remote_burst=found["clustercache-client-burst"],
+        webhook_port=found["webhook-port"],
+        certificate=folder / found["webhook-cert-name"],
+        key=folder / found["webhook-key-name"],
+        health=found["health-addr"],
+        diagnostics=found["diagnostics-address"],
+        insecure_diagnostics=found["insecure-diagnostics"],
+        tls_version=found["tls-min-version"],
+        cipher_suites=found["tls-cipher-suites"],
+    )
+
+
+def _seconds(length: timedelta) -> float:
+    return length.total_seconds()

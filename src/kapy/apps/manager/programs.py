@@ -1,0 +1,100 @@
+"""Which controllers each manager runs, and the Lease by which it leads (upstream's names).
+
+A manager of ours and upstream's of the same name therefore never work side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kapy._aio.services import Service
+from kapy.apps.controllers import add_core, extension_doors, over_network, services_of
+from kapy.apps.manager_flags import Manager
+from kapy.apps.settings import Controlling
+from kapy.engine.runtime import Runtime
+from kapy.hooks.posting import Post
+from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import add_to as add_in_memory
+from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
+from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
+from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
+from kapy.remote.connections import Connections
+
+Posting = Callable[[], Post]
+"""Makes the way to extensions, where it is needed."""
+
+Add = Callable[[Runtime, Controlling, Posting], Mapping[str, Service]]
+"""Adds controllers to a runtime; what is to be run beside it, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One manager. name: as what it writes (field manager); manager: whose flags it has."""
+
+    name: str
+    manager: Manager
+    lease: str
+    add: Add
+
+
+def _core(runtime: Runtime, told: Controlling, post: Posting) -> Mapping[str, Service]:
+    connections = Connections(runtime, dial=over_network)
+    doors = extension_doors(runtime, told, post)
+    machines, deployments = add_core(runtime, connections, told, doors)
+    if doors is not None and doors.updates is not None:
+        doors.updates.wake(machines=machines.enqueue, deployments=deployments.enqueue)
+    return {"connections": connections.run, **services_of(doors)}
+
+
+def _bootstrap(runtime: Runtime, told: Controlling, _: Posting) -> Mapping[str, Service]:
+    connections = Connections(runtime, dial=over_network)
+    add_bootstrap(runtime, connections, token_life=told.token_life)
+    return {"connections": connections.run}
+
+
+def _control_plane(runtime: Runtime, told: Controlling, post: Posting) -> Mapping[str, Service]:
+    connections = Connections(runtime, dial=over_network)
+    doors = extension_doors(runtime, told, post, reconciled=False)
+    pods = PodsOverNetwork(runtime)
+    updates = None if doors is None else doors.updates
+    control_planes = add_control_planes(
+        runtime,
+        connections,
+        etcd_dial=pods.etcd,
+        certificate_expiry=pods.certificate_expiry,
+        grace=told.conditions_grace,
+        updates=updates,
+    )
+    if updates is not None:
+        updates.wake(control_planes=control_planes.enqueue)
+    return {"connections": connections.run, **services_of(doors)}
+
+
+def _infrastructure(runtime: Runtime, _: Controlling, __: Posting) -> Mapping[str, Service]:
+    in_memory = InMemory(clock=runtime.clock)
+    add_in_memory(runtime, in_memory)
+    in_memory.listen()
+    return {"workload clusters": in_memory.serve}
+
+
+PROGRAMS: Final[Mapping[str, Program]] = {
+    "core": Program("capi-controller-manager", "core", "controller-leader-election-capi", _core),
+    "bootstrap-kubeadm": Program(
+        "capi-kubeadm-bootstrap-controller-manager",
+        "kubeadm-bootstrap",
+        "kubeadm-bootstrap-manager-leader-election-capi",
+        _bootstrap,
+    ),
+    "control-plane-kubeadm": Program(
+        "capi-kubeadm-control-plane-controller-manager",
+        "kubeadm-control-plane",
+        "kubeadm-control-plane-manager-leader-election-capi",
+        _control_plane,
+    ),
+    "infrastructure-dev": Program(
+        "capd-controller-manager", "docker", "controller-leader-election-capd", _infrastructure
+    ),
+}
+"""By the name after `kapy manager`."""
