@@ -14,9 +14,11 @@ from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.api.machines import is_update_owed
+from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_plane
@@ -36,11 +38,28 @@ ROLE = "node-role.kubernetes.io/control-plane"
 
 
 @dataclass
+class Updates:
+    """An extension that may update Machines. left: what it leaves over of a change; fails: why it
+    cannot be asked; about: the Machines that it was asked about."""
+
+    left: list[str] = field(default_factory=lambda: ["nobody updates Machines"])
+    fails: str = ""
+    about: list[str] = field(default_factory=list)
+
+    async def can_update_machine(self, _: Key, current: Document, __: Document) -> list[str]:
+        if self.fails:
+            raise KapyError(self.fails)
+        self.about.append(current["machine"]["metadata"]["name"])
+        return self.left
+
+
+@dataclass
 class Hands:
     """One cluster c1 with a control plane c1-control-plane."""
 
     plane: Plane
     etcd: FakeEtcd = field(default_factory=FakeEtcd)
+    updates: Updates = field(default_factory=Updates)
     hold_new: bool = False
     pace: float = 0.1
     asked: list[str] = field(default_factory=list)
@@ -156,6 +175,10 @@ class Hands:
             await self._adopt(machine)
         elif machine.status.node_ref is None and not self.hold_new:
             await self._boot(machine)
+        elif is_update_owed(machine.metadata.annotations):
+            marks = dict.fromkeys((Annotation.UPDATE_IN_PROGRESS, Annotation.PENDING_HOOKS))
+            patch = {"metadata": {"annotations": marks}}
+            await self.plane.client.patch(Machine.RESOURCE, machine.key, patch)
 
     async def _adopt(self, machine: Machine) -> None:
         """Core puts its finalizer on and takes over the KubeadmConfig."""
@@ -254,6 +277,7 @@ def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
             plane.remote,
             etcd_dial=made.etcd.dial,
             certificate_expiry=made.certificate_expiry,
+            updates=made.updates,
         )
 
     return add

@@ -30,6 +30,10 @@ from kapy.sdk import DONE, Draft, Result
 _CLONED: Final = (Annotation.CLONED_FROM_NAME, Annotation.CLONED_FROM_GROUP_KIND)
 
 
+class Undecided(KapyError):
+    """It cannot be found out whether a Machine can be updated in place."""
+
+
 class CannotComplete(KapyError):
     """An update in place has begun, and something that it needs is gone."""
 
@@ -61,6 +65,7 @@ async def update_in_place(tools: Tools, plane: ControlPlane, machine: Machine) -
     """Begin to update a Machine that would go otherwise, or wait until that can be.
 
     False: it has to go, because it is not healthy itself, or no extension makes all of the change.
+    Raises Undecided: who is deleted cannot be taken back.
     """
     updates, outdated = tools.updates, plane.outdated[machine.metadata.name]
     up_to_date = sum(not plane.is_outdated(one) for one in plane.machines)
@@ -72,7 +77,13 @@ async def update_in_place(tools: Tools, plane: ControlPlane, machine: Machine) -
         return False
     draft = next(one for one in plane.drafts if one.object is machine)
     wanted = await _wanted(tools, plane, machine)
-    if not await _can_update(tools, plane, updates, draft, wanted):
+    try:
+        can_update = await _can_update(tools, plane, updates, draft, wanted)
+    except KapyError as error:
+        name = machine.metadata.name
+        plane.undecided = f"failed to determine if Machine {name} can be updated in-place: {error}"
+        raise Undecided(plane.undecided) from error
+    if not can_update:
         return False
     await _begin(tools, draft, wanted)
     return True

@@ -56,7 +56,8 @@ class ControlPlane:
 
     configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
     Machines, by name; None while they could not be read. template_problem: why no Machine could be
-    made. wake: when time alone changes something. is_settled: every step was taken.
+    made. undecided: why it is not known whether a Machine can be updated in place. wake: when time
+    alone changes something. is_settled: every step was taken.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -67,6 +68,7 @@ class ControlPlane:
     infrastructure: dict[str, Document] = field(default_factory=dict)
     outdated: dict[str, Outdated] = field(default_factory=dict)
     template_problem: str = ""
+    undecided: str = ""
     nodes: dict[str, Document] | None = None
     etcd: EtcdState = field(default_factory=EtcdState)
     preflight: Preflight = field(default_factory=Preflight)

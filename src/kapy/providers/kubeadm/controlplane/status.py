@@ -80,6 +80,7 @@ def _rolling_out(plane: ControlPlane) -> None:
     }
     lines = [f"Rolling out {len(rolling)} not up-to-date replicas"]
     lines += sorted(said, key=lambda line: (not line.startswith("* Version"), line))
+    lines += [f"* {plane.undecided}"] if plane.undecided else []
     plane.set(conditions.true(T.ROLLING_OUT, Reason.ROLLING_OUT, "\n".join(lines)))
 
 

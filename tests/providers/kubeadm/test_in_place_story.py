@@ -1,0 +1,100 @@
+"""Control plane Machines that are updated in place, and those that are not."""
+
+from __future__ import annotations
+
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.machine import Machine
+from kapy.api.machines import is_updating_in_place
+from kapy.api.names import Annotation
+from kapy.conditions import message_of
+from kapy.kube import Document, Key
+from kapy.kube.names import EVENTS, PODS
+from tests.providers.kubeadm.awaiting import at, change, names, until
+from tests.providers.kubeadm.hands import Hands, template
+
+NO_ROOM = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
+
+
+def files(content: str) -> Document:
+    return {"kubeadmConfigSpec": {"files": [{"path": "/etc/herd", "content": content}]}}
+
+
+async def three(hands: Hands) -> set[str]:
+    await hands.start(replicas=3, rollout=NO_ROOM)
+    await until(hands, at(3))
+    return await names(hands)
+
+
+async def test_a_change_that_is_covered_leaves_all_machines_where_they_are(hands: Hands) -> None:
+    """It cannot be decided at first: then nobody goes. Whoever ran init joins from now on."""
+    before = await three(hands)
+    await hands.plane.client.create(DevMachineTemplate.RESOURCE, template("large"))
+    hands.updates.left, hands.updates.fails = [], "the extension is on holiday"
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate"}
+    large = {"spec": {"infrastructureRef": {**reference, "name": "large"}}}
+    await change(hands, {**files("meadow"), "machineTemplate": large})
+    kcp = await until(
+        hands,
+        lambda one: (
+            "be updated in-place: the extension" in message_of(one.status.conditions, "RollingOut")
+        ),
+    )
+    assert "Rolling out 3 not up-to-date replicas" in message_of(
+        kcp.status.conditions, "RollingOut"
+    )
+    hands.updates.fails = ""
+    await until(hands, at(3))
+    assert await names(hands) == before
+    assert sorted(hands.updates.about) == sorted(before)
+    for machine in await hands.machines():
+        assert not is_updating_in_place(machine)
+        config = await hands.plane.client.get(KubeadmConfig, machine.key)
+        assert [one.path for one in config.spec.files] == ["/etc/herd"]
+        assert config.spec.join_configuration.control_plane is not None
+        joined = await hands.plane.client.get(KubeadmConfig.RESOURCE, machine.key)
+        assert "initConfiguration" not in joined["spec"]
+        made = await hands.plane.client.get(DevMachine, machine.key)
+        annotations = made.metadata.annotations
+        assert annotations[Annotation.CLONED_FROM_NAME] == "large"
+        assert Annotation.UPDATE_IN_PROGRESS in annotations  # core takes it away
+    events = (await hands.plane.client.list(EVENTS)).items
+    begun = [one for one in events if one["reason"] == "SuccessfulStartInPlaceUpdate"]
+    assert {one["involvedObject"]["name"] for one in begun} == before
+
+
+async def test_whoever_is_ill_or_not_wanted_any_more_goes_all_the_same(hands: Hands) -> None:
+    await three(hands)
+    ill, unwanted, kept = [one.key for one in await hands.machines()]
+    pod = Key("kube-system", f"kube-scheduler-{ill.name}")
+    status = {"conditions": [{"type": "Ready", "status": "False"}]}
+    await hands.plane.workload.patch(PODS, pod, {"status": status}, subresource="status")
+    hands.updates.left = []
+    await change(hands, files("meadow"))
+    await until(hands, at(3))
+    assert await names(hands) > {unwanted.name, kept.name}
+    assert {*hands.updates.about} == {unwanted.name, kept.name}
+    mark = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: ""}}}
+    await hands.plane.client.patch(Machine.RESOURCE, unwanted, mark)
+    await change(hands, files("pasture"))
+    await until(hands, at(3))
+    left = await names(hands)
+    assert not {ill.name, unwanted.name} & left
+    assert kept.name in left
+
+
+async def test_what_is_not_covered_is_replaced(hands: Hands) -> None:
+    before = await three(hands)
+    await change(hands, files("meadow"))
+    await until(hands, at(3))
+    assert not await names(hands) & before
+    assert {*hands.updates.about} == before
+
+
+async def test_with_room_for_one_more_two_of_three_are_updated(hands: Hands) -> None:
+    before = await three(hands)
+    hands.updates.left = []
+    rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}
+    await change(hands, {**files("meadow"), "rollout": rollout})
+    await until(hands, at(3))
+    assert len(await names(hands) & before) == 2
