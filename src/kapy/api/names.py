@@ -21,6 +21,8 @@ SECRET_TYPE: Final = "cluster.x-k8s.io/secret"
 class Label:
     """Label keys; `_PREFIX` and `_DOMAIN` are parts of keys."""
 
+    CLUSTERCTL_MOVE: Final = "clusterctl.cluster.x-k8s.io/move"
+    CLUSTERCTL_MOVE_HIERARCHY: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
     CLUSTER_NAME: Final = "cluster.x-k8s.io/cluster-name"
     PROVIDER: Final = "cluster.x-k8s.io/provider"
     WATCH_FILTER: Final = "cluster.x-k8s.io/watch-filter"

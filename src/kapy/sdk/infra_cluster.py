@@ -15,18 +15,20 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.kube import Document, Key
 from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.credentials import Credential
+from kapy.sdk.owned import Making
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOrder(Generic[T]):
+class ClusterOrder(Making, Generic[T]):
     """The infrastructure of one cluster to make or unmake; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster's key; owner: the
     Cluster itself, None when it is gone already. endpoint: the control plane endpoint that is set
     already, by the user or by an earlier answer; it never changes. reported: the conditions of
-    the last look.
+    the last look. credential: what to sign in with, where the object names something.
     """
 
     key: Key
@@ -36,6 +38,7 @@ class ClusterOrder(Generic[T]):
     owner: Cluster | None
     endpoint: Endpoint | None = None
     reported: Mapping[str, Condition] = field(default_factory=dict)
+    credential: Credential | None = None
 
 
 class InfraClusterProvider(ABC, Generic[T]):

@@ -14,7 +14,7 @@ Upstream's document: `providers/contracts/infra-cluster.md`. In the order in whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -31,12 +31,14 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import ClusterProvisioned, Endpoint, Waiting
+from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.credentials import Refused
+from kapy.sdk.credentials_tenants import Tenants
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
+from kapy.sdk.infra_objects import Extras, InfraObjects
 from kapy.sdk.lens import InfraClusterLens
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer
 from kapy.sdk.ownership import cluster_key, is_externally_managed
-from kapy.sdk.provider_objects import ProviderObjects
 
 T = TypeVar("T")
 
@@ -49,14 +51,20 @@ def add_infra_cluster(
     finalizer: str,
     concurrency: int = 10,
     load_balancer: ControlPlaneLoadBalancer[Any] | None = None,
+    makes: Sequence[Resource] = (),
+    credentials: Tenants | None = None,
 ) -> Controller:
     """Serve a kind of cluster infrastructure; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
     name of the provider's own. load_balancer: of the control planes, if the provider has one.
+    makes: kinds of objects that its objects make (`order.make`). credentials: whose accounts it
+    acts for (`order.credential`).
     """
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    reconciler = InfraClusters(runtime, kind, provider, finalizer, load_balancer)
+    reconciler = InfraClusters(
+        runtime, kind, provider, finalizer, load_balancer, Extras(makes, credentials)
+    )
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
 
     def of_cluster(change: Change) -> Iterable[Key]:
@@ -72,10 +80,13 @@ def add_infra_cluster(
 
     controller.watch(runtime.cache.informer(resource), own_key)
     controller.watch(runtime.cache.informer(Cluster.RESOURCE), of_cluster)
+    reconciler.wake_owners(controller)
+    if credentials is not None:
+        credentials.wake(controller, lambda key: (key,))
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
+class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
     """Reconciles the cluster infrastructure of one kind."""
 
     def __init__(
@@ -85,8 +96,9 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
         provider: InfraClusterProvider[T],
         finalizer: str,
         load_balancer: ControlPlaneLoadBalancer[T] | None,
+        extras: Extras,
     ) -> None:
-        super().__init__(runtime, kind, InfraClusterLens, finalizer)
+        super().__init__(runtime, kind, InfraClusterLens, finalizer, extras)
         self._provider = provider
         self._load_balancer = load_balancer
 
@@ -104,9 +116,8 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
             return await self._deleting(draft, owner, cluster)
         if cluster is None or not self._provider.serves(document):
             return DONE  # core sets the owner reference, which changes the object
-        if self._finalizer not in draft.object.metadata.finalizers:
-            draft.object.metadata.finalizers.append(self._finalizer)
-            await draft.save()
+        if (refused := await self._hold(draft, cluster)) is not None:
+            return refused
         result = DONE
         if not is_paused(draft.object, cluster):
             result = await self._running(draft, cluster)
@@ -115,13 +126,20 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
 
     async def _running(self, draft: Draft[InfraClusterLens], cluster: Cluster) -> Result:
         async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._answer(self._order(draft.before, cluster.key, cluster))
+            answer = await self._answer(draft, cluster)
         if isinstance(answer, Waiting):
             return self._waiting(draft, answer, Reason.NOT_READY)
         await self._provisioned(draft, answer)
         return DONE
 
-    async def _answer(self, order: ClusterOrder[T]) -> ClusterProvisioned | Waiting:
+    async def _answer(
+        self, draft: Draft[InfraClusterLens], cluster: Cluster
+    ) -> ClusterProvisioned | Waiting:
+        try:
+            credential = await self._credential(draft, cluster)
+        except Refused as refusal:
+            return refusal.answer
+        order = replace(self._order(draft.before, cluster.key, cluster), credential=credential)
         if self._load_balancer is None:
             return await self._provider.converge(order)
         endpoint = await self._load_balancer.endpoint(order)
@@ -153,8 +171,21 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
     ) -> Result:
         release = None
         if owner is not None:
-            release = partial(self._provider.release, self._order(draft.before, owner, cluster))
+            release = partial(self._released, draft, owner, cluster)
         return await self._let_go(draft, cluster, release)
+
+    async def _released(
+        self, draft: Draft[InfraClusterLens], owner: Key, cluster: Cluster | None
+    ) -> Released | Waiting:
+        try:
+            credential = await self._credential(draft, cluster)
+        except Refused as refusal:
+            return refusal.answer
+        order = replace(self._order(draft.before, owner, cluster), credential=credential)
+        answer = await self._provider.release(order)
+        if isinstance(answer, Released) and self._tenants is not None:
+            await self._tenants.let_go(draft.before)
+        return answer
 
     def _order(self, document: Document, owner: Key, cluster: Cluster | None) -> ClusterOrder[T]:
         kind = self._kind
@@ -169,4 +200,5 @@ class InfraClusters(ProviderObjects[InfraClusterLens], Generic[T]):
             owner=cluster,
             endpoint=Endpoint(endpoint.host, endpoint.port) if endpoint.host else None,
             reported={one.type: one for one in lens.status.conditions},
+            owned=self._owned(document, owner.name),
         )

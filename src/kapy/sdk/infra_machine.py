@@ -15,18 +15,21 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.kube import Document, Key
 from kapy.sdk.answers import Provisioned, Released, Waiting
+from kapy.sdk.credentials import Credential
+from kapy.sdk.owned import Making
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachineOrder(Generic[T]):
+class MachineOrder(Making, Generic[T]):
     """One machine to make or unmake; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
     machine: the owner, None when it is gone already. version: the Kubernetes version to run.
     failure_domain: where the machine must be placed, "" for anywhere. bootstrap_data: what the
     machine runs when it starts; empty in `release`. reported: the conditions of the last look.
+    credential: what to sign in with, where the infrastructure of the cluster names something.
     """
 
     key: Key
@@ -39,6 +42,7 @@ class MachineOrder(Generic[T]):
     failure_domain: str = ""
     bootstrap_data: bytes = field(default=b"", repr=False)
     reported: Mapping[str, Condition] = field(default_factory=dict)
+    credential: Credential | None = None
 
 
 class InfraMachineProvider(ABC, Generic[T]):

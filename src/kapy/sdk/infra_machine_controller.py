@@ -39,14 +39,16 @@ from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import Provisioned, Released, Waiting
 from kapy.sdk.bootstrap_data import BootstrapReader
+from kapy.sdk.credentials import Refused
+from kapy.sdk.credentials_tenants import Tenants
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
+from kapy.sdk.infra_objects import Extras, InfraObjects
 from kapy.sdk.lens import InfraMachineLens
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Membership
 from kapy.sdk.ownership import labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
-from kapy.sdk.provider_objects import ProviderObjects
 from kapy.sdk.readiness import report, report_v1beta1
 
 T = TypeVar("T")
@@ -60,22 +62,30 @@ def add_infra_machine(
     finalizer: str,
     concurrency: int = 10,
     load_balancer: ControlPlaneLoadBalancer[Any] | None = None,
+    makes: Sequence[Resource] = (),
+    credentials: Tenants | None = None,
 ) -> Controller:
     """Serve a kind of infrastructure machine; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
     name of the provider's own. load_balancer: of the control planes, if the provider has one.
+    makes: kinds of objects that its objects make (`order.make`). credentials: whose accounts it
+    acts for (`order.credential`).
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     bootstrap = BootstrapReader(runtime)
-    members = Membership(load_balancer)
-    reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap, members)
+    members, extras = Membership(load_balancer), Extras(makes, credentials)
+    reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap, members, extras)
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
-    InfraMachineWatches(runtime, resource, bootstrap.secrets).attach(controller)
+    watches = InfraMachineWatches(runtime, resource, bootstrap.secrets)
+    watches.attach(controller)
+    reconciler.wake_owners(controller)
+    if credentials is not None:
+        credentials.wake_others(controller, watches.of_infra_cluster)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
+class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
     """Reconciles the infrastructure machines of one kind."""
 
     def __init__(
@@ -86,8 +96,9 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
         finalizer: str,
         bootstrap: BootstrapReader,
         members: Membership,
+        extras: Extras,
     ) -> None:
-        super().__init__(runtime, kind, InfraMachineLens, finalizer)
+        super().__init__(runtime, kind, InfraMachineLens, finalizer, extras)
         self._provider = provider
         self._machines = runtime.cache.informer(Machine)
         self._bootstrap = bootstrap
@@ -106,9 +117,8 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
             return await self._deleting(draft, machine, cluster)
         if machine is None or cluster is None or not self._provider.serves(document):
             return DONE  # core sets the owner reference, which changes the object
-        if self._finalizer not in draft.object.metadata.finalizers:
-            draft.object.metadata.finalizers.append(self._finalizer)
-            await draft.save()
+        if (refused := await self._hold(draft, cluster)) is not None:
+            return refused
         result = DONE
         if not is_paused(draft.object, cluster):
             order = self._order(draft.before, machine, cluster)
@@ -135,10 +145,19 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
             await self._save(draft, cluster)
             raise
         async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._provider.converge(order)
+            answer = await self._answer(draft, order, cluster)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
             return await self._provisioned(draft, order, answer)
+
+    async def _answer(
+        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], cluster: Cluster
+    ) -> Provisioned | Waiting:
+        try:
+            credential = await self._credential(draft, cluster)
+        except Refused as refusal:
+            return refusal.answer
+        return await self._provider.converge(replace(order, credential=credential))
 
     async def _with_data(self, order: MachineOrder[T], machine: Machine) -> MachineOrder[T]:
         """With what the machine runs: its Machine's, or that of the pool it belongs to.
@@ -193,11 +212,17 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
         release = None
         if machine_key(draft.object.metadata) is not None:
             order = self._order(draft.before, machine, cluster)
-            release = partial(self._released, order, draft.object)
+            release = partial(self._released, draft, order, cluster)
         return await self._let_go(draft, cluster, release)
 
-    async def _released(self, order: MachineOrder[T], obj: InfraMachineLens) -> Released | Waiting:
-        return await self._members.ended(order, obj) or await self._provider.release(order)
+    async def _released(
+        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], cluster: Cluster | None
+    ) -> Released | Waiting:
+        try:
+            order = replace(order, credential=await self._credential(draft, cluster))
+        except Refused as refusal:
+            return refusal.answer
+        return await self._members.ended(order, draft.object) or await self._provider.release(order)
 
     def _report(
         self,
@@ -232,6 +257,7 @@ class InfraMachines(ProviderObjects[InfraMachineLens], Generic[T]):
             version="" if machine is None else machine.spec.version,
             failure_domain="" if machine is None else machine.spec.failure_domain,
             reported={one.type: one for one in read(document, self._lens).status.conditions},
+            owned=self._owned(document, owner.name),
         )
 
     def _machine(self, obj: InfraMachineLens) -> Machine | None:

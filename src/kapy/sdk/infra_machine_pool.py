@@ -19,12 +19,14 @@ from kapy.api.condition import Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
 from kapy.sdk.answers import PoolProvisioned, Released, Waiting
+from kapy.sdk.credentials import Credential
+from kapy.sdk.owned import Making
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachinePoolOrder(Generic[T]):
+class MachinePoolOrder(Making, Generic[T]):
     """One pool of machines to make or unmake; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
@@ -33,6 +35,7 @@ class MachinePoolOrder(Generic[T]):
     version: the Kubernetes version to run. failure_domains: where machines may be placed, none
     for anywhere. bootstrap_data: what machines run when they start; empty in `release`.
     provisioned: whether the pool has been there once. reported: the conditions of the last look.
+    credential: what to sign in with, where the infrastructure of the cluster names something.
     """
 
     key: Key
@@ -47,6 +50,7 @@ class MachinePoolOrder(Generic[T]):
     bootstrap_data: bytes = field(default=b"", repr=False)
     provisioned: bool = False
     reported: Mapping[str, Condition] = field(default_factory=dict)
+    credential: Credential | None = None
 
 
 class InfraMachinePoolProvider(ABC, Generic[T]):

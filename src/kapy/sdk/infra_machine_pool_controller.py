@@ -34,15 +34,17 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import PoolProvisioned, Waiting
+from kapy.sdk.answers import PoolProvisioned, Released, Waiting
 from kapy.sdk.bootstrap_data import BootstrapReader
+from kapy.sdk.credentials import Refused
+from kapy.sdk.credentials_tenants import Tenants
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine_controller import not_yet
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
+from kapy.sdk.infra_objects import Extras, InfraObjects
 from kapy.sdk.lens import InfraMachinePoolLens
 from kapy.sdk.ownership import labelled_cluster, pool_key
-from kapy.sdk.provider_objects import ProviderObjects
 
 T = TypeVar("T")
 
@@ -54,22 +56,31 @@ def add_infra_machine_pool(
     *,
     finalizer: str,
     concurrency: int = 10,
+    makes: Sequence[Resource] = (),
+    credentials: Tenants | None = None,
 ) -> Controller:
     """Serve a kind of machine pool; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
-    name of the provider's own.
+    name of the provider's own. makes: kinds of objects that its objects make (`order.make`).
+    credentials: whose accounts it acts for (`order.credential`).
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     bootstrap = BootstrapReader(runtime)
-    reconciler = InfraMachinePools(runtime, kind, provider, finalizer, bootstrap)
+    reconciler = InfraMachinePools(
+        runtime, kind, provider, finalizer, bootstrap, Extras(makes, credentials)
+    )
     controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
     pools = MachinePool.RESOURCE
-    InfraMachineWatches(runtime, resource, bootstrap.secrets, pools).attach(controller)
+    watches = InfraMachineWatches(runtime, resource, bootstrap.secrets, pools)
+    watches.attach(controller)
+    reconciler.wake_owners(controller)
+    if credentials is not None:
+        credentials.wake_others(controller, watches.of_infra_cluster)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
+class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
     """Reconciles the machine pools of one kind."""
 
     def __init__(
@@ -79,8 +90,9 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
         provider: InfraMachinePoolProvider[T],
         finalizer: str,
         bootstrap: BootstrapReader,
+        extras: Extras,
     ) -> None:
-        super().__init__(runtime, kind, InfraMachinePoolLens, finalizer)
+        super().__init__(runtime, kind, InfraMachinePoolLens, finalizer, extras)
         self._provider = provider
         self._pools = runtime.cache.informer(MachinePool)
         self._bootstrap = bootstrap
@@ -101,9 +113,8 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
         paused, result = is_paused(draft.object, cluster), DONE
         if not paused:
             draft.object.status.infrastructure_machine_kind = self._provider.machine_kind
-        if self._finalizer not in draft.object.metadata.finalizers:
-            draft.object.metadata.finalizers.append(self._finalizer)
-            await draft.save()
+        if (refused := await self._hold(draft, cluster)) is not None:
+            return refused
         if not paused:
             result = await self._running(draft, pool, cluster)
         await self._save(draft, cluster)
@@ -125,10 +136,19 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
             raise
         order = self._order(draft.before, pool, cluster)
         async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._provider.converge(replace(order, bootstrap_data=data))
+            answer = await self._answer(draft, replace(order, bootstrap_data=data), cluster)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
             return await self._provisioned(draft, answer)
+
+    async def _answer(
+        self, draft: Draft[InfraMachinePoolLens], order: MachinePoolOrder[T], cluster: Cluster
+    ) -> PoolProvisioned | Waiting:
+        try:
+            credential = await self._credential(draft, cluster)
+        except Refused as refusal:
+            return refusal.answer
+        return await self._provider.converge(replace(order, credential=credential))
 
     async def _provisioned(
         self, draft: Draft[InfraMachinePoolLens], answer: PoolProvisioned
@@ -153,8 +173,22 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
     ) -> Result:
         release = None
         if pool_key(draft.object.metadata) is not None:
-            release = partial(self._provider.release, self._order(draft.before, pool, cluster))
+            release = partial(
+                self._released, draft, self._order(draft.before, pool, cluster), cluster
+            )
         return await self._let_go(draft, cluster, release)
+
+    async def _released(
+        self,
+        draft: Draft[InfraMachinePoolLens],
+        order: MachinePoolOrder[T],
+        cluster: Cluster | None,
+    ) -> Released | Waiting:
+        try:
+            credential = await self._credential(draft, cluster)
+        except Refused as refusal:
+            return refusal.answer
+        return await self._provider.release(replace(order, credential=credential))
 
     def _order(
         self, document: Document, pool: MachinePool | None, cluster: Cluster | None
@@ -170,6 +204,7 @@ class InfraMachinePools(ProviderObjects[InfraMachinePoolLens], Generic[T]):
             pool=pool,
             provisioned=bool(lens.status.initialization.provisioned),
             reported={one.type: one for one in lens.status.conditions},
+            owned=self._owned(document, owner.name),
         )
         if pool is None:
             return replace(order, replicas=0)

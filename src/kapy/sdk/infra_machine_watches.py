@@ -19,6 +19,7 @@ from kapy.kube.names import Resource
 from kapy.sdk.changes import cluster_of, gates, is_update, machine_template, wishes
 
 BY_CLUSTER: Final = "sdk/cluster"
+BY_INFRA: Final = "sdk/infra-cluster"
 BY_BOOTSTRAP_DATA: Final = "sdk/bootstrap-data"
 
 
@@ -44,6 +45,7 @@ class InfraMachineWatches:
     def attach(self, controller: Controller) -> None:
         """Make the controller wake up."""
         self._infra.add_index(BY_CLUSTER, cluster_of)
+        self._clusters.add_index(BY_INFRA, _infra_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
         controller.watch(self._infra, awaited(own_key), gather=REPORTED)
         controller.watch(self._infra, own_key, gather=SUMMED_UP)
@@ -64,6 +66,12 @@ class InfraMachineWatches:
         cluster = Key.of(change.document)
         return [Key.of(one) for one in self._infra.indexed(BY_CLUSTER, str(cluster))]
 
+    def of_infra_cluster(self, infra: Key) -> Iterable[Key]:
+        """The machines of the Cluster whose infrastructure has this key."""
+        clusters = map(Key.of, self._clusters.indexed(BY_INFRA, str(infra)))
+        found = [one for key in clusters for one in self._infra.indexed(BY_CLUSTER, str(key))]
+        return [Key.of(one) for one in found]
+
     def of_secret(self, change: Change) -> Iterable[Key]:
         """The machines that boot with a Secret that came (it does not change under them)."""
         if change.old is not None:
@@ -78,6 +86,11 @@ class InfraMachineWatches:
         if (reference.get("apiGroup"), reference.get("kind")) != wanted:
             return ()
         return (Key(machine["metadata"]["namespace"], reference["name"]),)
+
+
+def _infra_of(cluster: Document) -> Iterable[str]:
+    reference = (cluster.get("spec") or {}).get("infrastructureRef")
+    return (str(Key(cluster["metadata"]["namespace"], reference["name"])),) if reference else ()
 
 
 def _bootstrap_data_of(machine: Document) -> Iterable[str]:

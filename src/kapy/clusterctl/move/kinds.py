@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.patience import persistently
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, GroupKind, Resource
 
-MOVE: Final = "clusterctl.cluster.x-k8s.io/move"
+MOVE: Final = Label.CLUSTERCTL_MOVE
 """Label of objects that are moved whoever owns them; on a CRD, of all its objects."""
-MOVE_HIERARCHY: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
+MOVE_HIERARCHY: Final = Label.CLUSTERCTL_MOVE_HIERARCHY
 """Label of objects that are moved with everything that they own; on a CRD, of all its objects."""
 
 CLUSTER: Final = GroupKind("cluster.x-k8s.io", "Cluster")

@@ -1,0 +1,109 @@
+"""Whose account a provider acts for: credentials of one tenant, and of no other.
+
+The infrastructure of a cluster says it in `spec.identityRef`: a Secret of its own namespace, or an
+identity, which is an object of the whole cluster that says which namespaces may use it and where
+its Secret is:
+
+    spec:
+      allowedNamespaces: {list: [team-a], selector: {matchLabels: {tier: gold}}}
+      secretRef: {name: paper, namespace: paper-system}
+
+    tenants = Tenants(runtime, PaperCluster.RESOURCE, identity=PaperIdentity.RESOURCE,
+                      finalizer="paper.example.dev/credentials", namespace="paper-system")
+    add_infra_cluster(runtime, PaperCluster, land, finalizer=…, credentials=tenants)
+    add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, credentials=tenants)
+
+Each order then has its `credential`. An object that may not use one is not acted upon, and its
+condition CredentialsAvailable says why. What is kept between calls belongs into `Sessions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from kapy.conditions import false
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.sdk.answers import Waiting
+
+S = TypeVar("S")
+CREDENTIALS_AVAILABLE: Final = "CredentialsAvailable"
+SECRET: Final = "Secret"
+LOOK_AGAIN: Final = timedelta(seconds=10)
+"""For a Secret that is not there: one that nobody used before is not among those watched."""
+
+
+class IdentityReference(NamedTuple):
+    """What `spec.identityRef` names: a Secret, or an identity."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """What to sign in with. identity: what it is of, as in `Secret team-a/paper`; it tells tenants
+    apart. version: another one whenever it was rotated. data: of the Secret, decoded."""
+
+    identity: str
+    version: str
+    data: Mapping[str, bytes] = field(repr=False)
+
+
+class Refused(KapyError):
+    """An object gets no credential. reason: of the condition. poll_after: when to look again; None
+    where whatever would change it is watched."""
+
+    def __init__(self, reason: str, message: str, poll_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.poll_after = poll_after
+
+    @property
+    def answer(self) -> Waiting:
+        """What is said in the place of a provider that cannot be asked."""
+        said = false(CREDENTIALS_AVAILABLE, self.reason, str(self))
+        return Waiting(because=str(self), poll_after=self.poll_after, conditions=[said])
+
+
+class Sessions(Generic[S]):
+    """One session for each identity, made when it is first asked for and when it was rotated.
+
+    make: signs in. close: of what a rotation left behind.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Credential], Awaitable[S]],
+        close: Callable[[S], Awaitable[None]] | None = None,
+    ) -> None:
+        self._make = make
+        self._close = close
+        self._open: dict[str, tuple[str, S]] = {}
+
+    async def of(self, credential: Credential) -> S:
+        """The session of a credential; never one of another identity, nor of an older version."""
+        known = self._open.get(credential.identity)
+        if known is not None and known[0] == credential.version:
+            return known[1]
+        session = await self._make(credential)
+        left = self._open.get(credential.identity)
+        self._open[credential.identity] = credential.version, session
+        if left is not None and self._close is not None:
+            await self._close(left[1])
+        return session
+
+
+def identity_reference(infra: Document) -> IdentityReference | None:
+    """`spec.identityRef` of a cluster's infrastructure, None where it names none."""
+    found = (infra.get("spec") or {}).get("identityRef") or {}
+    return IdentityReference(found["kind"], found["name"]) if found.get("name") else None
+
+
+def secret_of_identity(identity: Document, namespace: str) -> Key | None:
+    """The Secret of an identity. namespace: where it is if the identity does not say."""
+    found = (identity.get("spec") or {}).get("secretRef") or {}
+    return Key(found.get("namespace") or namespace, found["name"]) if found.get("name") else None

@@ -1,0 +1,82 @@
+"""Secrets and identities that are in use: kept, and taken along by a move.
+
+Each carries a finalizer while a cluster's infrastructure uses it. A Secret is owned by who names it
+and labelled for `move`, so that it goes where its clusters go; it outlives them, as a user made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+from kapy.api.names import Label
+from kapy.engine.draft import Draft
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.kube.meta import Object, owner_reference
+from kapy.kube.names import SECRETS, Resource
+
+MOVE: Final = Label.CLUSTERCTL_MOVE
+"""Label of every Secret in use: `clusterctl move` takes it along, and one watch sees them all."""
+
+
+class SecretMeta(Object):
+    """The metadata of a Secret."""
+
+    RESOURCE: ClassVar[Resource] = SECRETS
+
+
+class Custody:
+    """Looks after what is in use. finalizer: a qualified name of the provider's own."""
+
+    def __init__(self, runtime: Runtime, identity: Resource | None, finalizer: str) -> None:
+        self._client = runtime.client
+        self._finalizer = finalizer
+        self._identity: type[Object] | None = None
+        if identity is not None:
+            name = f"{identity.kind}Meta"
+            self._identity = type(name, (Object,), {"RESOURCE": identity, "__module__": __name__})
+
+    async def keep_secret(self, secret: Document, owner: Document) -> None:
+        """A Secret is used by (or through) `owner` from now on."""
+        draft = Draft(self._client, SecretMeta, secret)
+        metadata = draft.object.metadata
+        metadata.labels.setdefault(MOVE, "")
+        if owner["metadata"]["uid"] not in {one.uid for one in metadata.owner_references}:
+            metadata.owner_references.append(owner_reference(owner))
+        await self._held(draft)
+
+    async def keep_identity(self, identity: Document) -> None:
+        """An identity is used from now on."""
+        assert self._identity is not None
+        await self._held(Draft(self._client, self._identity, identity))
+
+    async def settle_secret(self, secret: Document, kinds: Iterable[str], users: set[str]) -> None:
+        """Take away who does not use a Secret any more, and the finalizer with the last one.
+
+        kinds: of owners that could; users: the uids of those that do.
+        """
+        draft = Draft(self._client, SecretMeta, secret)
+        metadata = draft.object.metadata
+        if self._finalizer not in metadata.finalizers:
+            return
+        metadata.owner_references = [
+            one for one in metadata.owner_references if one.kind not in kinds or one.uid in users
+        ]
+        if not users:
+            metadata.finalizers.remove(self._finalizer)
+        await draft.save()
+
+    async def release_identity(self, identity: Document) -> None:
+        """An identity that nobody uses any more."""
+        assert self._identity is not None
+        draft = Draft(self._client, self._identity, identity)
+        if self._finalizer in draft.object.metadata.finalizers:
+            draft.object.metadata.finalizers.remove(self._finalizer)
+            await draft.save()
+
+    async def _held(self, draft: Draft[Any]) -> None:
+        metadata = draft.object.metadata
+        if self._finalizer not in metadata.finalizers and not draft.object.deleting:
+            metadata.finalizers.append(self._finalizer)
+        await draft.save()

@@ -1,0 +1,220 @@
+"""Who may use which credential: looked up for each object anew, and never remembered.
+
+Secrets, identities and the labels of namespaces are watched; so a rotated Secret, a namespace that
+is not allowed any more and an identity that comes late wake whoever uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kapy.api.cluster import Cluster
+from kapy.engine.cache import Change
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import SECRETS, Resource
+from kapy.kube.selectors import InvalidSelector
+from kapy.remote.secrets import secret_value
+from kapy.sdk.credentials import (
+    LOOK_AGAIN,
+    SECRET,
+    Credential,
+    IdentityReference,
+    Refused,
+    identity_reference,
+)
+from kapy.sdk.credentials_allowed import is_allowed
+from kapy.sdk.credentials_custody import Custody
+from kapy.sdk.credentials_users import Usage, Users
+
+
+class Tenants:
+    """The credentials of one kind of cluster infrastructure.
+
+    infra: where these objects are found. identity: where identities are; None where only Secrets
+    are named. finalizer: of Secrets and identities in use; a qualified name of the provider's own.
+    namespace: of the Secrets of identities that do not say one.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        infra: Resource,
+        *,
+        finalizer: str,
+        identity: Resource | None = None,
+        namespace: str = "",
+    ) -> None:
+        self._infra = infra
+        self._identity = identity
+        self._client = runtime.client
+        self._usage = Usage(runtime, infra, identity, namespace)
+        self._custody = Custody(runtime, identity, finalizer)
+        runtime.add(self._keeper())
+
+    async def of(
+        self, document: Document, cluster: Cluster | None, *, keep: bool = True
+    ) -> Credential | None:
+        """What an object may use, None where nothing is named. Raises Refused.
+
+        document: the infrastructure of a cluster, or an object of its `cluster`. keep: look after
+        what is used from now on, too.
+        """
+        kind = document["apiVersion"].partition("/")[0], document["kind"]
+        if kind == (self._infra.group, self._infra.kind):
+            return await self._of(document, keep=keep)
+        if cluster is None:
+            said = "the Cluster is gone, and with it what says which credentials to use"
+            raise Refused("ClusterNotFound", said)
+        key = self._infra_of(cluster)
+        infra = None if key is None else self._usage.infra.raw(key)
+        return None if infra is None else await self._of(infra, keep=keep)
+
+    async def _of(self, infra: Document, *, keep: bool) -> Credential | None:
+        reference = identity_reference(infra)
+        if reference is None:
+            return None
+        namespace = infra["metadata"]["namespace"]
+        if reference.kind == SECRET:
+            key, owner = Key(namespace, reference.name), infra
+        else:
+            owner = self._allowed(reference, namespace)
+            found = self._usage.secret_of(owner)
+            if found is None:
+                said = f"{reference.kind} {reference.name} names no Secret in spec.secretRef"
+                raise Refused("SecretNotFound", said)
+            key = found
+        secret = await self._secret(key)
+        if keep and reference.kind != SECRET:
+            await self._custody.keep_identity(owner)
+        if keep:
+            await self._custody.keep_secret(secret, owner)
+        data = {name: secret_value(secret, name) or b"" for name in secret.get("data") or {}}
+        named = f"{reference.kind} {key if reference.kind == SECRET else reference.name}"
+        # Its keepers write to a Secret, too: another version of what it holds counts.
+        held = hash(tuple(sorted(data.items())))
+        version = f"{owner['metadata']['uid']} {secret['metadata']['uid']} {held}"
+        return Credential(identity=named, version=version, data=data)
+
+    async def let_go(self, infra: Document) -> None:
+        """An object that is about to go uses nothing any more."""
+        if (named := self._usage.named_by(infra)) is not None:
+            await self._settle(named, besides=infra["metadata"]["uid"])
+
+    def wake(self, controller: Controller, users: Users) -> None:
+        """Wake whom `users` says for each object whose credential changed."""
+        self._usage.attach(controller, users)
+
+    def wake_others(self, controller: Controller, users: Users) -> None:
+        """As `wake`, and for each object that names another credential than before."""
+
+        def of_infra(change: Change) -> Iterable[Key]:
+            old, new = self._named_before_and_now(change)
+            return users(Key.of(change.document)) if old != new else ()
+
+        self._usage.attach(controller, users)
+        controller.watch(self._usage.infra, of_infra)
+
+    def _named_before_and_now(self, change: Change) -> tuple[Key | None, Key | None]:
+        old, new = change.old, change.new
+        named = self._usage.named_by
+        return None if old is None else named(old), None if new is None else named(new)
+
+    def _infra_of(self, cluster: Cluster) -> Key | None:
+        reference = cluster.spec.infrastructure_ref
+        if reference is None:
+            return None
+        named = reference.api_group, reference.kind
+        if named != (self._infra.group, self._infra.kind):
+            return None
+        return Key(cluster.key.namespace, reference.name)
+
+    def _allowed(self, reference: IdentityReference, namespace: str) -> Document:
+        """The identity, if it may be used. Raises Refused."""
+        named = f"{reference.kind} {reference.name}"
+        usage, identity = self._usage, None
+        if self._identity is None or reference.kind != self._identity.kind:
+            known = SECRET if self._identity is None else f"{SECRET} and {self._identity.kind}"
+            said = f"spec.identityRef.kind is {reference.kind}; known are {known}"
+            raise Refused("IdentityNotFound", said)
+        if usage.identities is not None:
+            identity = usage.identities.raw(Key("", reference.name))
+        if identity is None:
+            raise Refused("IdentityNotFound", f"{named} is not there")
+        found = None if usage.namespaces is None else usage.namespaces.raw(Key("", namespace))
+        labels = {} if found is None else found["metadata"].get("labels") or {}
+        try:
+            allowed = is_allowed(identity, namespace, labels)
+        except InvalidSelector as error:
+            raise Refused("NamespaceNotAllowed", f"{named}: {error}") from None
+        if not allowed:
+            raise Refused(
+                "NamespaceNotAllowed",
+                f"{named} may not be used in namespace {namespace}: its spec.allowedNamespaces "
+                "neither lists nor selects it",
+            )
+        return identity
+
+    async def _secret(self, key: Key) -> Document:
+        known = self._usage.secrets.raw(key)
+        if known is not None:
+            return known
+        try:
+            return await self._client.get(SECRETS, key)
+        except NotFound:
+            raise Refused("SecretNotFound", f"Secret {key} is not there", LOOK_AGAIN) from None
+
+    def _keeper(self) -> Controller:
+        """Lets go what nobody uses any more."""
+
+        async def settle(key: Key) -> Result:
+            await self._settle(key)
+            return DONE
+
+        def of_infra(change: Change) -> Iterable[Key]:
+            old, new = self._named_before_and_now(change)
+            return () if old is None or old == new else (old,)
+
+        controller = Controller(f"{self._infra.kind.lower()}/credentials", settle)
+        controller.watch(self._usage.infra, of_infra)
+        controller.watch(self._usage.secrets, _going)
+        if self._usage.identities is not None:
+            controller.watch(self._usage.identities, _going)
+        return controller
+
+    async def _settle(self, key: Key, besides: str = "") -> None:
+        """key: of a Secret or an identity. besides: the uid of an object that is no user."""
+        if key.namespace:
+            await self._settle_secret(key, besides)
+            return
+        known = self._usage.identities
+        identity = None if known is None else known.raw(key)
+        if identity is None:
+            return
+        if not self._users(key, besides):
+            await self._custody.release_identity(identity)
+        if (secret := self._usage.secret_of(identity)) is not None:
+            await self._settle_secret(secret, besides)
+
+    async def _settle_secret(self, key: Key, besides: str) -> None:
+        secret = self._usage.secrets.raw(key)
+        if secret is None:
+            return
+        users = self._users(key, besides)
+        for one in self._usage.through(key):
+            if self._users(Key.of(one), besides):
+                users.add(one["metadata"]["uid"])
+        kinds = [one.kind for one in (self._infra, self._identity) if one is not None]
+        await self._custody.settle_secret(secret, kinds, users)
+
+    def _users(self, key: Key, besides: str) -> set[str]:
+        return {one["metadata"]["uid"] for one in self._usage.directly(key)} - {besides}
+
+
+def _going(change: Change) -> Iterable[Key]:
+    """What is to be deleted: nobody else would let it go."""
+    new = change.new
+    return (Key.of(new),) if new is not None and "deletionTimestamp" in new["metadata"] else ()

@@ -1,0 +1,107 @@
+"""Who uses which Secret and which identity, and who is woken when one of them changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller, Mapper
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.names import NAMESPACES, SECRETS, Resource
+from kapy.sdk.changes import is_update
+from kapy.sdk.credentials import SECRET, identity_reference, secret_of_identity
+from kapy.sdk.credentials_custody import MOVE
+
+BY_CREDENTIAL: Final = "sdk/credential"
+BY_SECRET: Final = "sdk/identity-secret"
+Users = Callable[[Key], Iterable[Key]]
+"""Whom to wake for an object that uses what changed."""
+
+
+class Usage:
+    """The objects of one kind of cluster infrastructure (`infra`), and what each names.
+
+    Keys of Secrets have a namespace, keys of identities have none.
+    """
+
+    def __init__(
+        self, runtime: Runtime, infra: Resource, identity: Resource | None, namespace: str
+    ) -> None:
+        self._default = namespace
+        self.infra = runtime.cache.informer(infra)
+        self.infra.add_index(BY_CREDENTIAL, _named)
+        self.secrets = runtime.cache.informer(SECRETS, labels=MOVE)
+        self.identities: Informer[Document] | None = None
+        self.namespaces: Informer[Document] | None = None
+        if identity is not None:
+            self.identities = runtime.cache.informer(identity)
+            self.identities.add_index(BY_SECRET, self._secret_named)
+            self.namespaces = runtime.cache.informer(NAMESPACES)
+
+    def secret_of(self, identity: Document) -> Key | None:
+        """The Secret of an identity."""
+        return secret_of_identity(identity, self._default)
+
+    def named_by(self, infra: Document) -> Key | None:
+        """What an object names."""
+        return next(map(_key_of, _named(infra)), None)
+
+    def directly(self, key: Key) -> list[Document]:
+        """The objects that name a Secret or an identity."""
+        return list(self.infra.indexed(BY_CREDENTIAL, str(key)))
+
+    def through(self, secret: Key) -> list[Document]:
+        """The identities of a Secret."""
+        known = self.identities
+        return [] if known is None else list(known.indexed(BY_SECRET, str(secret)))
+
+    def attach(self, controller: Controller, users: Users) -> None:
+        """Wake `users` of all that changes."""
+
+        def mapped(keys: Mapper) -> Mapper:
+            return lambda change: [one for user in keys(change) for one in users(user)]
+
+        controller.watch(self.secrets, mapped(self._of_secret))
+        if self.identities is not None and self.namespaces is not None:
+            controller.watch(self.identities, mapped(self._of_identity))
+            controller.watch(self.namespaces, mapped(self._of_namespace))
+
+    def _of_secret(self, change: Change) -> Iterable[Key]:
+        if is_update(change, lambda one: one.get("data")):
+            return []
+        key = Key.of(change.document)
+        found = self.directly(key)
+        for one in self.through(key):
+            found += self.directly(Key.of(one))
+        return map(Key.of, found)
+
+    def _of_identity(self, change: Change) -> Iterable[Key]:
+        if is_update(change, lambda one: one.get("spec")):
+            return []
+        return map(Key.of, self.directly(Key.of(change.document)))
+
+    def _of_namespace(self, change: Change) -> Iterable[Key]:
+        if is_update(change, lambda one: one["metadata"].get("labels")):
+            return []
+        every = self.infra.list(change.document["metadata"]["name"])
+        named = ((one, identity_reference(one)) for one in every)
+        return [Key.of(one) for one, found in named if found and found.kind != SECRET]
+
+    def _secret_named(self, identity: Document) -> Iterable[str]:
+        found = self.secret_of(identity)
+        return () if found is None else (str(found),)
+
+
+def _named(infra: Document) -> Iterable[str]:
+    reference = identity_reference(infra)
+    if reference is None:
+        return ()
+    namespace = infra["metadata"]["namespace"] if reference.kind == SECRET else ""
+    return (str(Key(namespace, reference.name)),)
+
+
+def _key_of(name: str) -> Key:
+    namespace, _, rest = name.rpartition("/")
+    return Key(namespace, rest)

@@ -1,0 +1,178 @@
+"""What a provider makes in the management cluster for one of its objects.
+
+    add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, makes=[IPAddressClaim.RESOURCE])
+
+    claim = await order.make(IPAddressClaim.RESOURCE, {"spec": {…}}, slot="eth0")   # in `converge`
+    left = await order.unmake(IPAddressClaim.RESOURCE)                              # in `release`
+
+Whatever is made belongs to the object (its controller reference), carries the label of the Cluster,
+and has a name that the next call computes again from the object's name and the slot: asking again
+makes nothing twice, after a lost answer, a crash or a move too. It goes when the object goes. Its
+changes wake the object, which therefore says beforehand which kinds it makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kapy.api.names import Label
+from kapy.contract.external import owner_keys
+from kapy.engine.cache import Informer
+from kapy.engine.controller import REPORTED, Controller
+from kapy.engine.failure import NotYet
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.generated_names import generated_name
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import Resource
+from kapy.sdk.failures import ProviderMistake
+
+BY_OWNER: Final = "sdk/owner"
+
+
+class Makes:
+    """The kinds that the objects of one kind make. owners: where these are found."""
+
+    def __init__(self, runtime: Runtime, owners: Resource, kinds: Sequence[Resource]) -> None:
+        self.client = runtime.client
+        self._owners = owners
+        # Everything that is made has the label, so that no more than that is watched.
+        self._informers: dict[Resource, Informer[Document]] = {
+            kind: runtime.cache.informer(kind, labels=Label.CLUSTER_NAME) for kind in kinds
+        }
+        for informer in self._informers.values():
+            informer.add_index(BY_OWNER, _owners_of)
+
+    def attach(self, controller: Controller) -> None:
+        """Wake the owner of what changed."""
+        owners = owner_keys(self._owners.group_kind)
+        for informer in self._informers.values():
+            controller.watch(informer, owners, gather=REPORTED)
+
+    def of(self, owner: Document, cluster: str) -> Owned:
+        """What one object makes. cluster: the name of its Cluster."""
+        return Owned(self, owner, cluster)
+
+    def informer(self, kind: Resource) -> Informer[Document]:
+        """Where a kind is watched. Raises ProviderMistake where nobody said so."""
+        found = self._informers.get(kind)
+        if found is None:
+            raise ProviderMistake(
+                f"{self._owners.kind} objects are not known to make objects of the kind "
+                f"{kind.kind}: name it in `makes` where the provider is added"
+            )
+        return found
+
+
+class Owned:
+    """What one object makes."""
+
+    def __init__(self, makes: Makes, owner: Document, cluster: str) -> None:
+        self._makes = makes
+        self._owner = owner
+        self._cluster = cluster
+
+    async def make(self, kind: Resource, document: Document, slot: str = "") -> Document:
+        """As `Making.make`."""
+        informer = self._makes.informer(kind)
+        new = self._new(kind, document, slot)
+        found = informer.raw(Key.of(new))
+        if found is None:
+            try:
+                return await self._makes.client.create(kind, new)
+            except AlreadyExists:
+                found = await self._makes.client.get(kind, Key.of(new))
+        return await self._kept(kind, found, new)
+
+    def made(self, kind: Resource) -> Sequence[Document]:
+        """As `Making.made`."""
+        return self._makes.informer(kind).indexed(BY_OWNER, self._owner["metadata"]["uid"])
+
+    async def unmake(self, kind: Resource, name: str = "") -> int:
+        """As `Making.unmake`."""
+        for one in self._these(kind, name):
+            metadata = one["metadata"]
+            if "deletionTimestamp" not in metadata:
+                try:
+                    await self._makes.client.delete(kind, Key.of(one), uid=metadata["uid"])
+                except NotFound:
+                    continue
+        return len(self._these(kind, name))
+
+    def _these(self, kind: Resource, name: str) -> list[Document]:
+        return [one for one in self.made(kind) if name in ("", one["metadata"]["name"])]
+
+    async def _kept(self, kind: Resource, found: Document, new: Document) -> Document:
+        """What is there already, if it is this object's; with owner and label if it lost them."""
+        metadata, key = found["metadata"], Key.of(found)
+        if "deletionTimestamp" in metadata:
+            raise NotYet(f"{kind.kind} {key} is going, and not gone yet")
+        owners = metadata.get("ownerReferences") or []
+        labels = metadata.get("labels") or {}
+        if any(one["uid"] == self._owner["metadata"]["uid"] for one in owners):
+            if labels.get(Label.CLUSTER_NAME) == self._cluster:
+                return found
+        elif owners or labels.get(Label.CLUSTER_NAME) != self._cluster:
+            mine = self._owner["kind"], Key.of(self._owner)
+            raise ProviderMistake(
+                f"{kind.kind} {key} is there already, and not of {mine[0]} {mine[1]}: use another "
+                "name, or delete it"
+            )
+        patch: Document = {"metadata": {"labels": {Label.CLUSTER_NAME: self._cluster}}}
+        if not owners:
+            patch["metadata"]["ownerReferences"] = new["metadata"]["ownerReferences"]
+            patch["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+        return await self._makes.client.patch(kind, key, patch)
+
+    def _new(self, kind: Resource, document: Document, slot: str) -> Document:
+        owner, given = self._owner["metadata"], document.get("metadata") or {}
+        name = given.get("name") or generated_name(f"{owner['name']}-", kind.kind, slot)
+        reference = encode(owner_reference(self._owner, controller=True, block_deletion=True))
+        metadata = {
+            **given,
+            "name": name,
+            "namespace": owner["namespace"],
+            "labels": {**(given.get("labels") or {}), Label.CLUSTER_NAME: self._cluster},
+            "ownerReferences": [reference],
+        }
+        named = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        return {**document, **named}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """An order whose object makes others in the management cluster (`makes`)."""
+
+    owned: Owned | None = field(default=None, repr=False, compare=False)
+
+    async def make(self, kind: Resource, document: Document, *, slot: str = "") -> Document:
+        """What fills a slot of the object: made of `document` if it is not there, else as it is.
+
+        document: spec, data and the like, and what is special of its metadata; a name there is
+        taken as it is. Raises NotYet while what filled the slot before is going, ProviderMistake
+        where the name is another's.
+        """
+        return await self._owned.make(kind, document, slot)
+
+    def made(self, kind: Resource) -> Sequence[Document]:
+        """What there is of a kind, what is going included. Shared: not to be changed."""
+        return self._owned.made(kind)
+
+    async def unmake(self, kind: Resource, name: str = "") -> int:
+        """Delete what there is of a kind (or the one of that name); how many are left yet."""
+        return await self._owned.unmake(kind, name)
+
+    @property
+    def _owned(self) -> Owned:
+        if self.owned is None:
+            raise ProviderMistake("this order was not given by a controller: it can make nothing")
+        return self.owned
+
+
+def _owners_of(document: Document) -> Iterable[str]:
+    references: Sequence[Any] = document["metadata"].get("ownerReferences") or ()
+    return [one["uid"] for one in references if one.get("controller")]

@@ -1,0 +1,320 @@
+"""Each tenant acts with credentials of its own, and only where these may be used."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+
+from kapy.kube import Document, Key
+from kapy.kube.names import NAMESPACES, SECRETS, Resource
+from kapy.sdk import (
+    ClusterOrder,
+    ClusterProvisioned,
+    Credential,
+    MachineOrder,
+    Provisioned,
+    Released,
+    Sessions,
+    Tenants,
+    Waiting,
+    add_infra_cluster,
+    add_infra_machine,
+)
+from kapy.sdk.credentials_allowed import is_allowed
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.paper_cloud import (
+    CLUSTER,
+    GROUP,
+    MACHINE,
+    PAPER_CLUSTERS,
+    PaperCloud,
+    PaperLand,
+    PaperMachine,
+)
+
+IDENTITIES = Resource(GROUP, "v1", "paperidentities", "PaperIdentity", namespaced=False)
+MACHINES = PaperMachine.RESOURCE
+FINALIZER = "paper.example.dev/check"
+HELD = "paper.example.dev/credentials"
+
+
+class Account:
+    """A session at the paper cloud."""
+
+    def __init__(self, credential: Credential) -> None:
+        self.token = credential.data["token"].decode()
+        self.closed = False
+
+
+async def sign_out(account: Account) -> None:
+    account.closed = True
+
+
+class Land(PaperLand):
+    """Notes with which token each cluster was last made, and taken down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[Account] = []
+        self.accounts = Sessions(self.sign_in, sign_out)
+        self.tokens: dict[str, str] = {}
+        self.released: dict[str, str] = {}
+
+    async def sign_in(self, credential: Credential) -> Account:
+        self.opened.append(Account(credential))
+        return self.opened[-1]
+
+    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
+        assert order.credential is not None
+        self.tokens[str(order.key)] = (await self.accounts.of(order.credential)).token
+        return await super().converge(order)
+
+    async def release(self, order: ClusterOrder[Document]) -> Released | Waiting:
+        assert order.credential is not None
+        self.released[str(order.key)] = (await self.accounts.of(order.credential)).token
+        return Released()
+
+
+class Cloud(PaperCloud):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens: dict[str, str] = {}
+
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        assert order.credential is not None
+        self.tokens[order.key.name] = order.credential.data["token"].decode()
+        return await super().converge(order)
+
+
+@dataclass
+class Scene:
+    bench: ProviderBench
+    land: Land
+    cloud: Cloud
+
+    async def secret(self, name: str, token: str, namespace: str = "default") -> None:
+        data = {"token": b64encode(token.encode()).decode()}
+        metadata = {"name": name, "namespace": namespace}
+        document = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+        await self.bench.client.create(SECRETS, document)
+
+    async def rotate(self, name: str, token: str, namespace: str = "default") -> None:
+        data = {"token": b64encode(token.encode()).decode()}
+        await self.bench.client.patch(SECRETS, Key(namespace, name), {"data": data})
+
+    async def identity(self, name: str, secret: str, **allowed: object) -> None:
+        reference = {"name": secret, "namespace": "vault"}
+        await self.bench.client.create(
+            IDENTITIES,
+            {
+                "apiVersion": IDENTITIES.api_version,
+                "kind": IDENTITIES.kind,
+                "metadata": {"name": name},
+                "spec": {"secretRef": reference, "allowedNamespaces": allowed},
+            },
+        )
+
+    async def cluster(self, name: str, kind: str, identity: str) -> None:
+        infra = {**CLUSTER, "metadata": {"name": name}}
+        infra["spec"] = {"identityRef": {"kind": kind, "name": identity}}
+        await self.bench.cluster(name, infra, provisioned=True)
+
+    async def told(self, resource: Resource, name: str, type_: str) -> str:
+        found = await self.bench.get(resource, name)
+        assert found is not None
+        conditions = {one["type"]: one for one in found["status"]["conditions"]}
+        one = conditions[type_]
+        return f"{one['status']} {one['reason']}: {one['message']}"
+
+    async def held(self, resource: Resource, name: Key) -> tuple[list[str], list[str]]:
+        """The finalizers of a Secret or an identity, and the names of its owners."""
+        metadata = (await self.bench.client.get(resource, name))["metadata"]
+        owners = metadata.get("ownerReferences", [])
+        return metadata.get("finalizers", []), sorted(one["name"] for one in owners)
+
+
+@asynccontextmanager
+async def playing() -> AsyncIterator[Scene]:
+    async with provider_bench([PAPER_CLUSTERS, MACHINES, IDENTITIES]) as bench:
+        for name in ("vault", "other"):
+            space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            await bench.client.create(NAMESPACES, space)
+        tenants = Tenants(bench.runtime, PAPER_CLUSTERS, identity=IDENTITIES, finalizer=HELD)
+        scene = Scene(bench, Land(), Cloud())
+        add_infra_cluster(
+            bench.runtime, PAPER_CLUSTERS, scene.land, finalizer=FINALIZER, credentials=tenants
+        )
+        add_infra_machine(
+            bench.runtime, PaperMachine, scene.cloud, finalizer=FINALIZER, credentials=tenants
+        )
+        async with bench.running():
+            yield scene
+
+
+async def test_two_tenants_never_share_an_account() -> None:
+    async with playing() as scene:
+        await scene.secret("red", "token-red")
+        await scene.secret("shared", "token-shared", "vault")
+        await scene.identity("shared", "shared", list=["default"])
+        await scene.cluster("red", "Secret", "red")
+        await scene.cluster("blue", "PaperIdentity", "shared")
+        for name in ("red", "blue"):
+            await scene.bench.machine(name, f"{name}-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(1)
+        tokens = {"default/red": "token-red", "default/blue": "token-shared"}
+        assert scene.land.tokens == tokens
+        assert scene.cloud.tokens == {"red-0": "token-red", "blue-0": "token-shared"}
+        said = await scene.told(PAPER_CLUSTERS, "red", "CredentialsAvailable")
+        assert said == "True CredentialsAvailable: "
+
+
+async def test_a_secret_in_use_is_held_owned_and_labelled_for_moves_until_it_is_not() -> None:
+    async with playing() as scene:
+        await scene.secret("red", "token-red")
+        for name in ("red", "rose"):
+            await scene.cluster(name, "Secret", "red")
+        await asyncio.sleep(1)
+        assert await scene.held(SECRETS, key("red")) == ([HELD], ["red", "rose"])
+        secret = await scene.bench.client.get(SECRETS, key("red"))
+        assert secret["metadata"]["labels"] == {"clusterctl.cluster.x-k8s.io/move": ""}
+        await scene.bench.client.delete(PAPER_CLUSTERS, key("red"))
+        await scene.bench.until_gone(PAPER_CLUSTERS, "red", within=5)
+        assert await scene.held(SECRETS, key("red")) == ([HELD], ["rose"])
+        await scene.bench.client.delete(PAPER_CLUSTERS, key("rose"))
+        await scene.bench.until_gone(PAPER_CLUSTERS, "rose", within=5)
+        assert await scene.held(SECRETS, key("red")) == ([], [])
+        assert scene.land.released == {"default/red": "token-red", "default/rose": "token-red"}
+
+
+async def test_a_cluster_that_changes_its_account_lets_the_old_one_go() -> None:
+    async with playing() as scene:
+        for name in ("old", "new"):
+            await scene.secret(name, f"token-{name}")
+        await scene.cluster("red", "Secret", "old")
+        await scene.bench.machine("red", "red-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(20)
+        change: Document = {"spec": {"identityRef": {"name": "new"}}}
+        await scene.bench.client.patch(PAPER_CLUSTERS, key("red"), change)
+        await asyncio.sleep(1)
+        assert scene.land.tokens == {"default/red": "token-new"}
+        assert scene.cloud.tokens == {"red-0": "token-new"}
+        assert await scene.held(SECRETS, key("old")) == ([], [])
+        assert await scene.held(SECRETS, key("new")) == ([HELD], ["red"])
+
+
+async def test_a_rotated_secret_wakes_whoever_uses_it_and_ends_the_old_session() -> None:
+    async with playing() as scene:
+        await scene.secret("red", "token-1")
+        await scene.secret("shared", "token-2", "vault")
+        await scene.identity("shared", "shared", list=["default"])
+        await scene.cluster("red", "Secret", "red")
+        await scene.cluster("blue", "PaperIdentity", "shared")
+        await scene.bench.machine("red", "red-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(20)
+        await scene.rotate("red", "token-3")
+        await scene.rotate("shared", "token-4", "vault")
+        await asyncio.sleep(1)
+        assert scene.land.tokens == {"default/red": "token-3", "default/blue": "token-4"}
+        assert scene.cloud.tokens == {"red-0": "token-3"}
+        assert [one.closed for one in scene.land.opened] == [True, True, False, False]
+
+
+async def test_a_namespace_that_loses_its_right_is_refused_and_keeps_what_it_has() -> None:
+    async with playing() as scene:
+        await scene.secret("shared", "token", "vault")
+        gold = {"matchLabels": {"tier": "gold"}}
+        await scene.identity("shared", "shared", selector=gold)
+        label: Document = {"metadata": {"labels": {"tier": "gold"}}}
+        await scene.bench.client.patch(NAMESPACES, Key("", "default"), label)
+        await scene.cluster("blue", "PaperIdentity", "shared")
+        await asyncio.sleep(1)
+        assert await scene.held(IDENTITIES, Key("", "shared")) == ([HELD], [])
+        assert await scene.held(SECRETS, Key("vault", "shared")) == ([HELD], ["shared"])
+        label["metadata"]["labels"]["tier"] = None
+        await scene.bench.client.patch(NAMESPACES, Key("", "default"), label)
+        await asyncio.sleep(1)
+        why = "PaperIdentity shared may not be used in namespace default: its "
+        why += "spec.allowedNamespaces neither lists nor selects it"
+        said = await scene.told(PAPER_CLUSTERS, "blue", "CredentialsAvailable")
+        assert said == f"False NamespaceNotAllowed: {why}"
+        assert (await scene.told(PAPER_CLUSTERS, "blue", "Ready")).startswith("False NotReady")
+        await scene.bench.client.delete(PAPER_CLUSTERS, key("blue"))
+        await asyncio.sleep(60)
+        infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
+        assert infra is not None
+        assert infra["status"]["initialization"]["provisioned"] is True
+        allowed: Document = {"spec": {"allowedNamespaces": {"list": ["default"]}}}
+        await scene.bench.client.patch(IDENTITIES, Key("", "shared"), allowed)
+        await scene.bench.until_gone(PAPER_CLUSTERS, "blue", within=1)
+        await asyncio.sleep(1)
+        assert scene.land.released == {"default/blue": "token"}
+        assert await scene.held(IDENTITIES, Key("", "shared")) == ([], [])
+        assert await scene.held(SECRETS, Key("vault", "shared")) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("Secret", "none", "False SecretNotFound: Secret default/none is not there"),
+        ("PaperIdentity", "none", "False IdentityNotFound: PaperIdentity none is not there"),
+        (
+            "Password",
+            "none",
+            "False IdentityNotFound: spec.identityRef.kind is Password; known are Secret and "
+            "PaperIdentity",
+        ),
+    ],
+)
+async def test_without_credentials_nothing_is_made_and_nothing_held(
+    kind: str, name: str, said: str
+) -> None:
+    async with playing() as scene:
+        await scene.cluster("red", kind, name)
+        await asyncio.sleep(1)
+        assert await scene.told(PAPER_CLUSTERS, "red", "CredentialsAvailable") == said
+        assert not scene.land.clusters
+        if kind == "Secret":
+            await scene.secret(name, "token")
+            await asyncio.sleep(11)
+            assert scene.land.tokens == {"default/red": "token"}
+            return
+        await scene.bench.client.delete(PAPER_CLUSTERS, key("red"))
+        await scene.bench.until_gone(PAPER_CLUSTERS, "red", within=1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "allowed"),
+    [
+        ({}, False),
+        ({"allowedNamespaces": None}, False),
+        ({"allowedNamespaces": {}}, True),
+        ({"allowedNamespaces": {"selector": {}, "list": []}}, True),
+        ({"allowedNamespaces": {"list": ["team-a"]}}, True),
+        ({"allowedNamespaces": {"list": ["team-b"]}}, False),
+        ({"allowedNamespaces": {"list": ["team-b"], "selector": {}}}, False),
+        ({"allowedNamespaces": {"selector": {"matchLabels": {"tier": "gold"}}}}, True),
+        ({"allowedNamespaces": {"selector": {"matchLabels": {"tier": "lead"}}}}, False),
+        (
+            {
+                "allowedNamespaces": {
+                    "list": ["team-b"],
+                    "selector": {"matchLabels": {"tier": "gold"}},
+                }
+            },
+            True,
+        ),
+    ],
+)
+def test_namespaces_that_may_use_an_identity(spec: Document, *, allowed: bool) -> None:
+    assert is_allowed({"spec": spec}, "team-a", {"tier": "gold"}) is allowed
+
+
+def test_a_credential_shows_nothing_of_what_it_holds() -> None:
+    shown = Credential(identity="Secret a/b", version="1", data={"token": b"hunter2"})
+    assert "hunter2" not in repr(shown)
+    assert "hunter2" not in repr(replace(shown, version="2"))

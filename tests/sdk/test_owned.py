@@ -1,0 +1,133 @@
+"""What a provider makes for one of its objects is the object's, is made once, and goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kapy.kube import Document
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request
+from kapy.kube.names import CONFIG_MAPS, SECRETS
+from kapy.sdk import MachineOrder, Provisioned, Released, Waiting, add_infra_machine
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.paper_cloud import MACHINE, PaperCloud, PaperMachine
+
+MACHINES = PaperMachine.RESOURCE
+
+
+class Printer(PaperCloud):
+    """A machine has two printed pages in the management cluster."""
+
+    kind = CONFIG_MAPS
+
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        answer = await super().converge(order)
+        for page in ("front", "back"):
+            await order.make(self.kind, {"data": {"page": page}}, slot=page)
+        await order.make(CONFIG_MAPS, {"metadata": {"name": f"{order.key.name}-index"}})
+        return answer
+
+    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
+        if left := await order.unmake(CONFIG_MAPS):
+            return Waiting(because=f"{left} pages are left", poll_after=None)
+        return await super().release(order)
+
+
+class Lossy:
+    """A way to the server on which the answers to creations get lost, once for each name."""
+
+    def __init__(self, bench: ProviderBench) -> None:
+        self._transport = bench.runtime.client.transport
+        self._lost: set[str] = set()
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self._transport(request)
+        if request.method != "POST" or "configmaps" not in request.path:
+            return reply
+        assert isinstance(reply.body, dict)
+        name = reply.body["metadata"].get("name", "")
+        if name not in self._lost:
+            self._lost.add(name)
+            raise Unreachable("the answer got lost")
+        return reply
+
+
+@asynccontextmanager
+async def playing(provider: PaperCloud, *, lossy: bool = False) -> AsyncIterator[ProviderBench]:
+    async with provider_bench([MACHINES]) as bench:
+        if lossy:
+            bench.runtime.client.transport = Lossy(bench)
+        add_infra_machine(
+            bench.runtime, PaperMachine, provider, finalizer="paper.dev/x", makes=[CONFIG_MAPS]
+        )
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            yield bench
+
+
+async def pages(bench: ProviderBench) -> list[Document]:
+    listed = await bench.client.list(CONFIG_MAPS, "default")
+    return [one for one in listed.items if one["metadata"]["name"].startswith("worker-0-")]
+
+
+async def message(bench: ProviderBench) -> str:
+    machine = await bench.get(MACHINES, "worker-0")
+    assert machine is not None
+    return next(str(c["message"]) for c in machine["status"]["conditions"] if c["type"] == "Ready")
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+async def test_each_slot_is_made_once_and_belongs_to_the_object(*, lossy: bool) -> None:
+    async with playing(Printer(), lossy=lossy) as bench:
+        await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        made, machine = await pages(bench), await bench.get(MACHINES, "worker-0")
+        assert machine is not None
+        assert sorted(one.get("data", {}).get("page", "") for one in made) == ["", "back", "front"]
+        assert "worker-0-index" in [one["metadata"]["name"] for one in made]
+        for one in made:
+            (owner,) = one["metadata"]["ownerReferences"]
+            assert owner["uid"] == machine["metadata"]["uid"]
+            assert owner["controller"] is True
+            assert owner["blockOwnerDeletion"] is True
+            assert one["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "blue"}
+        await bench.client.delete(MACHINES, key("worker-0"))
+        await bench.until_gone(MACHINES, "worker-0", within=5)
+        assert not await pages(bench)
+
+
+async def test_what_is_taken_away_comes_back_at_once() -> None:
+    async with playing(Printer()) as bench:
+        await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        gone, bare, *_ = names = sorted(one["metadata"]["name"] for one in await pages(bench))
+        await bench.client.delete(CONFIG_MAPS, key(gone))
+        lost: Document = {"metadata": {"ownerReferences": None}}
+        await bench.client.patch(CONFIG_MAPS, key(bare), lost)
+        await asyncio.sleep(1)
+        found = await pages(bench)
+        assert sorted(one["metadata"]["name"] for one in found) == names
+        assert all(one["metadata"].get("ownerReferences") for one in found)
+
+
+async def test_what_is_somebody_elses_is_left_alone() -> None:
+    async with playing(Printer()) as bench:
+        theirs: Document = {"metadata": {"name": "worker-0-index", "namespace": "default"}}
+        await bench.client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **theirs})
+        await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(2)
+        said = "ConfigMap default/worker-0-index is there already, and not of PaperMachine "
+        assert said + "default/worker-0" in await message(bench)
+
+
+async def test_a_kind_that_was_not_named_is_a_mistake_that_says_what_to_do() -> None:
+    printer = Printer()
+    printer.kind = SECRETS
+    async with playing(printer) as bench:
+        await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+        await asyncio.sleep(2)
+        assert "name it in `makes` where the provider is added" in await message(bench)
