@@ -8,7 +8,7 @@ what was deleted since, and a relist never replaces what is newer than the list.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any, Generic, TypeVar, overload
 
@@ -174,6 +174,12 @@ class Cache:
         """The resources whose first list is not in."""
         every = self._stores.items()
         return [what for what, stores in every if not all(s.is_synced for s in stores.values())]
+
+    def failures(self) -> Iterator[tuple[Resource, Exception]]:
+        """What cannot be read at the moment, and why."""
+        for one in self._reflectors:
+            if one.failure is not None:
+                yield one.resource, one.failure
 
     async def run(self) -> None:
         """Keep all informers up to date, those asked for later too; until cancelled."""

@@ -82,7 +82,7 @@ class Reflector:
     """Keeps a sink equal to a server's collection.
 
     labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
-    sink has been filled already.
+    sink has been filled already. failure: why it is not kept so at the moment, None when it is.
     """
 
     def __init__(
@@ -98,7 +98,6 @@ class Reflector:
         since: str = "",
     ) -> None:
         self._client = client
-        self._resource = resource
         self._labels = labels
         self._fields = fields
         self._namespace = namespace
@@ -106,6 +105,8 @@ class Reflector:
         self._backoff = Backoff(random)
         self._version = since
         self._stale_lists = 0
+        self.resource = resource
+        self.failure: Exception | None = None
 
     async def run(self) -> None:
         """Follow the collection until cancelled."""
@@ -129,12 +130,13 @@ class Reflector:
             error = expired
         except KapyError as failure:
             error = failure
-            log.info("watching %s: %s: %s", self._resource.plural, type(error).__name__, error)
+            log.info("watching %s: %s: %s", self.resource.plural, type(error).__name__, error)
         except Exception as failure:
             # A document without metadata, say. Nothing is known any more: list again.
             self._version = ""
             error = failure
-            log.exception("watching %s failed", self._resource.plural)
+            log.exception("watching %s failed", self.resource.plural)
+        self.failure = error
         if loop.time() - began >= LIVED:
             self._backoff.reset()
             if error is None or isinstance(error, Expired):
@@ -143,13 +145,13 @@ class Reflector:
 
     async def _list(self) -> None:
         listed = await self._client.list(
-            self._resource, self._namespace, labels=self._labels, fields=self._fields
+            self.resource, self._namespace, labels=self._labels, fields=self._fields
         )
         if not self._sink.replace(listed.items, listed.resource_version):
             self._stale_lists += 1
             if self._stale_lists < STALE_LISTS:
                 raise StaleList(f"the list is as of {listed.resource_version}: older than known")
-            log.warning("%s went back in time: all is read anew", self._resource.plural)
+            log.warning("%s went back in time: all is read anew", self.resource.plural)
             self._sink.rewind()
             self._sink.replace(listed.items, listed.resource_version)
         self._stale_lists = 0
@@ -157,7 +159,7 @@ class Reflector:
 
     async def _watch(self) -> None:
         opened = self._client.watch(
-            self._resource,
+            self.resource,
             self._namespace,
             resource_version=self._version,
             labels=self._labels,

@@ -27,6 +27,8 @@ from kapy.engine.leadership import Leadership
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
+from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.names import Resource
 
 NO_ADDRESS: Final = "0"
 
@@ -78,8 +80,28 @@ async def managed(manager: Manager, add: Adding, clock: Clock) -> AsyncIterator[
 
 def missing(runtime: Runtime) -> str:
     """What a manager waits for before it can work, "" for nothing."""
-    waiting = ", ".join(sorted(one.group_resource for one in runtime.cache.unsynced()))
-    return f"these are not read yet: {waiting}" if waiting else ""
+    waiting = sorted(one.group_resource for one in runtime.cache.unsynced())
+    if not waiting:
+        return ""
+    why = {one.group_resource: _told(one, error) for one, error in runtime.cache.failures()}
+    return "; ".join(
+        [f"not read yet: {', '.join(waiting)}", *(why[one] for one in waiting if one in why)]
+    )
+
+
+def _told(resource: Resource, error: Exception) -> str:
+    """Why a resource cannot be read, and what to do about it."""
+    if isinstance(error, NotFound):
+        return (
+            f"there is no CRD {resource.group_resource} with version {resource.version}: install "
+            "the provider that has it with `kapy init`, or `kapy crds | kubectl apply -f -`"
+        )
+    if isinstance(error, Forbidden):
+        return (
+            f"{error}: this manager's ClusterRole needs get, list and watch of "
+            f"{resource.plural} in the API group {resource.group!r}"
+        )
+    return f"{resource.group_resource}: {error}"
 
 
 def _judge(told: Managing, client: Client) -> Client | None:
