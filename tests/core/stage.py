@@ -163,7 +163,8 @@ class Counted:
 
 @dataclass
 class Stage:
-    """A running plane. story: acts as a person. workload: a client of the workload cluster."""
+    """A running plane. story: acts as a person. workload: a client of the workload cluster.
+    updates: who updates Machines in place, None where nobody may; from the next start on."""
 
     story: Story
     client: Client
@@ -174,13 +175,16 @@ class Stage:
     random: Random
     group: asyncio.TaskGroup
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    updates: Any = None
 
     def start(self) -> None:
         """Run the controllers, as a program that has just been started."""
         runtime = Runtime.on(self.controllers, clock=self.clock, random=self.random)
         connections = Connections(runtime, dial=lambda _: self.wire)
         for add in CONTROLLERS:
-            add(runtime, connections)
+            updating = add in (add_machines, add_deployments)
+            told: dict[str, Any] = {"updates": self.updates} if updating else {}
+            add(runtime, connections, **told)
         services = (runtime.run, connections.run)
         self.tasks = [self.group.create_task(service()) for service in services]
 

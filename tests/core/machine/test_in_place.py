@@ -1,0 +1,170 @@
+"""Machines whose owners have them updated in place, and who is asked when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import Annotation, Label
+from kapy.core.machine.updates import Progress, Said
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import Resource
+from tests.core.machine.scene import condition, found, running
+from tests.core.machinedeployment.test_stories import sizes, started
+from tests.core.stage import CONFIGS, INFRA_MACHINES, INFRA_TEMPLATES, Stage, of
+
+MARK: Document = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: ""}}}
+OWED: Document = {"metadata": {"annotations": {Annotation.PENDING_HOOKS: "Other,UpdateMachine"}}}
+
+
+@dataclass
+class Updates:
+    """An extension that covers everything. progress: what it says of updates; fails: or why it
+    cannot; asked: what it was told."""
+
+    progress: Progress = field(default_factory=Progress)
+    fails: str = ""
+    asked: list[Document] = field(default_factory=list)
+
+    async def update_machine(self, _: Key, desired: Document) -> Progress:
+        self.asked.append(desired)
+        if self.fails:
+            raise KapyError(self.fails)
+        return self.progress
+
+    async def can_update_machine_set(self, *_: object) -> Sequence[str]:
+        return []
+
+
+async def with_updates(plane: Stage, updates: Updates) -> None:
+    """Start anew, with an extension."""
+    await plane.stop()
+    plane.updates = updates
+    plane.start()
+
+
+async def patched(plane: Stage, resource: Resource, patch: Document) -> Document:
+    document = await plane.client.patch(resource, Key("default", "m"), patch)
+    await plane.settle(1)
+    return document
+
+
+async def says(plane: Stage) -> tuple[str, str, str]:
+    told = condition(await found(plane), "Updating")
+    return told.status, told.reason, told.message
+
+
+async def test_nobody_is_asked_before_all_is_written_and_all_is_taken_away_at_the_end(
+    plane: Stage,
+) -> None:
+    await running(plane)
+    updates = Updates(Progress(3600, "rewiring"))
+    await with_updates(plane, updates)
+    for resource, patch in (
+        (Machine.RESOURCE, MARK),
+        (Machine.RESOURCE, OWED),
+        (INFRA_MACHINES, MARK),
+    ):
+        await patched(plane, resource, patch)
+        assert await says(plane) == ("True", "InPlaceUpdating", "In-place update in progress")
+        assert updates.asked == []
+    await patched(plane, CONFIGS, MARK)
+    one = await found(plane)
+    rewiring = "In-place update in progress: rewiring"
+    assert await says(plane) == ("True", "InPlaceUpdating", rewiring)
+    assert (one.status.phase, condition(one, "Ready").message) == (
+        "Updating",
+        f"* Updating: {rewiring}",
+    )
+    await plane.settle(600)
+    assert len(updates.asked) == 1
+    assert updates.asked[0].keys() == {"machine", "infrastructureMachine", "bootstrapConfig"}
+    updates.fails = "the fuse is blown"
+    await patched(plane, CONFIGS, {"spec": {"words": "other"}})  # that is another request
+    failed = "UpdateMachine hook failed: the fuse is blown"
+    assert await says(plane) == ("True", "InPlaceUpdateFailed", failed)
+    updates.fails, updates.progress = "", Progress()
+    await plane.settle(60)
+    assert await says(plane) == ("False", "NotUpdating", "")
+    one = await found(plane)
+    assert one.status.phase == "Running"
+    assert one.metadata.annotations[Annotation.PENDING_HOOKS] == "Other"
+    assert await marked(plane) == []
+
+
+async def test_an_update_can_be_ended_by_hand_and_needs_its_machine(plane: Stage) -> None:
+    await running(plane)
+    updates = Updates(Progress(3600))
+    await with_updates(plane, updates)
+    for resource in (INFRA_MACHINES, CONFIGS, Machine.RESOURCE):
+        await patched(plane, resource, MARK)
+    await patched(plane, Machine.RESOURCE, OWED)
+    assert len(updates.asked) == 1
+    ended: Document = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: None}}}
+    await patched(plane, Machine.RESOURCE, ended)
+    assert await says(plane) == ("False", "NotUpdating", "")
+    assert await marked(plane) == []
+    await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
+    await patched(plane, Machine.RESOURCE, MARK)
+    await patched(plane, Machine.RESOURCE, OWED)
+    gone = "In-place update not possible: InfraMachine not found"
+    assert await says(plane) == ("True", "InPlaceUpdateFailed", gone)
+    assert len(updates.asked) == 1
+
+
+async def marked(plane: Stage) -> list[str]:
+    """What still says that an update is under way."""
+    objects = [
+        one
+        for resource in (Machine.RESOURCE, MachineSet.RESOURCE, INFRA_MACHINES, CONFIGS)
+        for one in await plane.all(resource)
+    ]
+    return [
+        f"{one['metadata']['name']} {name}"
+        for one in objects
+        for name in one["metadata"].get("annotations") or ()
+        if name.startswith("in-place-updates.") or "UpdateMachine" in name
+    ]
+
+
+async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_write(
+    plane: Stage,
+) -> None:
+    rollout = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+    await started(plane, 2, rollout=rollout)
+    await with_updates(plane, Updates())
+    before = {one.metadata.uid for one in await plane.story.all(Machine)}
+    await plane.create(of(INFRA_TEMPLATES, "large", spec={"template": {"spec": {"size": "large"}}}))
+    spec = {"version": "v1.34.1", "infrastructureRef": {"name": "large"}}
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"template": {"spec": spec}}})
+    for _ in range(60):
+        await plane.kill_after(1)
+    await plane.settle(60)
+    machines = await plane.story.all(Machine)
+    assert {one.metadata.uid for one in machines} == before
+    assert {one.spec.version for one in machines} == {"v1.34.1"}
+    assert {one["spec"]["size"] for one in await plane.all(INFRA_MACHINES)} == {"large"}
+    assert (await sizes(plane))[-1] == 2
+    assert sum(await sizes(plane)) == 2
+    (newest,) = [one for one in await plane.story.all(MachineSet) if one.spec.replicas]
+    unique = newest.metadata.labels[Label.MACHINE_TEMPLATE_HASH]
+    assert {one.metadata.labels[Label.MACHINE_TEMPLATE_HASH] for one in machines} == {unique}
+    assert await marked(plane) == []
+
+
+async def test_what_was_said_counts_for_a_while_of_what_it_was_said_of() -> None:
+    said, key, progress = Said(), Key("default", "m"), Progress(10, "on it")
+    said.keep(key, "this", progress)
+    await asyncio.sleep(4)
+    assert said.of(key, "this") == Progress(6, "on it")
+    assert said.of(key, "that") is None
+    await asyncio.sleep(6)
+    assert said.of(key, "this") is None
+    said.keep(key, "this", progress)
+    said.forget(key)
+    assert said.of(key, "this") is None
