@@ -102,8 +102,8 @@ async def test_a_good_provider_conforms() -> None:
 @pytest.mark.parametrize(
     ("provider", "rule"),
     [
-        pytest.param(Copier, "initialization completed: never reported", id="IDs used twice"),
-        pytest.param(Stubborn, "providerIDList: must have 3", id="does not scale"),
+        pytest.param(Copier, "infra-machinepool/provider-ids", id="IDs used twice"),
+        pytest.param(Stubborn, "provider-ids: .* 2 replicas are wanted", id="does not scale"),
     ],
 )
 async def test_a_bad_provider_is_told_which_rule(provider: type[PaperPad], rule: str) -> None:

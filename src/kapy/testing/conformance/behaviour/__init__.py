@@ -14,7 +14,6 @@ from kapy.testing.conformance.behaviour import (
     ipam,
 )
 from kapy.testing.conformance.behaviour.asserted import (
-    CLUSTER,
     check_infra_cluster,
     check_infra_machine,
     check_infra_machine_pool,
@@ -22,7 +21,6 @@ from kapy.testing.conformance.behaviour.asserted import (
 
 __all__ = [
     "BEHAVIOUR",
-    "CLUSTER",
     "check_infra_cluster",
     "check_infra_machine",
     "check_infra_machine_pool",

@@ -11,7 +11,7 @@ from kapy.clusterctl.move.graph import Graph, Node
 from kapy.clusterctl.move.kinds import CLUSTER, MOVE, MOVE_HIERARCHY
 from kapy.clusterctl.move.plan import left_behind, planned
 from kapy.kube import Document
-from kapy.kube.names import CRDS
+from kapy.kube.names import CRDS, SECRETS
 from kapy.testing.conformance.behaviour import stage
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene
@@ -81,8 +81,8 @@ def of_kinds(scene: Scene) -> dict[str, Scene]:
 
 
 async def _below(scene: Scene, name: str, cluster: Document) -> None:
-    """The Cluster owns the object's owner."""
-    for resource in (Machine.RESOURCE, MachinePool.RESOURCE):
+    """The Cluster owns the object's owner, and its bootstrap data."""
+    for resource in (Machine.RESOURCE, MachinePool.RESOURCE, SECRETS):
         if await scene.read(name, resource) is not None:
             await scene.patch(
                 {"metadata": {"ownerReferences": [owned_by(cluster)]}}, name, resource
