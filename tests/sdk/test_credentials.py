@@ -10,6 +10,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from kapy.api.cluster import Cluster
+from kapy.clusterctl.move.graph import Graph
+from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, kinds_of
+from kapy.clusterctl.move.plan import Planned, Way, planned
 from kapy.kube import Document, Key
 from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk import (
@@ -27,6 +31,7 @@ from kapy.sdk import (
 )
 from kapy.sdk.credentials_allowed import is_allowed
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.clusterctl.move.stage import simple_crd
 from tests.sdk.paper_cloud import (
     CLUSTER,
     GROUP,
@@ -255,6 +260,32 @@ async def test_a_namespace_that_loses_its_right_is_refused_and_keeps_what_it_has
         assert scene.land.released == {"default/blue": "token"}
         assert await scene.held(IDENTITIES, Key("", "shared")) == ([], [])
         assert await scene.held(SECRETS, Key("vault", "shared")) == ([], [])
+
+
+async def test_secrets_and_identities_go_where_their_clusters_go() -> None:
+    crds = [simple_crd(Cluster.RESOURCE), simple_crd(PAPER_CLUSTERS)]
+    kinds = kinds_of([*crds, simple_crd(IDENTITIES, MOVE_HIERARCHY)])
+    async with playing() as scene:
+        await scene.secret("red", "token-red")
+        await scene.secret("unused", "token")
+        await scene.secret("shared", "token-shared", "vault")
+        await scene.identity("shared", "shared", list=["default"])
+        await scene.cluster("red", "Secret", "red")
+        await scene.cluster("blue", "PaperIdentity", "shared")
+        await asyncio.sleep(1)
+        graph = Graph(kinds)
+        for kind in kinds.values():
+            for document in (await scene.bench.client.list(kind.resource)).items:
+                graph.add(document)
+    graph.complete()
+    ways = {one.ref.name: one.way for one in planned(graph).objects.values() if not is_cluster(one)}
+    assert ways == {"red": Way.MOVED, "shared": Way.SHARED}
+    shared = [one.ref.kind for one in planned(graph).of(Way.SHARED)]
+    assert sorted(shared) == ["PaperIdentity", "Secret"]
+
+
+def is_cluster(one: Planned) -> bool:
+    return one.ref.kind.endswith("Cluster")
 
 
 @pytest.mark.parametrize(
