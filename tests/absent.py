@@ -17,7 +17,7 @@ def not_run() -> list[str]:
     if not has_kubectl():
         lines.append("not run, as kubectl is not on PATH: tests/e2e")
     if not has_go():
-        lines.append("not run, as go is not on PATH: tests/foreign/test_manager.py")
+        lines.append("not run, as go is not on PATH: programs in Go (tests/foreign, tests/e2e)")
     return lines
 
 
@@ -27,5 +27,5 @@ def has_kubectl() -> bool:
 
 
 def has_go() -> bool:
-    """Whether the manager in Go can be built."""
+    """Whether programs in Go can be built."""
     return shutil.which("go") is not None

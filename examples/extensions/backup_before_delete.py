@@ -11,7 +11,7 @@ from kapy.hooks import (
 )
 
 ANNOTATION = "example.com/backup"
-RETRY_SECONDS = 30
+RETRY_SECONDS = 5
 
 extension = Extension()
 

@@ -81,7 +81,7 @@ async def test_change_freeze(labels: dict[str, str], seconds: int, message: str)
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ({}, ("Success", 30)),
+        ({}, ("Success", 5)),
         ({"example.com/backup": "done"}, ("Success", 0)),
         ({"example.com/backup": "failed"}, ("Failure", 0)),
     ],

@@ -42,14 +42,15 @@ class WatchedPost:
         if not self._onlookers:
             return await self._post(client, url, body)
         loop = asyncio.get_running_loop()
-        began, found, why = loop.time(), None, "no answer in time"
+        heading, began = self._heading(client, url), loop.time()
+        found, why = None, "no answer in time"
         try:
             found = await self._post(client, url, body)
         except NoAnswer as error:
             why = str(error)
             raise
         finally:
-            told = self._heading(client, url) | {"seconds": round(loop.time() - began, 6)}
+            told = heading | {"seconds": round(loop.time() - began, 6)}
             told |= _outcome(found, why) | {"request": _content(body)}
             for onlooker in list(self._onlookers):
                 onlooker.tell(told)

@@ -1,0 +1,201 @@
+"""Extensions as operators meet them: one plane, the examples as processes beside it, one in Go.
+
+One holds, one refuses, one is dead; what they say stands in the Cluster's condition.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.api.cluster import Cluster
+from kapy.api.extension_config import ExtensionConfig
+from kapy.apps.manifests import class_sample
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.client.kubeconfig_files import load
+from kapy.conditions import is_true, message_of
+from kapy.kube import Document, Key, pki
+from kapy.remote.secrets import KUBECONFIG
+from kapy.testing.story import Story
+from tests.absent import has_go
+from tests.e2e.shell import Shell
+from tests.foreign.program import Program, running, until
+from tests.stories.plane import own_kinds
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "extensions"
+MODULES = (
+    "addon_before_upgrade",
+    "backup_before_delete",
+    "change_freeze",
+    "conformance_after_upgrade",
+    "quota_gate",
+)
+HANDLERS = {
+    "backup.backup-before-delete",
+    "cloud-agent.addon-before-upgrade",
+    "conformance.conformance-after-upgrade",
+    "freeze.change-freeze",
+    "machines.quota-gate",
+    "owner.owner",
+}
+NAME, WITHIN = "capybara", 60.0
+RECONCILED = "TopologyReconciled"
+
+pytestmark = [
+    pytest.mark.sockets,
+    pytest.mark.skipif(not has_go(), reason="go is not on PATH"),
+]
+
+
+def in_go(folder: Path) -> tuple[Path, int]:
+    """The program in Go, its certificate beside it, and a port that is free."""
+    program = folder / "owner"
+    source = EXAMPLES / "go" / "main.go"
+    subprocess.run(["go", "build", "-o", program, source], check=True)
+    ca = pki.new_ca("given", now=system_clock(), algorithm="ECDSA-P256")
+    pair = pki.issue(ca, "owner", now=system_clock(), names=["127.0.0.1"], usages=("server",))
+    for name, content in (("ca", ca.certificate), ("crt", pair.certificate), ("key", pair.key)):
+        (folder / f"owner.{name}").write_bytes(content)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return program, free.getsockname()[1]
+
+
+class Herders:
+    """The person, and what runs for them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.shell = Shell(folder, {"PYTHONPATH": str(EXAMPLES)})
+        self._owner, self._port = in_go(folder)
+
+    @contextmanager
+    def owner(self) -> Iterator[Program]:
+        """The extension in Go."""
+        command = (self._owner, "owner.crt", "owner.key", str(self._port))
+        with running(self.shell, "owner", *command) as found:
+            yield found
+
+    @contextmanager
+    def plane(self) -> Iterator[Program]:
+        places = [*MODULES, f"owner=https://127.0.0.1:{self._port}", "dead=https://127.0.0.1:1"]
+        told = [word for place in places for word in ("--extension", place)]
+        more = ("--port", "0", "--in-memory", "--extension-ca", "owner.ca")
+        with running(self.shell, "plane", "kapy", "up", *more, *told) as found:
+            until("the plane", lambda: "kubectl context" in found.log.read_text())
+            yield found
+
+    @asynccontextmanager
+    async def story(self) -> AsyncIterator[Story]:
+        transport = Https(load([self.shell.home / ".kube" / "config"]))
+        try:
+            yield Story(Client(transport), own_kinds())
+        finally:
+            await transport.aclose()
+
+
+def objects() -> list[Document]:
+    """The sample's class and Cluster, with keys that are quick to make."""
+    found: list[Document] = json.loads(json.dumps(class_sample()))
+    for one in found:
+        if one["kind"] == "KubeadmControlPlaneTemplate":
+            config = one["spec"]["template"]["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]
+            config["encryptionAlgorithm"] = "ECDSA-P256"
+    return found
+
+
+async def says(story: Story, text: str) -> None:
+    """Wait until the Cluster says what it waits for."""
+    await story.until(
+        Cluster,
+        NAME,
+        lambda one: text in message_of(one.status.conditions, RECONCILED),
+        within=WITHIN,
+    )
+
+
+async def change(story: Story, **metadata: Any) -> None:
+    await story.merge(Cluster, NAME, {"metadata": metadata})
+
+
+async def test_what_extensions_say_is_what_happens(tmp_path: Path) -> None:
+    herders = Herders(tmp_path)
+    with herders.owner() as owner, herders.plane() as plane:
+        async with herders.story() as story:
+            watching = ("kapy", "hooks", "watch", "-o", "json")
+            with running(herders.shell, "calls", *watching) as calls:
+                until("somebody who looks on", lambda: "following" in calls.log.read_text())
+                await created(story, herders, owner)
+                await upgraded(story, herders)
+                await deleted(story)
+                seen(calls)
+        assert plane.stop() == 0
+    assert "Traceback" not in plane.log.read_text()
+
+
+async def created(story: Story, herders: Herders, owner: Program) -> None:
+    await story.until(
+        ExtensionConfig,
+        "dead",
+        lambda one: "connection refused" in message_of(one.status.conditions, "Discovered"),
+        namespace="",
+        within=WITHIN,
+    )
+    listed = herders.shell.ok("kapy", "hooks", "list")
+    assert {line.split()[0] for line in listed.splitlines()[1:]} == {*HANDLERS, "dead"}
+    await story.create(objects())
+    await says(story, 'settings.machines of the ExtensionConfig is "", not a number')
+    settings = {"spec": {"settings": {"machines": "3"}}}
+    await story.client.patch(ExtensionConfig, Key("", "quota-gate"), settings)
+    await says(story, "the Cluster needs the label example.com/owner")
+    owner.kill()
+    await change(story, labels={"example.com/owner": "herders"})
+    await says(story, "connection refused")
+    with herders.owner():
+        await story.until(
+            Cluster,
+            NAME,
+            lambda one: is_true(one.status.conditions, "Available"),
+            within=WITHIN,
+        )
+
+
+async def upgraded(story: Story, herders: Herders) -> None:
+    await change(story, labels={"example.com/frozen": "fair"})
+    await story.merge(Cluster, NAME, {"spec": {"topology": {"version": "v1.35.0"}}})
+    await says(story, "waits until the label example.com/frozen (fair) is taken away")
+    await change(story, labels={"example.com/frozen": None})
+    await story.until(
+        Cluster,
+        NAME,
+        lambda one: is_true(one.status.conditions, "Conformant"),
+        within=WITHIN,
+    )
+    access = herders.shell.ok("kapy", "get", "kubeconfig", NAME)
+    (herders.shell.home / KUBECONFIG).write_text(access)
+    agent = herders.shell.json(f"--kubeconfig {KUBECONFIG} -n kube-system get cm cloud-agent")
+    assert agent["data"] == {"image": "registry.example.com/cloud-agent:v1.35.0"}
+
+
+async def deleted(story: Story) -> None:
+    await story.client.delete(Cluster, Key("default", NAME))
+    await says(story, "a backup is being made")
+    await change(story, annotations={"example.com/backup": "done"})
+    await story.until_gone(Cluster, NAME, within=WITHIN)
+
+
+def seen(calls: Program) -> None:
+    """What somebody saw who looked on."""
+    lines = [json.loads(line) for line in calls.log.read_text().splitlines() if line[0] == "{"]
+    assert {one["handler"] for one in lines if one["handler"]} == HANDLERS
+    failed = next(one for one in lines if one["handler"] == "machines.quota-gate")
+    assert failed["response"]["status"] == "Failure"
+    assert failed["request"]["cluster"]["metadata"]["name"] == NAME
+    assert any("connection refused" in one.get("error", "") for one in lines)
