@@ -47,6 +47,8 @@ class PaperControlPlane(Object):
 class PaperService(ControlPlaneProvider[PaperControlPlane]):
     """A control plane needs three looks; the service upgrades one version at a look."""
 
+    algorithm = "ECDSA-P256"
+
     def __init__(self) -> None:
         self.looks: dict[str, int] = {}
         self.versions: dict[str, str] = {}

@@ -48,6 +48,7 @@ from kapy.sdk.answers import (
     BootstrapData,
     ClusterProvisioned,
     ControlPlaneProvisioned,
+    ControlPlaneSeen,
     Endpoint,
     PoolProvisioned,
     Provisioned,
@@ -64,6 +65,10 @@ from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
 from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
 from kapy.sdk.control_plane_choices import created, next_to_go, oldest, versions_of
 from kapy.sdk.control_plane_controller import add_control_plane
+from kapy.sdk.control_plane_of_machines import MachineControlPlaneProvider, MachinesOrder
+from kapy.sdk.control_plane_of_machines_controller import add_control_plane_of_machines
+from kapy.sdk.credentials import Credential, IdentityReference, Sessions
+from kapy.sdk.credentials_tenants import Tenants
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
@@ -84,6 +89,7 @@ from kapy.sdk.kinds import (
 )
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
+from kapy.sdk.owned import Making
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
 from kapy.sdk.readiness import in_v1beta1
@@ -117,7 +123,9 @@ __all__ = [
     "ControlPlaneOrder",
     "ControlPlaneProvider",
     "ControlPlaneProvisioned",
+    "ControlPlaneSeen",
     "Controller",
+    "Credential",
     "Document",
     "Draft",
     "Endpoint",
@@ -126,6 +134,7 @@ __all__ = [
     "FieldError",
     "Found",
     "IPAMProvider",
+    "IdentityReference",
     "Informer",
     "InfraClusterProvider",
     "InfraClusterSpec",
@@ -144,8 +153,11 @@ __all__ = [
     "KindRules",
     "Kubeconfigs",
     "Listed",
+    "MachineControlPlaneProvider",
     "MachineOrder",
     "MachinePoolOrder",
+    "MachinesOrder",
+    "Making",
     "Member",
     "Model",
     "NotYet",
@@ -163,13 +175,16 @@ __all__ = [
     "Right",
     "Rulebook",
     "Runtime",
+    "Sessions",
     "Setting",
+    "Tenants",
     "Unchanged",
     "Unreadable",
     "Version",
     "Waiting",
     "add_bootstrap",
     "add_control_plane",
+    "add_control_plane_of_machines",
     "add_infra_cluster",
     "add_infra_machine",
     "add_infra_machine_pool",

@@ -158,6 +158,23 @@ class ControlPlaneProvisioned:
     because: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlPlaneSeen:
+    """What can be seen of a control plane that is made of Machines.
+
+    initialized: it takes requests (contract: initialization completed; never taken back). unstable:
+    why no Machine may be added or taken away right now, "" when one may. conditions: `Available`
+    sums them up; without any, it is Available once it is initialized. look_again: ask again after
+    that time, `because` of what; core's Machines are watched.
+    """
+
+    initialized: bool
+    unstable: str = ""
+    conditions: Sequence[Condition] = ()
+    look_again: timedelta | None = None
+    because: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Released:
     """Nothing is left of it at the provider."""

@@ -2,7 +2,7 @@
 
 What is true of this control plane now (`converge`), and is it gone yet (`release`). The SDK does
 the rest of the ControlPlane contract: `kapy.sdk.control_plane_controller`. A control plane that is
-made of Machines is another one: `kapy.sdk.control_plane_machines`.
+made of Machines is another one: `kapy.sdk.control_plane_of_machines`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import ClassVar, Generic, TypeVar
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
+from kapy.kube.pki import Algorithm
 from kapy.sdk.answers import ControlPlaneProvisioned, Endpoint, Released, Waiting
 from kapy.sdk.keychain import ClusterKeys
 
@@ -51,11 +52,13 @@ class AnyControlPlaneProvider(ABC, Generic[T]):
 
     provides_endpoint: whether the control plane brings an endpoint of its own. Otherwise it waits
     for the Cluster's, which then is the infrastructure's or the user's. needs_infrastructure:
-    whether it waits for the cluster's infrastructure.
+    whether it waits for the cluster's infrastructure. algorithm: of the key in a kubeconfig that is
+    issued here.
     """
 
     provides_endpoint: ClassVar[bool] = True
     needs_infrastructure: ClassVar[bool] = True
+    algorithm: ClassVar[Algorithm] = "RSA-2048"
 
     def serves(self, document: Document) -> bool:
         """Whether the object is this provider's own: others may serve some objects of its kind."""

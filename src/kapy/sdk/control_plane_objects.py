@@ -58,8 +58,9 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         kind: type[Any] | Resource,
         provider: AnyControlPlaneProvider[T],
         finalizer: str,
+        lens: type[ControlPlaneLens] = ControlPlaneLens,
     ) -> None:
-        super().__init__(runtime, kind, ControlPlaneLens, finalizer)
+        super().__init__(runtime, kind, lens, finalizer)
         self._about = provider
         self._keychain = Keychain.of(runtime)
         self._kubeconfigs = Kubeconfigs(runtime, self._keychain)
@@ -155,7 +156,9 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         if endpoint is None:
             return DONE
         server = f"https://{_host(endpoint.host)}:{endpoint.port}"
-        renewal = await self._kubeconfigs.issue(order.cluster, server, owner, authority)
+        renewal = await self._kubeconfigs.issue(
+            order.cluster, server, owner, authority, algorithm=self._about.algorithm
+        )
         if renewal is None:
             return DONE
         # A timer, because the end of a certificate is no event.

@@ -14,6 +14,7 @@ from msgspec import field
 from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress, StatusVersion
 from kapy.api.infrastructure import PoolInstance
+from kapy.api.kubeadm_control_plane import KubeadmControlPlaneMachineTemplate
 from kapy.api.status import DeprecatedConditions
 from kapy.kube.meta import Object
 from kapy.kube.model import Model
@@ -147,6 +148,21 @@ class ControlPlaneLens(Lens):
 
     spec: ControlPlaneSpec = field(default_factory=ControlPlaneSpec)
     status: ControlPlaneStatus = field(default_factory=ControlPlaneStatus)
+
+
+class RolloutSpec(Model):
+    after: str | None = None
+
+
+class MachinesSpec(ControlPlaneSpec, kw_only=True):
+    machine_template: KubeadmControlPlaneMachineTemplate
+    rollout: RolloutSpec = field(default_factory=RolloutSpec)
+
+
+class MachineControlPlaneLens(ControlPlaneLens, kw_only=True):
+    """A control plane that is made of Machines, as its contract sees it."""
+
+    spec: MachinesSpec
 
 
 @cache

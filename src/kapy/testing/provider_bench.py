@@ -21,6 +21,7 @@ from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
+from kapy.api.names import CLUSTER_GROUP
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
@@ -129,11 +130,14 @@ def key(name: str) -> Key:
 
 
 def permissive(resource: Resource) -> Document:
-    """A CRD that lets every field through and has a status subresource."""
+    """A CRD of today's contract that lets every field through and has a status subresource."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": resource.group_resource},
+        "metadata": {
+            "name": resource.group_resource,
+            "labels": {f"{CLUSTER_GROUP}/v1beta2": resource.version},
+        },
         "spec": {
             "group": resource.group,
             "scope": "Namespaced" if resource.namespaced else "Cluster",

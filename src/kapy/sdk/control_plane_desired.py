@@ -1,0 +1,162 @@
+"""What the Machines of a control plane, and what belongs to them, should look like. Pure.
+
+The documents are server-side apply intents: they hold what the control plane has an opinion on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kapy.api.embedded import ContractVersionedObjectReference as Reference
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation, Label
+from kapy.kube import Document
+from kapy.kube.generated_names import generated_name
+from kapy.kube.label_values import label_value
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
+from kapy.kube.names import Resource
+from kapy.sdk.lens import MachineControlPlaneLens
+
+
+def hook_of(plane: MachineControlPlaneLens) -> str:
+    """The annotation by which a Machine waits for the provider before it is shut down."""
+    return f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/{plane.RESOURCE.kind.lower()}"
+
+
+def labels_of(plane: MachineControlPlaneLens, cluster: str) -> dict[str, str]:
+    """Labels of a Machine and of what belongs to it."""
+    return {
+        **plane.spec.machine_template.metadata.labels,
+        Label.CLUSTER_NAME: cluster,
+        Label.CONTROL_PLANE: "",
+        Label.CONTROL_PLANE_NAME: label_value(plane.metadata.name),
+    }
+
+
+def name_of(plane: MachineControlPlaneLens, machines: Iterable[Machine], attempt: int) -> str:
+    """The name of the next Machine, which a retry computes again.
+
+    The slot is told by the generation and the Machines that are there: both change with every step
+    of a rollout or of scaling.
+    """
+    there = sorted(one.metadata.uid for one in machines)
+    metadata = plane.metadata
+    return generated_name(f"{metadata.name}-", metadata.uid, metadata.generation, *there, attempt)
+
+
+def belonging_metadata(
+    plane: MachineControlPlaneLens, cluster: str, resource: Resource, name: str, uid: str = ""
+) -> Document:
+    """Labels and annotations of what belongs to a Machine: they change in place."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {
+            "name": name,
+            "namespace": plane.metadata.namespace,
+            **_unless_empty("uid", uid),
+            "labels": labels_of(plane, cluster),
+            "annotations": dict(plane.spec.machine_template.metadata.annotations),
+        },
+    }
+
+
+def new_config(
+    plane: MachineControlPlaneLens, cluster: str, name: str, wanted: Document
+) -> Document:
+    """The bootstrap configuration of a slot. Its owner is no controller: the Machine's will be."""
+    given = wanted.get("metadata") or {}
+    annotations = plane.spec.machine_template.metadata.annotations
+    return {
+        "apiVersion": wanted["apiVersion"],
+        "kind": wanted["kind"],
+        "metadata": {
+            "name": name,
+            "namespace": plane.metadata.namespace,
+            "labels": {**(given.get("labels") or {}), **labels_of(plane, cluster)},
+            "annotations": {**(given.get("annotations") or {}), **annotations},
+            "ownerReferences": [encode(owner_reference(plane))],
+        },
+        "spec": wanted.get("spec") or {},
+    }
+
+
+def new_machine(
+    plane: MachineControlPlaneLens,
+    cluster: str,
+    name: str,
+    failure_domain: str,
+    *,
+    version: str,
+    infrastructure: Reference,
+    config: Reference,
+) -> Document:
+    """The Machine of a slot."""
+    metadata = {"name": name, "namespace": plane.metadata.namespace}
+    spec = _spec(plane, cluster, failure_domain, version, infrastructure, config)
+    return _machine(plane, cluster, metadata, spec, hooked=True)
+
+
+def kept_machine(plane: MachineControlPlaneLens, cluster: str, machine: Machine) -> Document:
+    """A Machine that is there, with what may change in place brought up to date."""
+    there, metadata = machine.spec, machine.metadata
+    spec = _spec(
+        plane,
+        cluster,
+        there.failure_domain,
+        there.version,
+        there.infrastructure_ref,
+        there.bootstrap.config_ref,
+    )
+    named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
+    return _machine(plane, cluster, named, spec, hooked=hook_of(plane) in metadata.annotations)
+
+
+def _machine(
+    plane: MachineControlPlaneLens,
+    cluster: str,
+    metadata: Document,
+    spec: Document,
+    *,
+    hooked: bool,
+) -> Document:
+    owner = owner_reference(plane, controller=True, block_deletion=True)
+    annotations = dict(plane.spec.machine_template.metadata.annotations)
+    return {
+        "apiVersion": Machine.RESOURCE.api_version,
+        "kind": Machine.RESOURCE.kind,
+        "metadata": {
+            **metadata,
+            "labels": labels_of(plane, cluster),
+            "annotations": {**annotations, **({hook_of(plane): ""} if hooked else {})},
+            "ownerReferences": [encode(owner)],
+        },
+        "spec": spec,
+    }
+
+
+def _spec(
+    plane: MachineControlPlaneLens,
+    cluster: str,
+    failure_domain: str,
+    version: str,
+    infrastructure: Reference,
+    config: Reference | None,
+) -> Document:
+    template = plane.spec.machine_template.spec
+    return {
+        "clusterName": cluster,
+        **_unless_empty("version", version),
+        "bootstrap": {} if config is None else {"configRef": encode(config)},
+        "infrastructureRef": encode(infrastructure),
+        **_unless_empty("failureDomain", failure_domain),
+        **_unless_empty("readinessGates", [encode(one) for one in template.readiness_gates]),
+        **_unless_empty("deletion", encode(template.deletion)),
+        **_unless_empty("taints", [encode(one) for one in template.taints]),
+    }
+
+
+def _unless_empty(field: str, value: Any) -> Document:
+    return {field: value} if value else {}

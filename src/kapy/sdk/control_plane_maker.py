@@ -1,0 +1,306 @@
+"""Making the Machines of a control plane, and telling which of them have become outdated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import ContractVersionedObjectReference as Reference
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import moment
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.external import External
+from kapy.contract.failure_domains import pick_fewest
+from kapy.contract.fields import View
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.observed import Absent, Found, Unreadable
+from kapy.contract.ownership import ownership_patch
+from kapy.contract.templates import InfraMachineTemplate, cloned
+from kapy.engine.applied import Applied
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.apply.settled import is_settled
+from kapy.kube.errors import ApiError, KapyError, NotFound
+from kapy.kube.meta import owner_reference
+from kapy.kube.names import SECRETS, Resource
+from kapy.sdk.applied_objects import AppliedObjects
+from kapy.sdk.control_plane_choices import created
+from kapy.sdk.control_plane_desired import (
+    belonging_metadata,
+    kept_machine,
+    labels_of,
+    name_of,
+    new_config,
+    new_machine,
+)
+from kapy.sdk.control_plane_of_machines import MachinesOrder
+from kapy.sdk.lens import MachineControlPlaneLens
+
+ATTEMPTS: Final = 100
+
+
+class TemplateAbsent(KapyError):
+    """The infrastructure template of the Machines does not exist."""
+
+
+class MachineMaker:
+    """Writes Machines and what belongs to them, as one field manager."""
+
+    def __init__(self, runtime: Runtime, external: External, resource: Resource) -> None:
+        kind = resource.kind.lower()
+        self._runtime = runtime
+        self._external = external
+        tally = runtime.metrics.remember(Applied(kind))
+        self._applied = AppliedObjects(runtime.client, tally, f"capi-{kind}")
+        self._machines = runtime.cache.informer(Machine)
+        # Of configurations, by uid: resourceVersion and wanted spec, and whether it is that.
+        self._current: dict[str, tuple[str, Document, bool]] = {}
+
+    async def template(self, plane: MachineControlPlaneLens, cluster: Cluster) -> Document:
+        """The infrastructure template, which the Cluster owns from now on.
+
+        Raises TemplateAbsent, or what made it unreadable.
+        """
+        reference = plane.spec.machine_template.spec.infrastructure_ref
+        owner = owner_reference(cluster)
+        found = await self._external.owned(
+            reference,
+            plane.metadata.namespace,
+            InfraMachineTemplate,
+            lambda document: ownership_patch(document, owner),
+        )
+        match found:
+            case Found(view):
+                return view.document
+            case Absent():
+                raise TemplateAbsent(
+                    f'{reference.kind}.{reference.api_group} "{reference.name}" not found: create'
+                    " it, or name another one in spec.machineTemplate.spec.infrastructureRef"
+                )
+            case Unreadable(error):
+                raise error
+
+    async def make(
+        self,
+        plane: MachineControlPlaneLens,
+        order: MachinesOrder[Any],
+        template: Document,
+        wanted: Document,
+        outdated: Sequence[str],
+    ) -> None:
+        """Make the next Machine, in the failure domain that has the fewest that will stay."""
+        cluster, name = order.cluster.name, await self._free_name(plane, order, wanted)
+        made: list[tuple[Resource, Key]] = []
+        try:
+            infrastructure = cloned(
+                template,
+                name=name,
+                namespace=plane.metadata.namespace,
+                cluster_name=cluster,
+                owner=owner_reference(plane),
+                labels=labels_of(plane, cluster),
+                annotations=dict(plane.spec.machine_template.metadata.annotations),
+            )
+            infra = await self._create(plane, cluster, infrastructure, made)
+            config = await self._create(
+                plane, cluster, new_config(plane, cluster, name, wanted), made
+            )
+            machine = new_machine(
+                plane,
+                cluster,
+                name,
+                self._failure_domain(order, outdated),
+                version=order.version,
+                infrastructure=_reference(infra, name),
+                config=_reference(config, name),
+            )
+            await self._applied.create(Machine.RESOURCE, machine)
+        except ApiError:
+            await self._take_back(made)
+            raise
+
+    async def keep(
+        self, plane: MachineControlPlaneLens, order: MachinesOrder[Any], machine: Machine
+    ) -> None:
+        """Hand on labels, annotations, timeouts, taints and readiness gates in place."""
+        current = self._machines.raw(machine.key)
+        if current is None or machine.deleting:
+            return
+        cluster = order.cluster.name
+        wanted = kept_machine(plane, cluster, machine)
+        await self._applied.apply(Machine.RESOURCE, wanted, current)
+        for belonging in (order.configs.get(machine.metadata.name), await self.infra(machine)):
+            if belonging is None:
+                continue
+            resource, metadata = await self._external.resource_of(belonging), belonging["metadata"]
+            intent = belonging_metadata(plane, cluster, resource, metadata["name"], metadata["uid"])
+            await self._applied.apply(resource, intent, belonging, self._applied.metadata_manager)
+
+    async def infra(self, machine: Machine) -> Document | None:
+        """The Machine's infrastructure, None when it is not there. Raises what kept it unread."""
+        return await self._read(machine, machine.spec.infrastructure_ref, InfraMachine)
+
+    async def config(self, machine: Machine) -> Document | None:
+        """The Machine's bootstrap configuration, None when it is not there; raises likewise."""
+        reference = machine.spec.bootstrap.config_ref
+        return None if reference is None else await self._read(machine, reference, BootstrapConfig)
+
+    async def _read(
+        self, machine: Machine, reference: Reference, view: type[View]
+    ) -> Document | None:
+        found = await self._external.get(reference, machine.metadata.namespace, view)
+        if isinstance(found, Unreadable):
+            raise found.error
+        return found.view.document if isinstance(found, Found) else None
+
+    async def outdated(
+        self,
+        plane: MachineControlPlaneLens,
+        order: MachinesOrder[Any],
+        machine: Machine,
+        wanted: Sequence[Document],
+        now: datetime,
+    ) -> list[str]:
+        """Why a Machine has to be replaced. wanted: the configurations that it may have."""
+        messages = []
+        if order.version and machine.spec.version != order.version:
+            messages.append(f"Version {machine.spec.version}, {order.version} required")
+        after = plane.spec.rollout.after
+        if after is not None and created(machine) < moment(after) <= now:
+            messages.append("spec.rollout.after expired")
+        infra = await self.infra(machine)
+        if infra is not None and not _is_cloned_from(plane, infra):
+            messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
+        config = order.configs.get(machine.metadata.name)
+        if config is not None and not await self._is_one_of(config, wanted):
+            messages.append(f"{config['kind']} is not up-to-date")
+        return messages
+
+    async def _is_one_of(self, config: Document, wanted: Sequence[Document]) -> bool:
+        for one in wanted:
+            if (one["apiVersion"], one["kind"]) != (config["apiVersion"], config["kind"]):
+                continue
+            if await self._is_spec(config, one.get("spec") or {}):
+                return True
+        return False
+
+    async def _is_spec(self, config: Document, spec: Document) -> bool:
+        """Whether applying this spec would leave the configuration as it is.
+
+        Mostly the object itself tells. Otherwise a dry run finds it out, because the server may
+        write a value in another form than it was given.
+        """
+        metadata, manager = config["metadata"], self._applied.manager
+        intent = {**config, "spec": spec, "metadata": {"name": metadata["name"]}}
+        intent = {key: one for key, one in intent.items() if key != "status"}
+        if is_settled(_without_metadata(config), intent, manager):
+            return True
+        uid, version = metadata["uid"], metadata["resourceVersion"]
+        known = self._current.get(uid)
+        if known is not None and known[:2] == (version, spec):
+            return known[2]
+        owners = metadata.get("ownerReferences") or []
+        mine = [one for one in owners if not one.get("controller")]
+        named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": uid}
+        answer = await self._runtime.client.apply(
+            await self._external.resource_of(config),
+            {**intent, "metadata": {**named, "ownerReferences": mine}},
+            field_manager=manager,
+            dry_run=True,
+        )
+        same = bool(answer.get("spec") == config.get("spec"))
+        self._current[uid] = version, spec, same
+        return same
+
+    async def _create(
+        self,
+        plane: MachineControlPlaneLens,
+        cluster: str,
+        document: Document,
+        made: list[tuple[Resource, Key]],
+    ) -> Resource:
+        resource, name = await self._external.resource_of(document), document["metadata"]["name"]
+        metadata = belonging_metadata(plane, cluster, resource, name)
+        await self._applied.create_with_metadata(resource, document, metadata)
+        made.append((resource, Key.of(document)))
+        return resource
+
+    async def _take_back(self, made: Sequence[tuple[Resource, Key]]) -> None:
+        """Nothing may be left over of a Machine that could not be made."""
+        for resource, key in made:
+            try:
+                await self._runtime.client.delete(resource, key)
+            except NotFound:
+                continue
+
+    def _failure_domain(self, order: MachinesOrder[Any], outdated: Sequence[str]) -> str:
+        cluster = order.owner
+        domains = [] if cluster is None else cluster.status.failure_domains
+        staying = [
+            one for one in order.machines if one.metadata.name not in outdated and not one.deleting
+        ]
+        return pick_fewest(
+            [one.name for one in domains if one.control_plane],
+            [one.spec.failure_domain for one in order.machines],
+            [one.spec.failure_domain for one in staying],
+            random=self._runtime.random,
+        )
+
+    async def _free_name(
+        self, plane: MachineControlPlaneLens, order: MachinesOrder[Any], wanted: Document
+    ) -> str:
+        """A name that a retry computes again, and that nothing which still goes away has."""
+        namespace = plane.metadata.namespace
+        for attempt in range(ATTEMPTS):
+            name = name_of(plane, order.machines, attempt)
+            if not await self._is_taken(plane, Key(namespace, name), wanted):
+                break
+        return name
+
+    async def _is_taken(self, plane: MachineControlPlaneLens, key: Key, wanted: Document) -> bool:
+        """Whether something of that name is there that is not from an earlier try of ours."""
+        if self._machines.raw(key) is not None:
+            return True
+        resource = await self._external.resource_of(wanted)
+        try:
+            config = await self._runtime.client.get(resource, key)
+        except NotFound:
+            return await self._is_there(SECRETS, key)  # boot data that is not collected yet
+        metadata = config["metadata"]
+        owners = metadata.get("ownerReferences") or ()
+        is_ours = any(one["uid"] == plane.metadata.uid for one in owners)
+        return "deletionTimestamp" in metadata or not is_ours
+
+    async def _is_there(self, resource: Resource, key: Key) -> bool:
+        try:
+            await self._runtime.client.get(resource, key)
+        except NotFound:
+            return False
+        return True
+
+
+def _reference(resource: Resource, name: str) -> Reference:
+    return Reference(kind=resource.kind, name=name, api_group=resource.group)
+
+
+def _is_cloned_from(plane: MachineControlPlaneLens, infra: Document) -> bool:
+    """Whether it was cloned from the template that is named now; None says nothing."""
+    annotations = infra["metadata"].get("annotations") or {}
+    name = annotations.get(Annotation.CLONED_FROM_NAME)
+    group_kind = annotations.get(Annotation.CLONED_FROM_GROUP_KIND)
+    wanted = plane.spec.machine_template.spec.infrastructure_ref
+    if name is None or group_kind is None:
+        return True
+    return bool(name == wanted.name and group_kind == f"{wanted.kind}.{wanted.api_group}")
+
+
+def _without_metadata(config: Document) -> Document:
+    """The document, as if the managers of its fields owned none of its metadata."""
+    managed = [
+        {**one, "fieldsV1": {k: v for k, v in (one.get("fieldsV1") or {}).items() if k == "f:spec"}}
+        for one in config["metadata"].get("managedFields") or ()
+    ]
+    return {**config, "metadata": {**config["metadata"], "managedFields": managed}}

@@ -1,0 +1,332 @@
+"""What the SDK promises a provider whose control planes are made of Machines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from kapy._aio.services import running
+from kapy.api.machine import Machine
+from kapy.api.names import Label
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.names import SECRETS
+from kapy.sdk import MachinesOrder, add_control_plane_of_machines
+from kapy.testing.faults import Faults
+from kapy.testing.played_core import reference
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.bad_days import life, short_lives
+from tests.sdk.paper_stack import (
+    CONFIGS,
+    INFRA,
+    STACK,
+    STACKS,
+    TEMPLATE,
+    TEMPLATES,
+    Hands,
+    PaperStacks,
+    domains,
+)
+
+FINALIZER = "paper.example.dev/stack"
+KINDS = (STACKS, TEMPLATES, INFRA, CONFIGS)
+ENDPOINT = {"host": "blue.paper", "port": 6443}
+
+
+@dataclass
+class Scene:
+    bench: ProviderBench
+    stacks: PaperStacks
+    hands: Hands
+
+    async def stack(self) -> Document:
+        return await self.bench.client.get(STACKS, key("blue"))
+
+    async def change(self, **spec: Any) -> None:
+        await self.bench.client.patch(STACKS, key("blue"), {"spec": spec})
+
+    async def settled(self, replicas: int = 3) -> Document:
+        """The stack with so many Machines, all of them there and as they are wanted."""
+        counters = ("replicas", "readyReplicas", "upToDateReplicas")
+        return await self.bench.until(
+            STACKS,
+            "blue",
+            lambda one: [one.get("status", {}).get(name) for name in counters] == [replicas] * 3,
+        )
+
+
+async def machines(bench: ProviderBench) -> list[Document]:
+    return list((await bench.client.list(Machine.RESOURCE, "default")).items)
+
+
+async def begin(bench: ProviderBench, **spec: Any) -> None:
+    stack = {**STACK, "metadata": {"name": "blue"}}
+    spec = {"controlPlaneEndpoint": ENDPOINT, **spec}
+    await bench.client.create(TEMPLATES, TEMPLATE)
+    cluster = await bench.cluster(
+        "blue", provisioned=True, controlPlaneRef=reference(stack), **spec
+    )
+    await bench.create_owned(stack, cluster, {Label.CLUSTER_NAME: "blue"}, controller=True)
+
+
+@asynccontextmanager
+async def stage(stacks: PaperStacks | None = None) -> AsyncIterator[Scene]:
+    stacks = stacks or PaperStacks()
+    async with provider_bench(KINDS) as bench:
+        hands = Hands(bench)
+        add(bench.runtime, stacks)
+        async with bench.running(), running(hands=hands.work):
+            yield Scene(bench, stacks, hands)
+
+
+@pytest_asyncio.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with stage() as scene:
+        yield scene
+
+
+def add(runtime: Runtime, stacks: PaperStacks) -> None:
+    add_control_plane_of_machines(runtime, STACKS, stacks, finalizer=FINALIZER)
+
+
+def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
+    return {
+        one["type"]: (one["status"], one["reason"], one.get("message", ""))
+        for one in document.get("status", {}).get("conditions", [])
+    }
+
+
+async def test_three_machines_come_up_one_after_the_other(scene: Scene) -> None:
+    bench = scene.bench
+    await begin(bench)
+    await domains(bench, "a", "b", "workers")
+    stack = await scene.settled()
+    assert scene.hands.seen == sorted(scene.hands.seen)
+    found = await machines(bench)
+    assert Counter(one["spec"]["failureDomain"] for one in found) in (
+        {"a": 2, "b": 1},
+        {"a": 1, "b": 2},
+    )
+    firsts = 0
+    for machine in found:
+        name = machine["metadata"]["name"]
+        assert machine["metadata"]["labels"] == {
+            "cluster.x-k8s.io/cluster-name": "blue",
+            "cluster.x-k8s.io/control-plane": "",
+            "cluster.x-k8s.io/control-plane-name": "blue",
+            "team": "a",
+        }
+        assert machine["spec"]["bootstrap"]["configRef"]["name"] == name
+        config = await bench.client.get(CONFIGS, key(name))
+        infra = await bench.client.get(INFRA, key(name))
+        assert infra["spec"]["sheets"] == 3
+        for one in (config, infra):
+            assert one["metadata"]["labels"] == machine["metadata"]["labels"]
+            assert one["metadata"]["annotations"]["note"] == "x"
+        firsts += config["spec"]["first"]
+        assert conditions(machine)["UpToDate"][0] == "True"
+    assert firsts == 1
+    assert stack["status"]["initialization"] == {"controlPlaneInitialized": True}
+    assert stack["status"]["versions"] == [{"version": "v1.34.0", "replicas": 3}]
+    told = {one: status for one, (status, _, _) in conditions(stack).items()}
+    assert told == {
+        "Available": "True",
+        "MachinesReady": "True",
+        "Paused": "False",
+        "RollingOut": "False",
+        "ScalingDown": "False",
+        "ScalingUp": "False",
+    }
+    for purpose in ("ca", "etcd", "proxy", "sa", "kubeconfig"):
+        assert await bench.get(SECRETS, f"blue-{purpose}") is not None
+    template = await bench.client.get(TEMPLATES, key("sheets"))
+    assert template["metadata"]["ownerReferences"][0]["kind"] == "Cluster"
+
+
+@pytest.mark.parametrize(
+    ("change", "surge", "most"),
+    [
+        pytest.param({"version": "v1.35.0"}, True, 4, id="another version, one more first"),
+        pytest.param({"ink": "red"}, True, 4, id="another configuration"),
+        pytest.param({"version": "v1.35.0"}, False, 3, id="one less first"),
+    ],
+)
+async def test_a_rollout_replaces_one_machine_at_a_time(
+    change: Document, surge: bool, most: int
+) -> None:
+    class Stacks(PaperStacks):
+        pass
+
+    Stacks.surge = surge
+    async with stage(Stacks()) as scene:
+        await begin(scene.bench)
+        await scene.settled()
+        before = {one["metadata"]["name"] for one in await machines(scene.bench)}
+        scene.hands.seen.clear()
+        await scene.change(**change)
+        await scene.bench.until(
+            STACKS, "blue", lambda one: conditions(one)["RollingOut"][0] == "True"
+        )
+        await asyncio.sleep(120)
+        await scene.settled()
+        after = {one["metadata"]["name"] for one in await machines(scene.bench)}
+        assert not before & after
+        assert set(scene.stacks.left) == before
+        assert max(scene.hands.seen) == most
+
+
+async def test_labels_change_in_place_and_are_taken_away_again(scene: Scene) -> None:
+    bench = scene.bench
+    await begin(bench)
+    await scene.settled()
+    names = {one["metadata"]["name"] for one in await machines(bench)}
+    metadata: Document = {"labels": {"team": None, "floor": "2"}, "annotations": {"note": "y"}}
+    await scene.change(machineTemplate={"metadata": metadata})
+    await asyncio.sleep(20)
+    assert {one["metadata"]["name"] for one in await machines(bench)} == names
+    for resource in (Machine.RESOURCE, INFRA, CONFIGS):
+        for one in (await bench.client.list(resource, "default")).items:
+            assert one["metadata"]["labels"].get("floor") == "2"
+            assert "team" not in one["metadata"]["labels"]
+            assert one["metadata"]["annotations"]["note"] == "y"
+
+
+async def test_what_keeps_it_from_the_next_step_is_told(scene: Scene) -> None:
+    bench = scene.bench
+    scene.stacks.unstable = "the ink is wet"
+    await begin(bench)
+    await asyncio.sleep(60)
+    assert len(await machines(bench)) == 1
+    assert conditions(await scene.stack())["ScalingUp"] == (
+        "True",
+        "ScalingUp",
+        "Scaling up from 1 to 3 replicas is blocked because:\n* the ink is wet",
+    )
+    scene.stacks.unstable = ""
+    await scene.change(ink="blue ")
+    await scene.settled()
+
+
+async def test_a_machine_goes_when_the_provider_has_let_it_go(scene: Scene) -> None:
+    bench = scene.bench
+    await begin(bench)
+    await scene.settled()
+    scene.stacks.hold = "it is the leader"
+    await scene.change(replicas=2)
+    await asyncio.sleep(60)
+    found = [one for one in await machines(bench) if "deletionTimestamp" in one["metadata"]]
+    assert len(found) == 1
+    assert "it is the leader" in conditions(await scene.stack())["ScalingDown"][2]
+    scene.stacks.hold = ""
+    await scene.settled(2)
+    assert scene.stacks.left == [found[0]["metadata"]["name"]]
+
+
+async def test_deletion_takes_all_machines_and_asks_nobody_to_leave(scene: Scene) -> None:
+    bench = scene.bench
+    await begin(bench)
+    await scene.settled()
+    await bench.client.delete(STACKS, key("blue"))
+    await bench.until_gone(STACKS, "blue", within=30)
+    assert not await machines(bench)
+    assert not scene.stacks.left
+
+
+async def test_without_a_template_it_says_what_to_do_and_goes_on_when_it_comes() -> None:
+    async with stage() as scene:
+        bench = scene.bench
+        await begin(bench)
+        await bench.client.delete(TEMPLATES, key("sheets"))
+        other = {"spec": {"infrastructureRef": {"name": "other"}}}
+        await scene.change(machineTemplate=other)
+        await asyncio.sleep(20)
+        status, _, message = conditions(await scene.stack())["Available"]
+        assert status == "Unknown"
+        assert '"other" not found: create it, or name another one' in message
+        metadata = {**TEMPLATE["metadata"], "name": "other"}
+        await bench.client.create(TEMPLATES, {**TEMPLATE, "metadata": metadata})
+        await scene.settled()
+
+
+async def test_somebody_elses_machines_are_left_alone() -> None:
+    async with stage() as scene:
+        bench = scene.bench
+        await begin(bench)
+        await scene.settled()
+        (one, *_) = await machines(bench)
+        labels = {"cluster.x-k8s.io/cluster-name": "blue", "cluster.x-k8s.io/control-plane": ""}
+        metadata = {"name": "stranger", "namespace": "default", "labels": labels}
+        document = {**one, "metadata": metadata}
+        await bench.client.create(Machine.RESOURCE, document)
+        await scene.change(replicas=1)
+        await asyncio.sleep(30)
+        assert len(await machines(bench)) == 4
+        message = conditions(await scene.stack())["Available"][2]
+        assert "stranger; delete them, or take their label" in message
+
+
+class Torn(PaperStacks):
+    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:
+        raise KapyError("no paper left")
+
+
+async def test_a_provider_that_fails_is_told_and_makes_nothing() -> None:
+    async with stage(Torn()) as scene:
+        await begin(scene.bench)
+        await asyncio.sleep(20)
+        told = ("Unknown", "InternalError", "KapyError: no paper left")
+        assert conditions(await scene.stack())["Available"] == told
+        assert not await machines(scene.bench)
+
+
+async def _whole(bench: ProviderBench) -> None:
+    """Every Machine has what it names, and nothing is left over."""
+    found = {one["metadata"]["name"] for one in await machines(bench)}
+    for resource in (INFRA, CONFIGS):
+        listed = (await bench.client.list(resource, "default")).items
+        assert {one["metadata"]["name"] for one in listed} == found
+
+
+async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> None:
+    for writes in range(5, 26):
+        async with provider_bench(KINDS) as bench:
+            hands = Hands(bench)
+            await begin(bench)
+            await bench.client.patch(STACKS, key("blue"), {"spec": {"replicas": 1}})
+            async with running(hands=hands.work):
+                left = await short_lives(bench, partial(add, stacks=PaperStacks()), writes)
+                async with life(bench, partial(add, stacks=PaperStacks())):
+                    await Scene(bench, PaperStacks(), hands).settled(1)
+            assert max(hands.seen) == 1
+            await _whole(bench)
+        if left > 0:
+            return
+    raise AssertionError("it never came to rest")
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_on_a_bad_day_there_are_never_more_machines_than_there_may_be(seed: int) -> None:
+    async with provider_bench(KINDS) as bench:
+        hands, stacks = Hands(bench), PaperStacks()
+        faults = Faults(bench.transport, seed=seed)
+        async with life(bench, partial(add, stacks=stacks), faults), running(hands=hands.work):
+            scene = Scene(bench, stacks, hands)
+            await begin(bench)
+            await scene.settled()
+            assert max(hands.seen) == 3
+            await scene.change(version="v1.35.0")
+            await bench.until(
+                STACKS, "blue", lambda one: one["status"]["version"] == "v1.35.0", within=3600
+            )
+            await scene.settled()
+            assert (max(hands.seen), faults.happened.total() > 0) == (4, True)
+        await _whole(bench)
