@@ -322,6 +322,20 @@ async def test_an_answer_to_the_same_request_counts_until_something_is_another()
     assert await generate(items=[]) == 4
 
 
+async def test_what_was_computed_of_answers_holds_for_a_minute_and_until_something_is_another() -> (
+    None
+):
+    plane = Plane(ext=Extension(patch=("GeneratePatches", {"items": []})))
+    eras = [plane.caller.era("patch.ext"), plane.caller.era("patch.ext")]
+    plane.register("ext", settings={"a": "new"})
+    eras += [plane.caller.era("patch.ext"), plane.caller.era("patch.other")]
+    await asyncio.sleep(60)
+    eras += [plane.caller.era("patch.ext")]
+    assert eras[0] == eras[1]
+    assert len({*eras}) == 4
+    assert eras[3] == ""
+
+
 async def test_names_that_are_no_handlers() -> None:
     plane = Plane(ext=quota())
     for name, said in (

@@ -21,7 +21,7 @@ import msgspec
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.engine.cache import Informer
 from kapy.hooks.aggregate import aggregated
-from kapy.hooks.answers import Answers, answer_key
+from kapy.hooks.answers import Answers, answer_key, era
 from kapy.hooks.breaker import Breaker, Broken
 from kapy.hooks.call import CallFailed, Calls, body_of, check
 from kapy.hooks.catalog import Catalog
@@ -36,7 +36,7 @@ from kapy.hooks.messages.discovery import (
 )
 from kapy.hooks.messages.message import SUCCESS, Request, Response
 from kapy.hooks.posting import Post
-from kapy.hooks.registry import Registration, Registry
+from kapy.hooks.registry import NotRegistered, Registration, Registry
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
@@ -104,6 +104,13 @@ class Caller:
                 f"namespace: namespace {subject.key.namespace} does not exist"
             )
         return registration.selector.matches(namespace["metadata"].get("labels"))
+
+    def era(self, name: str) -> str:
+        """The same while answers of a handler count (`kapy.hooks.answers`); "" if there is none."""
+        try:
+            return era(self.registry.named(name))
+        except NotRegistered:
+            return ""
 
     async def call_all(
         self, hook: Hook[Any, Resp], subject: Subject, request: Request | Document

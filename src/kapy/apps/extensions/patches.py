@@ -12,7 +12,7 @@ from kapy.kube.model import encode
 
 
 class Patches:
-    """Asks the extension that a patch names (a `kapy.topology.patches.ExternalPatches`).
+    """Asks the extension that a patch names (a `kapy.core.topology.settled.Patches`).
 
     Answers count again for the same request: a topology is computed far more often than what it is
     made of changes.
@@ -20,6 +20,9 @@ class Patches:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+
+    def era(self, extension: str) -> str:
+        return self._caller.era(extension)
 
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         subject = subject_of(cluster)

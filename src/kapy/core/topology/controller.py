@@ -18,6 +18,7 @@ from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import reconcile
 from kapy.core.topology.scope import Explain, Tools
+from kapy.core.topology.settled import Patches
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
 from kapy.core.topology.upgrading import Workloads
@@ -30,7 +31,6 @@ from kapy.kube.names import GroupKind
 from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
 from kapy.topology.offer import offer
-from kapy.topology.patches.external import ExternalPatches
 
 NAME: Final = "topology/cluster"
 
@@ -40,7 +40,7 @@ def add_to(
     remote: Workloads,
     *,
     hooks: LifecycleHooks | None = None,
-    patches: ExternalPatches | None = None,
+    patches: Patches | None = None,
     explain: Explain | None = None,
 ) -> Controller:
     """Run the controllers of managed topologies in `runtime`.

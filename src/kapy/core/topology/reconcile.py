@@ -82,13 +82,14 @@ async def _delete(scope: TopologyScope) -> None:
 async def _work(scope: TopologyScope) -> None:
     """Raises CannotReconcile and what the client raises."""
     blueprint, current = await _read(scope)
-    tools, key, mark = scope.tools, scope.cluster.key, fingerprint(blueprint, current)
+    tools, key = scope.tools, scope.cluster.key
+    mark = fingerprint(blueprint, current, tools.patches)
     if tools.settled.get(key) == (mark, said(scope.cluster)):
         scope.is_settled = True
         return
     if await mend(tools, current, scope.now):
         blueprint, current = await _read(scope)
-        mark = fingerprint(blueprint, current)
+        mark = fingerprint(blueprint, current, tools.patches)
     if _is_new(current) and not await scope.calls.before_cluster_create():
         return
     scope.desired = await _desired(scope, blueprint, current)
@@ -96,18 +97,9 @@ async def _work(scope: TopologyScope) -> None:
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
         await _tell_what_is_done(scope, current)
         await Writer(tools, current).write(plan)
-    if plan.is_empty and _is_for_good(scope, blueprint):
+    # The same comes of the same where no extension is waited for, or still to be told.
+    if plan.is_empty and (tools.hooks is None or scope.calls.is_quiet):
         scope.mark = mark
-
-
-def _is_for_good(scope: TopologyScope, blueprint: Blueprint) -> bool:
-    """Whether the same comes of the same: no extension is waited for or still to be told, and none
-    patches, for it may answer something else tomorrow."""
-    if scope.tools.patches is not None and any(
-        one.external for one in blueprint.cluster_class.spec.patches
-    ):
-        return False
-    return scope.tools.hooks is None or scope.calls.is_quiet
 
 
 def _is_new(current: ClusterState) -> bool:

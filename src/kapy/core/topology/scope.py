@@ -13,7 +13,7 @@ from kapy.client.client import Client
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.core.topology.planning import Planner
-from kapy.core.topology.settled import Settled
+from kapy.core.topology.settled import Patches, Settled
 from kapy.core.topology.upgrading import Workloads
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
@@ -23,7 +23,6 @@ from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
 from kapy.topology.patches.causes import Cause
-from kapy.topology.patches.external import ExternalPatches
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
@@ -50,7 +49,7 @@ class Tools:
     events: Recorder
     clock: Clock
     hooks: LifecycleHooks | None = None
-    patches: ExternalPatches | None = None
+    patches: Patches | None = None
     memory: HookMemory = field(default_factory=HookMemory)
     settled: dict[Key, tuple[Settled, tuple[str, ...]]] = field(default_factory=dict)
     explain: Explain | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.nested import value_at
 from kapy.topology.blueprint import Blueprint
+from kapy.topology.patches.external import ExternalPatches
 from kapy.topology.state import ClusterState
 
 Settled: TypeAlias = tuple[Any, ...]
@@ -20,7 +21,16 @@ _VERSION: Final = tuple(ControlPlane.status_version.path().split("."))
 _VERSIONS: Final = tuple(ControlPlane.status_versions.path().split("."))
 
 
-def fingerprint(blueprint: Blueprint, current: ClusterState) -> Settled:
+class Patches(ExternalPatches, Protocol):
+    """Asks the extensions that a ClusterClass names, and knows for how long they have answered."""
+
+    def era(self, extension: str) -> str:
+        """The same while the answers of an extension to the same requests count."""
+
+
+def fingerprint(
+    blueprint: Blueprint, current: ClusterState, patches: Patches | None = None
+) -> Settled:
     """Two equal ones have the same desired state, and the same differences from it.
 
     Of objects only who they are and what they are meant to be counts, not how they are doing; but
@@ -28,6 +38,7 @@ def fingerprint(blueprint: Blueprint, current: ClusterState) -> Settled:
     """
     of_class, plane = blueprint.control_plane, current.control_plane
     return (
+        _eras(blueprint, patches),
         _object(current.cluster),
         _version(blueprint.cluster_class),
         *map(
@@ -70,6 +81,18 @@ def fingerprint(blueprint: Blueprint, current: ClusterState) -> Settled:
             for name, one in current.machine_pools.items()
         ),
     )
+
+
+def _eras(blueprint: Blueprint, patches: Patches | None) -> list[str]:
+    """Of the extensions that patch: no other answers are in a desired state that is settled."""
+    asked = (one.external for one in blueprint.cluster_class.spec.patches)
+    names = (
+        name
+        for one in asked
+        if one is not None
+        for name in (one.generate_patches_extension, one.validate_topology_extension)
+    )
+    return [] if patches is None else [patches.era(name) for name in names if name]
 
 
 def _revision(document: Document | None) -> str:
