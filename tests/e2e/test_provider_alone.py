@@ -1,0 +1,201 @@
+"""A provider alone, over HTTPS, with the rights and the webhooks that its release installs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy._aio.services import running
+from kapy.api.cluster import Cluster
+from kapy.apiserver.serving import listen
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.provider.loading import provider_at
+from kapy.apps.provider.program import Alone, alone
+from kapy.apps.provider.release import write_release
+from kapy.apps.settings import Serving, Settings
+from kapy.client.kubeconfig import with_context
+from kapy.clusterctl.manifests import objects_of
+from kapy.clusterctl.variables import processed
+from kapy.kube import Document, Key
+from kapy.kube.errors import Invalid, NotFound
+from kapy.kube.http import User
+from kapy.kube.names import SECRETS, Resource
+from kapy.kube.yaml import dump
+from kapy.sdk import Provider
+from kapy.testing.cloud.application import Application
+from kapy.testing.cloud.cloud import Cloud
+from tests.e2e.test_documents import ROOT
+
+TOKEN = "of-the-service-account"
+ACCOUNT = User(
+    "system:serviceaccount:nimbus-system:nimbus-manager",
+    ("system:serviceaccounts", "system:serviceaccounts:nimbus-system", "system:authenticated"),
+)
+BLUE = Key("default", "blue")
+PATIENCE = 60.0
+VALUES = {
+    "CLUSTER_NAME": "blue",
+    "NAMESPACE": "default",
+    "KUBERNETES_VERSION": "v1.34.0",
+    "WORKER_MACHINE_COUNT": "1",
+}
+TEMPLATES = Resource(
+    "infrastructure.cluster.x-k8s.io", "v1alpha1", "nimbusmachinetemplates", "NimbusMachineTemplate"
+)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@dataclass
+class Place:
+    """Where the test plays: a plane, a cloud, and a provider that is not started."""
+
+    plane: Plane
+    cloud: Cloud
+    provider: Provider
+    release: Path
+    ports: tuple[int, int]
+
+
+@pytest.fixture
+def nimbus(monkeypatch: pytest.MonkeyPatch) -> Provider:
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "provider-nimbus"))
+    return provider_at("nimbus")
+
+
+@asynccontextmanager
+async def place(
+    provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Place]:
+    webhooks, health = free_port(), free_port()
+    service = ("nimbus-system", "nimbus-webhook-service", 0)
+    settings = Settings(
+        serving=Serving(tokens={TOKEN: ACCOUNT}),
+        webhook_services={service: f"https://127.0.0.1:{webhooks}"},
+        inventory=True,
+    )
+    cloud = Cloud(system_clock, boot_seconds=0.1)
+    release = write_release(provider, "v0.1.0", tmp_path / "release")
+    async with (
+        running(cloud=cloud.run),
+        listen(Application(cloud)) as (host, port),
+        management_plane(settings, clock=system_clock) as plane,
+    ):
+        monkeypatch.setenv("NIMBUS_URL", f"http://{host}:{port}")
+        yield Place(plane, cloud, provider, release, (webhooks, health))
+
+
+async def installed(at: Place, folder: Path) -> None:
+    """`kapy init --infrastructure nimbus`, and the certificate as its pod would find it."""
+    assert at.plane.access is not None
+    kubeconfig, config = folder / "kubeconfig", folder / "clusterctl.yaml"
+    kubeconfig.write_text(dump(with_context({}, "plane", at.plane.access)))
+    url = str(at.release / "infrastructure-components.yaml")
+    known = {"name": "nimbus", "type": "InfrastructureProvider", "url": url}
+    config.write_text(dump({"providers": [known]}))
+    command = ["init", "--infrastructure", "nimbus:v0.1.0", "--kubeconfig", str(kubeconfig)]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "kapy.cli.main", "--config", str(config), *command),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode()
+    secret = await at.plane.client.get(SECRETS, Key("nimbus-system", "nimbus-webhook-service-cert"))
+    for name, value in secret["data"].items():
+        (folder / name).write_bytes(base64.b64decode(value))
+
+
+def manifests(at: Place) -> list[Document]:
+    name = "cluster-template.yaml"
+    return objects_of(processed((at.release / name).read_text(), VALUES), name)
+
+
+async def eventually(at: Place, met: Callable[[Document | None], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                found = await at.plane.client.get(Cluster.RESOURCE, BLUE)
+            except NotFound:
+                found = None
+            if met(found):
+                return
+            await asyncio.sleep(0.1)
+
+
+def is_available(cluster: Document | None) -> bool:
+    conditions = ((cluster or {}).get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+
+
+async def page(port: int, path: str) -> tuple[int, str]:
+    async with aiohttp.request("GET", f"http://127.0.0.1:{port}{path}") as response:
+        return response.status, await response.text()
+
+
+@pytest.mark.sockets
+async def test_a_provider_alone_needs_no_more_than_its_release_gives(
+    nimbus: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with place(nimbus, tmp_path, monkeypatch) as at:
+        await installed(at, tmp_path)
+        assert at.plane.access is not None
+        webhooks, health = at.ports
+        told = Alone(
+            access=replace(at.plane.access, client_certificate=b"", client_key=b"", token=TOKEN),
+            health=f"127.0.0.1:{health}",
+            diagnostics="0",
+            webhook_port=webhooks,
+            certificates=tmp_path,
+        )
+        async with alone(nimbus, told, system_clock):
+            assert await page(health, "/readyz") == (200, "ok")
+            for one in manifests(at):
+                await created(at, one)
+            await eventually(at, is_available)
+            [network] = at.cloud.networks.values()
+            assert [one.state for one in network.servers.values()] == ["running"] * 2
+            await refused(at, "blue-md-0")
+            status, text = await page(health, "/metrics")
+            assert status == 200
+            assert 'controller="nimbusmachine"' in text
+            await at.plane.client.delete(Cluster.RESOURCE, BLUE)
+            await eventually(at, lambda found: found is None)
+            assert not at.cloud.networks
+
+
+async def created(at: Place, document: Document) -> None:
+    kinds: dict[str, Any] = {one.RESOURCE.kind: one.RESOURCE for one in at.provider.kinds}
+    client = at.plane.client
+    resource = kinds.get(document["kind"]) or await resource_of(at, document)
+    await client.create(resource, document)
+
+
+async def resource_of(at: Place, document: Document) -> Resource:
+    found = await at.plane.client.raw("GET", f"/apis/{document['apiVersion']}")
+    group, version = document["apiVersion"].split("/")
+    plural = next(one["name"] for one in found["resources"] if one["kind"] == document["kind"])
+    return Resource(group, version, plural, document["kind"])
+
+
+async def refused(at: Place, template: str) -> None:
+    """The webhook, behind its Service, keeps templates as they are."""
+    patch = {"spec": {"template": {"spec": {"size": "large"}}}}
+    with pytest.raises(Invalid, match="field is immutable"):
+        await at.plane.client.patch(TEMPLATES, Key("default", template), patch)
