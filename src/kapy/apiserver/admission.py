@@ -52,3 +52,9 @@ def denied(webhook: str, why: str) -> str:
     """The sentence in which a server tells that an admission webhook refused."""
     by = f'admission webhook "{webhook}" denied the request'
     return f"{by}: {why}" if why else f"{by} without explanation"
+
+
+def reason_of(told: str) -> str:
+    """What a webhook said, of which `denied` made the sentence."""
+    by, said, why = told.partition(" denied the request: ")
+    return why if said and by.startswith("admission webhook ") else told

@@ -1,0 +1,113 @@
+"""Admission and conversion of our kinds over HTTPS, at upstream's paths.
+
+An API server asks with an `AdmissionReview` (admission.k8s.io/v1) at `/mutate-GROUP-VERSION-KIND`
+and `/validate-…` (dots are dashes, the kind in small letters), and with a `ConversionReview`
+(apiextensions.k8s.io/v1) at `/convert`. The rules are those that the embedded server asks in
+process (`kapy.apps.admission`, `kapy.apps.conversion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from kapy.api.kinds import KINDS
+from kapy.apiserver.admission import Review, reason_of
+from kapy.apiserver.plane import ConversionFailed
+from kapy.apps.admission import Rules
+from kapy.apps.conversion import converted
+from kapy.kube import Document
+from kapy.kube.errors import ApiError, BadRequest
+from kapy.kube.http import User
+from kapy.kube.names import Resource
+from kapy.sdk.reviews import Answer, Reviews, changed
+
+_OURS: Final = tuple(kind.type_of().RESOURCE for kind in KINDS)
+
+Definition = Callable[[str], Document | None]
+"""A CRD by its name."""
+
+
+def path_of(what: str, resource: Resource) -> str:
+    """Where a webhook of a kind is. what: `mutate`, `validate`, `validate-scale`."""
+    group = resource.group.replace(".", "-")
+    return f"/{what}-{group}-{resource.version}-{resource.kind.lower()}"
+
+
+class Webhooks(Reviews):
+    """The application. rules: of our kinds. definition: for the versions of references."""
+
+    def __init__(self, rules: Rules, definition: Definition) -> None:
+        self._rules = rules
+        self._definition = definition
+        answers: dict[str, Answer] = {"/convert": self._converted}
+        for resource in _OURS:
+            answers[path_of("mutate", resource)] = self._defaulted
+            answers[path_of("validate", resource)] = self._judged
+            answers[path_of("validate-scale", resource)] = self._judged
+        super().__init__(answers)
+
+    async def _defaulted(self, request: Document) -> Document:
+        review = _review(request)
+        if review.new is None:
+            return {"allowed": True}
+        try:
+            found = await self._rules.default(review)
+        except ApiError as error:
+            return _refused(error, review)
+        return {**changed(review.new, found), **_warnings(review.warnings)}
+
+    async def _judged(self, request: Document) -> Document:
+        review = _review(request)
+        try:
+            warnings = await self._rules.validate(review)
+        except ApiError as error:
+            return _refused(error, review)
+        return {"allowed": True, **_warnings([*review.warnings, *warnings])}
+
+    async def _converted(self, request: Document) -> Document:
+        objects, wanted = request.get("objects") or [], str(request.get("desiredAPIVersion", ""))
+        try:
+            found = converted(objects, wanted, self._definition) if objects else []
+        except ConversionFailed as error:
+            return {"convertedObjects": [], "result": BadRequest(str(error)).status()}
+        if found is None:
+            why = f"objects of kind {objects[0].get('kind')} are not converted here"
+            return {"convertedObjects": [], "result": BadRequest(why).status()}
+        return {"convertedObjects": found, "result": {"status": "Success"}}
+
+
+def _review(request: Document) -> Review:
+    named, kind = request.get("resource") or {}, request.get("kind") or {}
+    part = request.get("subResource") or ""
+    group, version = named.get("group", ""), named.get("version", "")
+    told = request.get("userInfo") or {}
+    user = User(told.get("username", ""), tuple(told.get("groups") or ()), told.get("uid", ""))
+    return Review(
+        operation=request.get("operation", "CREATE"),
+        resource=_known(group, named.get("resource", ""))
+        or Resource(group, version, named.get("resource", ""), kind.get("kind", "")),
+        subresource=part,
+        namespace=request.get("namespace") or "",
+        name=request.get("name") or "",
+        new=request.get("object"),
+        old=request.get("oldObject"),
+        user=user,
+        dry_run=bool(request.get("dryRun")),
+        options=request.get("options") or {},
+    )
+
+
+def _known(group: str, plural: str) -> Resource | None:
+    """Our own kind, as we know it: whoever asks of a scale names the kind Scale."""
+    return next((one for one in _OURS if (one.group, one.plural) == (group, plural)), None)
+
+
+def _warnings(warnings: list[str]) -> Document:
+    return {"warnings": warnings} if warnings else {}
+
+
+def _refused(error: ApiError, review: Review) -> Document:
+    """The server makes its own sentence of what a webhook says."""
+    status = {**error.status(), "message": reason_of(error.message), "code": error.code}
+    return {"allowed": False, "status": status, **_warnings(review.warnings)}

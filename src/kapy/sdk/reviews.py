@@ -1,0 +1,96 @@
+"""Webhooks as an ASGI application: the frame around what is answered.
+
+A server asks with an `AdmissionReview` (admission.k8s.io/v1) or a `ConversionReview`
+(apiextensions.k8s.io/v1) by POST, and finds `/healthz` and `/readyz` by GET.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy.kube import Document
+from kapy.kube.patch.merge_patch import same
+
+MOST: Final = 64 * 1024 * 1024
+"""Bytes that a review may have: a server has a whole list converted at a time."""
+
+VERSIONS: Final = ("admission.k8s.io/v1", "apiextensions.k8s.io/v1")
+
+_JSON: Final = b"application/json"
+_TEXT: Final = b"text/plain; charset=utf-8"
+
+Answer = Callable[[Document], Awaitable[Document]]
+"""From the `request` of a review to its `response`, without the uid."""
+
+
+class Reviews:
+    """The application. answers: by path. ready: whether `/readyz` says so; its server may take
+    that back."""
+
+    def __init__(self, answers: Mapping[str, Answer]) -> None:
+        self.ready = True
+        self._answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await live(receive, send)
+        elif scope["type"] == "http":
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
+            if scope["method"] == "GET":
+                await reply(send, *self._looked_up(path))
+            else:
+                await reply(send, *await self._answered(scope["method"], path, receive))
+
+    def _looked_up(self, path: str) -> tuple[int, bytes, bytes]:
+        if path == "/healthz" or (path == "/readyz" and self.ready):
+            return 200, _TEXT, b"ok"
+        if path == "/readyz":
+            return 503, _TEXT, b"stopping"
+        return 404, _TEXT, b"webhooks are asked with POST"
+
+    async def _answered(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
+        answer = self._answers.get(path)
+        if answer is None:
+            return 404, _TEXT, f"no webhook is at {path}".encode()
+        if method != "POST":
+            return 405, _TEXT, f"webhooks are asked with POST, not with {method}".encode()
+        body = await body_of(receive, MOST)
+        if len(body) > MOST:
+            return 413, _TEXT, f"a review has {MOST} bytes at most".encode()
+        try:
+            review = msgspec.json.decode(body, type=_Review)
+        except msgspec.MsgspecError as error:
+            return 400, _TEXT, f"this is no review: {error}".encode()
+        if review.apiVersion not in VERSIONS:
+            known = " and ".join(VERSIONS)
+            return 400, _TEXT, f"reviews of {known} are read, not of {review.apiVersion}".encode()
+        response = {"uid": review.request.get("uid", ""), **await answer(review.request)}
+        told = {"apiVersion": review.apiVersion, "kind": review.kind, "response": response}
+        return 200, _JSON, msgspec.json.encode(told)
+
+
+def changed(before: Document, after: Document) -> Document:
+    """The answer that makes one object of another: a JSON patch of whole fields."""
+    operations: Sequence[Document] = [
+        *(
+            {"op": "add", "path": f"/{name}", "value": value}
+            for name, value in after.items()
+            if not same(value, before.get(name))
+        ),
+        *({"op": "remove", "path": f"/{name}"} for name in before if name not in after),
+    ]
+    if not operations:
+        return {"allowed": True}
+    patch = b64encode(msgspec.json.encode(operations)).decode()
+    return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
+
+
+class _Review(msgspec.Struct):
+    apiVersion: str  # noqa: N815 - as it travels
+    kind: str
+    request: dict[str, Any]
