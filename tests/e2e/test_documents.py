@@ -18,6 +18,8 @@ DOCUMENTS = {
     "docs/how-to/change-a-fleet-with-a-plan.md": True,
     "docs/how-to/install-create-move-upgrade.md": False,
     "docs/how-to/kinds-in-a-script.md": False,
+    "docs/how-to/run-extensions.md": False,
+    "docs/how-to/write-an-extension.md": False,
     "docs/tutorial/first-cluster.md": False,
 }
 """Whether a document takes for granted that a quickstart's plane runs."""

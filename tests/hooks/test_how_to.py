@@ -51,7 +51,8 @@ async def test_its_patches_are_patches(module: dict[str, Any]) -> None:
         "kind": "DevMachineTemplate",
     }
     answer = await ask(module["extension"], GENERATE_PATCHES, request, "sizes")
-    assert [one.patch for one in answer.items] == [b'{"spec":{"size":"small"}}']
+    sized = b'{"spec":{"template":{"spec":{"size":"small"}}}}'
+    assert [one.patch for one in answer.items] == [sized]
     await check_idempotent(module["extension"], request, "sizes")
 
 
