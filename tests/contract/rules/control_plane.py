@@ -139,7 +139,7 @@ ROWS: Final = [
     Row(
         ("machines-in-place",),
         (333,),
-        (f"{KUBEADM}/applied.py",),
+        ("sdk/applied_objects.py",),
         (
             IN_PLACE,
             "providers/kubeadm/test_uptodate.py::"
@@ -252,7 +252,7 @@ ROWS: Final = [
     Row(
         ("metadata-propagation", "machines-in-place"),
         (507,),
-        (f"{KUBEADM}/applied.py",),
+        ("sdk/applied_objects.py",),
         (IN_PLACE,),
     ),
     Row(

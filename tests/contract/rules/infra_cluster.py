@@ -13,6 +13,7 @@ from tests.contract.rules.shared import (
     CONDITIONS,
     DEFINITIONS,
     FIELDS,
+    IN_MEMORY,
     LIVES,
     RELEASED,
     SCHEMAS,
@@ -36,7 +37,7 @@ ROWS: Final = [
         ("definition",),
         (12,),
         (VIEW, "api/dev_cluster.py"),
-        ("providers/inmemory/test_conformance.py::test_dev_clusters_conform", LIVES, RELEASED),
+        (IN_MEMORY, LIVES, RELEASED),
     ),
     Row(
         ("definition", "broken-told"),

@@ -25,6 +25,9 @@ BROKEN_MACHINES: Final = (
 CONDITIONS: Final = (
     "contract/test_broken_providers.py::test_conditions_that_cannot_be_read_are_told"
 )
+IN_MEMORY: Final = (
+    "providers/inmemory/test_conformance.py::test_the_in_memory_provider_keeps_every_rule"
+)
 RIGHTS: Final = "contract/test_rights.py::test_a_group_of_its_own_is_read_once_core_may"
 SDK_MACHINES: Final = "sdk/test_infra_machine.py::test_a_good_provider_conforms"
 SDK_CLUSTERS: Final = "sdk/test_infra_cluster.py::test_a_good_provider_conforms"

@@ -9,7 +9,7 @@ import pytest
 
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.testing.conformance.behaviour import bootstrap_config, control_plane, ipam
+from kapy.testing.conformance.behaviour import bootstrap_config, control_plane, ipam, ipam_takers
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.in_process import Add, InProcess
@@ -18,11 +18,13 @@ from kapy.testing.conformance.subject import Kind, Subject
 from tests.testing.conformance.by_hand import bootstrap as boot
 from tests.testing.conformance.by_hand import control_plane as planes
 from tests.testing.conformance.by_hand import ipam as pools
+from tests.testing.conformance.by_hand import machine as takers
 
 KINDS: Final[dict[str, tuple[Callable[[str], Add], Resource, Document]]] = {
     "bootstrap-config": (boot.HandBootstrap.adding, boot.CONFIGS, boot.EXAMPLE),
     "control-plane": (planes.HandControlPlane.adding, planes.CONTROL_PLANES, planes.EXAMPLE),
     "ipam": (pools.HandIPAM.adding, pools.POOLS, pools.EXAMPLE),
+    "infra-machine": (takers.HandMachine.adding, takers.MACHINES, takers.EXAMPLE),
 }
 OF_ALL_PARTS: Final = {"owner-finalizers", "ssa-dry-run", "immutable", "instances"}
 """The wrong providers of machines show that these can fail: the checks are the same."""
@@ -32,6 +34,7 @@ CHECKS: Final[dict[str, Sequence[Check]]] = {
         ("bootstrap-config", bootstrap_config.CHECKS),
         ("control-plane", control_plane.CHECKS),
         ("ipam", ipam.CHECKS),
+        ("infra-machine", ipam_takers.CHECKS),
     )
 }
 EVERY: Final = ("watch", "owner", "pausing", "paused-condition", "idle", "deletion")
@@ -88,6 +91,7 @@ WRONG: Final = {
         "release: address",
         "deletion",
     ),
+    "infra-machine": ("pool-ref", "claim-of-machine", "claim-cluster", "claim-deletion"),
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,13 +18,14 @@ from kapy._aio.services import running
 from kapy.client.kinds import Kinds
 from kapy.kube import Document
 from kapy.kube.errors import NotFound
+from kapy.testing.conformance.behaviour.check import CannotRun
 from kapy.testing.conformance.behaviour.plots import Broken, Plot, Reached, plot_of
 from kapy.testing.conformance.errors import SubjectError
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.ground import embedded
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.run import Verdicts, watched
-from kapy.testing.conformance.scene import Scene, World, quoted
+from kapy.testing.conformance.scene import Scene, quoted
 from kapy.testing.conformance.storm import Storm
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Patience, Subject
 
@@ -45,6 +46,62 @@ class Day:
     findings: list[Broken] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Days:
+    """The days of one kind's objects."""
+
+    subject: Subject
+    kind: Kind
+    plot: Plot
+    clock: Clock
+    light: bool
+    patience: Patience
+
+    async def judge(self, seeds: Sequence[int], to: Verdicts) -> None:
+        """Compare bad days with a good one."""
+        once = self.plot.once
+        good = await self._tried(None, to)
+        if good is None:
+            return
+        if not (good.done and good.gone):
+            to.not_run[once] = "not even a day without faults comes to its end"
+            return
+        for seed in seeds:
+            bad = await self._tried(seed, to)
+            if bad is not None:
+                to.passed[once] += 1
+                _compare(self.kind, self.plot, f"with the faults of seed {seed}, ", good, bad, to)
+
+    async def _tried(self, seed: int | None, to: Verdicts) -> Day | None:
+        day = "without faults" if seed is None else f"with the faults of seed {seed}"
+        try:
+            async with asyncio.timeout(self.patience.whole):
+                return await self._day(seed)
+        except* TimeoutError:
+            why = f"it took longer than {self.patience.whole:g} seconds"
+        except* (SubjectError, CannotRun) as errors:
+            why = str(errors.exceptions[0])
+        to.not_run[self.plot.once] = f"{day}: {why}"
+        return None
+
+    async def _day(self, seed: int | None) -> Day:
+        network, began = self.subject.way.network, asyncio.Event()
+        async with embedded(self.subject, clock=self.clock, light=self.light) as ground:
+            assert ground.server is not None  # it is ours
+            storm = Storm(ground.server, seed or 0, network=network)
+
+            async def living() -> None:
+                await storm.living(self.subject, ground, began)
+
+            async with (
+                watched(ground, self.subject, self.patience) as world,
+                running(provider=living),
+            ):
+                await began.wait()
+                scene = await world.scene(self.kind, _NAMESPACE)
+                return await _lived(scene, self.plot, storm, raging=seed is not None)
+
+
 async def add_faults(
     subject: Subject,
     seeds: Sequence[int],
@@ -54,69 +111,17 @@ async def add_faults(
     light: bool = False,
     patience: Patience | None = None,
 ) -> None:
-    """Add what bad days show to the verdicts. light: see `ground.embedded`.
-
-    Raises SubjectError where the provider does not start on a good day.
-    """
-    clock = clock or loop_clock()
+    """Add what bad days show to the verdicts. light: see `ground.embedded`."""
     patience = patience or (REAL if subject.way.network else VIRTUAL)
     for kind in subject.kinds:
         plot = plot_of(kind)
-        if plot is None:
-            continue
-        good = await _day(subject, kind, plot, None, clock=clock, light=light, patience=patience)
-        if not (good.done and good.gone):
-            to.not_run[plot.once] = "it is not even done on a day without faults"
-            continue
-        for seed in seeds:
-            bad = await _bad_day(subject, kind, plot, seed, to, clock, light, patience)
-            if bad is not None:
-                _compare(kind, plot, seed, good, bad, to)
+        if plot is not None:
+            days = Days(subject, kind, plot, clock or loop_clock(), light, patience)
+            await days.judge(seeds, to)
 
 
-async def _bad_day(
-    subject: Subject,
-    kind: Kind,
-    plot: Plot,
-    seed: int,
-    to: Verdicts,
-    clock: Clock,
-    light: bool,  # noqa: FBT001
-    patience: Patience,
-) -> Day | None:
-    try:
-        return await _day(subject, kind, plot, seed, clock=clock, light=light, patience=patience)
-    except* SubjectError as errors:
-        to.not_run[plot.once] = f"with the faults of seed {seed}: {errors.exceptions[0]}"
-    return None
-
-
-async def _day(
-    subject: Subject,
-    kind: Kind,
-    plot: Plot,
-    seed: int | None,
-    *,
-    clock: Clock,
-    light: bool,
-    patience: Patience,
-) -> Day:
-    async with embedded(subject, clock=clock, light=light) as ground:
-        assert ground.server is not None  # it is ours
-        storm = Storm(ground.server, seed or 0, network=subject.way.network)
-        async with watched(ground, subject, patience) as world:
-            began = asyncio.Event()
-
-            async def living() -> None:
-                await storm.living(subject, ground, began)
-
-            async with running(provider=living):
-                await began.wait()
-                return await _lived(world, kind, plot, storm, raging=seed is not None)
-
-
-async def _lived(world: World, kind: Kind, plot: Plot, storm: Storm, *, raging: bool) -> Day:
-    scene, day = await world.scene(kind, _NAMESPACE), Day()
+async def _lived(scene: Scene, plot: Plot, storm: Storm, *, raging: bool) -> Day:
+    day = Day()
     if raging:
         storm.rage()
     await plot.begin(scene)
@@ -124,7 +129,7 @@ async def _lived(world: World, kind: Kind, plot: Plot, storm: Storm, *, raging: 
     storm.calm()
     await scene.quiet()
     created = {str(one.key): one for one in scene.writes() if one.created}
-    day.made = await _there(scene, created.values())
+    day.made = [one for one in created.values() if not _leaves(await _now(scene, one))]
     day.findings = plot.faults(scene)
     if raging:
         storm.rage()
@@ -133,7 +138,7 @@ async def _lived(world: World, kind: Kind, plot: Plot, storm: Storm, *, raging: 
     storm.calm()
     await scene.quiet()
     created = {str(one.key): one for one in scene.writes() if one.created}
-    day.left = await _there(scene, created.values())
+    day.left = [one for one in created.values() if await _now(scene, one) is not None]
     return day
 
 
@@ -145,24 +150,23 @@ async def _either(reached: Reached, scene: Scene, storm: Storm) -> bool:
     return await reached(scene)
 
 
-async def _there(scene: Scene, writes: Iterable[Write]) -> list[Write]:
-    return [one for one in writes if await _is_there(scene, one)]
-
-
-async def _is_there(scene: Scene, write: Write) -> bool:
+async def _now(scene: Scene, write: Write) -> Document | None:
+    """What was created, if it is there."""
     assert write.after is not None  # it was created
+    resource = await Kinds(scene.client).of(write.after)
     try:
-        found: Document = await scene.client.get(
-            await Kinds(scene.client).of(write.after), write.key
-        )
+        found: Document = await scene.client.get(resource, write.key)
     except NotFound:
-        return False
-    return "deletionTimestamp" not in found["metadata"]
+        return None
+    return found
 
 
-def _compare(kind: Kind, plot: Plot, seed: int, good: Day, bad: Day, to: Verdicts) -> None:
-    what, day = f"{kind.resource.kind} of the fault tier", f"with the faults of seed {seed}, "
-    to.passed[plot.once] += 1
+def _leaves(document: Document | None) -> bool:
+    return document is None or "deletionTimestamp" in document["metadata"]
+
+
+def _compare(kind: Kind, plot: Plot, day: str, good: Day, bad: Day, to: Verdicts) -> None:
+    what = kind.resource.kind
     for rule, found in bad.findings:
         to.findings[rule].append(replace(found, evidence=day + found.evidence))
     if not bad.done:

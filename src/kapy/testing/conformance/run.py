@@ -28,6 +28,8 @@ from kapy.testing.conformance.seen import Seen
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
 
 _FOLLOWED: Final = (Cluster.RESOURCE, Machine.RESOURCE, MachinePool.RESOURCE)
+ONCE: Final = "once"
+"""The rule that only bad days show."""
 LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
 
 
@@ -65,10 +67,12 @@ async def judged(
     clock: Clock | None = None,
     light: bool = False,
     patience: Patience | None = None,
+    seeds: Sequence[int] = (),
 ) -> Report:
     """What is known of every rule of behaviour, on an API server of our own.
 
-    light: see `ground.embedded`. Raises SubjectError where the provider does not start.
+    light: see `ground.embedded`. seeds: of bad days, see `faults`. Raises SubjectError where the
+    provider does not start.
     """
     patience = patience or (REAL if subject.way.network else VIRTUAL)
     verdicts = Verdicts()
@@ -81,6 +85,10 @@ async def judged(
             if verdicts.result(RULES[check.rule]) is None:
                 why = f"the time for all checks ({patience.whole:g} seconds) was over"
                 verdicts.not_run[check.rule] = why
+    if seeds:
+        from kapy.testing.conformance.faults import add_faults  # it needs this module
+
+        await add_faults(subject, seeds, verdicts, clock=clock, light=light, patience=patience)
     return report(subject, verdicts)
 
 
@@ -205,4 +213,9 @@ def report(subject: Subject, verdicts: Verdicts) -> Report:
 def _results(verdicts: Verdicts) -> Iterable[Result]:
     for rule in RULES.values():
         if rule.checked is Checked.BEHAVIOUR:
-            yield verdicts.result(rule) or Result(rule, State.NOT_RUN, "there is no check of it")
+            yield verdicts.result(rule) or Result(rule, State.NOT_RUN, _unchecked(rule))
+
+
+def _unchecked(rule: Rule) -> str:
+    faults = rule.name == ONCE
+    return "only bad days show it: see --faults" if faults else "there is no check of it"

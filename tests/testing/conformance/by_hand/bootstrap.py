@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
-from kapy.kube.names import SECRETS, Resource
+from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
 from tests.testing.conformance.by_hand.provider import ByHand, finalizers, owned_by
 
 CONFIGS: Final = Resource("bootstrap.hand.example.com", "v1", "handconfigs", "HandConfig")
@@ -31,8 +31,18 @@ class HandBootstrap(ByHand):
             name += f"-{one['metadata']['uid'][:5]}"
         if self.is_wrong("initialized: early"):
             await self._told(one, name)
+        await self._keep_secret(one, name)
+        if self.is_wrong("initialized: back") and one["metadata"]["labels"].get("conformance"):
+            await self.report(one, {"initialization": {"dataSecretCreated": False}})
+        else:
+            await self._told(one, name)
+        return DONE
+
+    async def _keep_secret(self, one: Document, name: str) -> None:
         known = await self.get(SECRETS, Key(one["metadata"]["namespace"], name))
-        if known is None:
+        if known is None and self.is_wrong("once"):
+            await self._with_a_lock(one, self._secret(one, name))
+        elif known is None:
             await self.client.create(SECRETS, self._secret(one, name))
         elif self.is_wrong("data-secret-once") and not (one.get("status") or {}).get(
             "dataSecretName"
@@ -40,11 +50,16 @@ class HandBootstrap(ByHand):
             await self.client.patch(SECRETS, Key.of(known), {"data": {"value": _coded("again")}})
         elif owned_by(one) not in (known["metadata"].get("ownerReferences") or ()):
             await self._see_to_owner(one, known)
-        if self.is_wrong("initialized: back") and one["metadata"]["labels"].get("conformance"):
-            await self.report(one, {"initialization": {"dataSecretCreated": False}})
-        else:
-            await self._told(one, name)
-        return DONE
+
+    async def _with_a_lock(self, one: Document, secret: Document) -> None:
+        """A lock of a random name is found by nobody who comes after a crash."""
+        space = one["metadata"]["namespace"]
+        lock = Key(space, f"lock-{self.runtime.random.random()}")
+        metadata = {"name": lock.name, "namespace": space, "ownerReferences": [owned_by(one)]}
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        await self.client.create(CONFIG_MAPS, document)
+        await self.client.create(SECRETS, secret)
+        await self.client.delete(CONFIG_MAPS, lock)
 
     async def _told(self, one: Document, name: str) -> None:
         if not self.is_wrong("initialized: never"):

@@ -57,7 +57,12 @@ class HandControlPlane(ByHand):
         await self._secrets(one, cluster)
         count, version = one["spec"]["replicas"], one["spec"]["version"]
         for number in range(count):
-            await self._machine(one, cluster, number)
+            name = f"{one['metadata']['name']}-{number}"
+            if self.is_wrong("once"):
+                name = self._noted(one, number)
+            await self._machine(one, cluster, number, name)
+            if self.is_wrong("once"):
+                await self.report(one, {f"machine-{number}": name})
         await self._report(one, count, version)
         return DONE
 
@@ -92,9 +97,13 @@ class HandControlPlane(ByHand):
             return [*told, {"version": known, "replicas": 0}]
         return told
 
-    async def _machine(self, one: Document, cluster: Document, number: int) -> None:
-        metadata = one["metadata"]
-        key = Key(metadata["namespace"], f"{metadata['name']}-{number}")
+    def _noted(self, one: Document, number: int) -> str:
+        """A random name, which is noted after the Machine is made: too late for a crash."""
+        known = (one.get("status") or {}).get(f"machine-{number}")
+        return known or f"{one['metadata']['name']}-{self.runtime.random.random()}"
+
+    async def _machine(self, one: Document, cluster: Document, number: int, name: str) -> None:
+        key = Key(one["metadata"]["namespace"], name)
         known = await self.get(_MACHINES, key)
         if known is None:
             known = await self.client.create(_MACHINES, self._new(one, cluster, key, number))

@@ -26,6 +26,7 @@ class HandIPAM(ByHand):
         super().__init__(runtime, wrong)
         self.pools = runtime.cache.informer(POOLS)
         self.addresses = runtime.cache.informer(_ADDRESSES)
+        self.made: set[Key] = set()
         self.taken: dict[tuple[str, str], set[int]] = {}
 
     def cluster_of(self, one: Document) -> str:
@@ -58,6 +59,7 @@ class HandIPAM(ByHand):
         name = one["metadata"]["name"] + ("-ip" if self.is_wrong("name") else "")
         if await self.get(_ADDRESSES, Key(space, name)) is None:
             await self.client.create(_ADDRESSES, self._address(one, pool, name))
+            self.made.add(Key.of(one))
         elif self.is_wrong("unique: moves") and one["metadata"].get("annotations"):
             spec = {"spec": {"address": "10.9.9.9"}}
             await self.client.patch(_ADDRESSES, Key(space, name), spec)
@@ -70,6 +72,8 @@ class HandIPAM(ByHand):
     async def free(self, one: Document) -> None:
         metadata = one["metadata"]
         if self.is_wrong("release: address"):
+            return
+        if self.is_wrong("release: forgets") and Key.of(one) not in self.made:
             return
         name = metadata["name"] + ("-ip" if self.is_wrong("name") else "")
         known = await self.get(_ADDRESSES, Key(metadata["namespace"], name))

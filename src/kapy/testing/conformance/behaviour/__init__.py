@@ -12,6 +12,7 @@ from kapy.testing.conformance.behaviour import (
     infra_machine,
     infra_machine_pool,
     ipam,
+    ipam_takers,
 )
 from kapy.testing.conformance.behaviour.asserted import (
     check_infra_cluster,
@@ -34,4 +35,5 @@ BEHAVIOUR: Final = (
     *control_plane.CHECKS,
     *clusterctl.CHECKS,
     *ipam.CHECKS,
+    *ipam_takers.CHECKS,
 )

@@ -33,17 +33,19 @@ class Check:
     """A rule's check. look: done once for each kind that has the rule's part.
 
     stage: when it is done. 0: beside all others; 1: with the provider started anew, limited to one
-    namespace and one watch filter; 2: at last, when the provider was stopped.
+    namespace and one watch filter; 2: at last, when the provider was stopped. of: the part of the
+    kinds that it is about, where that is not the rule's document.
     """
 
     rule: str
     look: Look
     stage: int = 0
+    of: str = ""
 
     @property
     def role(self) -> str:
         """The part of the kinds that it is about."""
-        return self.rule.partition("/")[0]
+        return self.of or self.rule.partition("/")[0]
 
     @property
     def name(self) -> str:
