@@ -40,10 +40,11 @@ ROLE = "node-role.kubernetes.io/control-plane"
 @dataclass
 class Updates:
     """An extension that may update Machines. left: what it leaves over of a change; fails: why it
-    cannot be asked; about: the Machines that it was asked about."""
+    cannot be asked; lasts: no update ends; about: the Machines that it was asked about."""
 
     left: list[str] = field(default_factory=lambda: ["nobody updates Machines"])
     fails: str = ""
+    lasts: bool = False
     about: list[str] = field(default_factory=list)
 
     async def can_update_machine(self, _: Key, current: Document, __: Document) -> list[str]:
@@ -175,7 +176,7 @@ class Hands:
             await self._adopt(machine)
         elif machine.status.node_ref is None and not self.hold_new:
             await self._boot(machine)
-        elif is_update_owed(machine.metadata.annotations):
+        elif is_update_owed(machine.metadata.annotations) and not self.updates.lasts:
             marks = dict.fromkeys((Annotation.UPDATE_IN_PROGRESS, Annotation.PENDING_HOOKS))
             patch = {"metadata": {"annotations": marks}}
             await self.plane.client.patch(Machine.RESOURCE, machine.key, patch)

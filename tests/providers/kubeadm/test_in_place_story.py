@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
@@ -98,3 +100,19 @@ async def test_with_room_for_one_more_two_of_three_are_updated(hands: Hands) -> 
     await change(hands, {**files("meadow"), "rollout": rollout})
     await until(hands, at(3))
     assert len(await names(hands) & before) == 2
+
+
+async def test_whoever_falls_ill_while_it_is_updated_is_replaced(hands: Hands) -> None:
+    """All others wait for it, and for nobody else."""
+    before = await three(hands)
+    hands.updates.left, hands.updates.lasts = [], True
+    await change(hands, files("meadow"))
+    await until(hands, lambda _: hands.updates.about)
+    (name,) = hands.updates.about
+    await asyncio.sleep(300)
+    assert hands.updates.about == [name]
+    assert await names(hands) == before
+    await hands.find_unhealthy(name)
+    hands.updates.lasts = False
+    await until(hands, at(3))
+    assert await names(hands) & before == before - {name}

@@ -31,7 +31,7 @@ async def reconcile_replicas(scope: MachineSetScope) -> Result:
     if missing > 0 and not _creation_disabled(scope):
         return await create(scope, missing, leftovers)
     excess = -missing - len(not_counted(scope))
-    if missing < 0 and excess > 0:
+    if excess > 0:
         annotations = machine_set.metadata.annotations
         if target := annotations.get(Annotation.MOVE_MACHINES_TO_MACHINE_SET):
             await move_machines(scope, target, excess)
