@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kapy._aio.clock import system_clock
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.apps.provider.adding import added
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
@@ -20,6 +22,8 @@ from kapy.sdk.provider import Provider, Right
 
 _READ: Final = ("get", "list", "watch")
 _FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
+_LATER: Final = {Machine.RESOURCE: MachinePool.RESOURCE}
+"""What the SDK watches from the moment on that it needs it, beside something that it watches."""
 _CORE: Final = frozenset(
     f"{one}.cluster.x-k8s.io" for one in ("addons", "bootstrap", "controlplane", "infrastructure")
 )
@@ -30,7 +34,9 @@ def watched_by(provider: Provider) -> list[Resource]:
     """What the controllers of a provider watch, sorted."""
     runtime = Runtime.on(_nobody, clock=system_clock)
     added(provider, runtime)
-    return sorted(runtime.cache.unsynced(), key=lambda one: (one.group, one.plural))
+    watched = set(runtime.cache.unsynced())
+    later = {pool for one, pool in _LATER.items() if one in watched}
+    return sorted(watched | later, key=lambda one: (one.group, one.plural))
 
 
 async def _nobody(request: Request) -> Reply:
