@@ -33,7 +33,6 @@ from kapy.testing.conformance.behaviour import infra_cluster, infra_machine, inf
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import Add, InProcess
-from kapy.testing.conformance.run import judged
 from kapy.testing.conformance.subject import Kind, Subject
 
 FINALIZER: Final = "conformance.cluster.x-k8s.io/check"
@@ -121,6 +120,8 @@ async def check(kind: Kind, add: Add, checks: Iterable[Check]) -> None:
 
 async def _problems(kind: Kind, add: Add, checks: Iterable[Check]) -> list[str]:
     chosen = tuple(checks)
+    from kapy.testing.conformance.run import judged  # which needs what a check is
+
     report = await judged(Subject(kind.resource.kind, (kind,), InProcess(add)), chosen, light=True)
     rules = {one.rule for one in chosen}
     broken = [
