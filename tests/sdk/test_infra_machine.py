@@ -98,9 +98,7 @@ async def test_a_good_provider_conforms() -> None:
 @pytest.mark.parametrize(
     ("provider", "rule"),
     [
-        pytest.param(
-            Forgetful, "provider-id-value: .* it must stay", id="another machine each time"
-        ),
+        pytest.param(Forgetful, "provider-id-value: .* must stay", id="another machine each time"),
         pytest.param(Sticky, "/deletion: .* still there", id="never lets go"),
         pytest.param(NeverReady, "/initialized: .* it was not set", id="never ready"),
     ],

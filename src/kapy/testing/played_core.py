@@ -38,6 +38,9 @@ class PlayedCore:
         spec = {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}, **spec}
         if infra is not None:
             spec["infrastructureRef"] = reference(infra)
+        elif not spec.keys() & {"infrastructureRef", "controlPlaneRef"}:  # one there must be
+            nobodys = {"apiGroup": _NOBODY, "kind": "NobodysCluster", "name": name}
+            spec["infrastructureRef"] = nobodys
         document = self._new(Cluster.RESOURCE, name, {}, spec)
         cluster = await self.client.create(Cluster.RESOURCE, document)
         if infra is not None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.errors import ConformanceError
-from kapy.testing.conformance.findings import Report, Result, State
+from kapy.testing.conformance.findings import UNSEEN, Report, Result, State
 from kapy.testing.conformance.release import Release, releases_at
 from kapy.testing.conformance.rules import RULES, Checked, Rule
-
-_BEHAVIOUR: Final = "behaviour: files do not show it"
 
 
 def checked(path: Path) -> list[Report]:
@@ -40,7 +37,7 @@ def _result(rule: Rule, release: Release) -> Result:
     if rule.checked is Checked.AUTHOR:
         return Result(rule, State.AUTHOR, "no program can tell")
     if rule.checked is Checked.BEHAVIOUR:
-        return Result(rule, State.NOT_RUN, _BEHAVIOUR)
+        return Result(rule, State.NOT_RUN, UNSEEN)
     return CHECKS[rule.id].result(rule, release)
 
 

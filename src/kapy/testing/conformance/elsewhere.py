@@ -22,6 +22,7 @@ from kapy.testing.conformance.ground import Ground, elsewhere
 from kapy.testing.conformance.pool_machines import FINALIZER
 from kapy.testing.conformance.run import Verdicts, on_ground, report
 from kapy.testing.conformance.subject import REAL, Limits, Patience, Subject
+from kapy.testing.played_core import PlayedCore
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,8 @@ async def _refuse_core(ground: Ground, patience: Patience) -> None:
     """Raises ConformanceError where somebody else does what the kit does."""
     namespace, name = f"{ground.prefix}-core", "nobodys"
     await ground.namespace(namespace)
-    document: Document = {
-        "apiVersion": Cluster.RESOURCE.api_version,
-        "kind": "Cluster",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}},
-    }
-    await ground.client.create(Cluster.RESOURCE, document)
+    core = PlayedCore(ground.client, namespace, lambda _: Cluster.RESOURCE)
+    await core.cluster(name)
     # A timer: nothing tells that nobody is there.
     await asyncio.sleep(patience.quiet)
     found = await ground.client.get(Cluster.RESOURCE, Key(namespace, name))

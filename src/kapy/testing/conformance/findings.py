@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from kapy.testing.conformance.rules import Level, Rule
+
+UNSEEN: Final = "behaviour: files do not show it"
+"""Why rules of behaviour are not run where only files were looked at."""
 
 
 class State(Enum):

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from kapy._aio.clock import system_clock
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.settings import Serving, Settings
+from kapy.kube.names import NAMESPACES
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.command import Command
-from kapy.testing.conformance.errors import SubjectError
+from kapy.testing.conformance.elsewhere import Elsewhere, judged_elsewhere
+from kapy.testing.conformance.errors import ConformanceError, SubjectError
 from kapy.testing.conformance.findings import State
+from kapy.testing.conformance.ground import embedded
 from kapy.testing.conformance.release import releases_at
 from kapy.testing.conformance.run import judged
 from kapy.testing.conformance.shipped import shipped
-from kapy.testing.conformance.subject import Patience, Subject
+from kapy.testing.conformance.subject import Limits, Patience, Subject
 from tests.testing.conformance.behaviour import release
 
 PROGRAM: Final = (sys.executable, "-m", "tests.testing.conformance.behaviour.program")
@@ -74,3 +80,29 @@ async def test_a_program_that_asks_for_nothing_is_told(
     monkeypatch.setattr("kapy.testing.conformance.command.PATIENCE", 0.5)
     with pytest.raises(SubjectError, match="KUBECONFIG"):
         await judged(program(tmp_path, "--no-ask"), BEHAVIOUR, patience=HASTE)
+
+
+async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
+    tmp_path: Path,
+) -> None:
+    subject = program(tmp_path)
+    async with embedded(subject, clock=system_clock) as ground:
+        assert ground.access is not None
+        async with subject.way.running(ground, Limits()):
+            there = replace(subject, way=Elsewhere())
+            report = await judged_elsewhere(there, BEHAVIOUR, ground.access, HASTE)
+        left = [one["metadata"]["name"] for one in (await ground.client.list(NAMESPACES)).items]
+    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
+    passed = {one.rule.id for one in report.of(State.PASSED)}
+    assert {"infra-machine/finalizer", "infra-machine/idle", "clusterctl/owners"} <= passed
+    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    assert not_run["clusterctl/namespace-flag"] == "somebody else runs the provider"
+    assert [one for one in left if one.startswith("conformance")] == []
+
+
+async def test_where_core_runs_nobody_plays_it(tmp_path: Path) -> None:
+    subject = replace(program(tmp_path), way=Elsewhere())
+    async with management_plane(Settings(serving=Serving()), clock=system_clock) as plane:
+        assert plane.access is not None
+        with pytest.raises(ConformanceError, match="core runs in this management cluster"):
+            await judged_elsewhere(subject, BEHAVIOUR, plane.access, HASTE)

@@ -38,7 +38,10 @@ def html(reports: Sequence[Report]) -> str:
 def _report(report: Report) -> Iterator[str]:
     counted = Counter(one.state for one in report.results)
     summary = "; ".join(f"{counted[state]} {state.value}" for state in State)
-    yield f"<h2>{escape(report.name)}</h2>\n<p>{summary}</p>\n<table>\n"
+    yield f"<h2>{escape(report.name)}</h2>\n<p>{summary}</p>\n"
+    if report.trouble:
+        yield f"<p>Not everything was looked at: {escape(report.trouble)}</p>\n"
+    yield "<table>\n"
     yield "<tr><th>rule</th><th>level</th><th>state</th><th></th></tr>\n"
     for state in State:
         yield from map(_row, report.of(state))

@@ -18,7 +18,12 @@ def json(reports: Sequence[Report]) -> str:
 
 def _report(report: Report) -> dict[str, Any]:
     worst = report.worst.value if report.worst else None
-    return {"name": report.name, "worst": worst, "results": list(map(_result, report.results))}
+    return {
+        "name": report.name,
+        "worst": worst,
+        "trouble": report.trouble,
+        "results": list(map(_result, report.results)),
+    }
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -29,13 +29,16 @@ def _suite(root: Element, report: Report) -> None:
         root,
         "testsuite",
         name=_clean(report.name),
-        tests=str(len(judged)),
+        tests=str(len(judged) + bool(report.trouble)),
         failures=str(broken),
-        errors="0",
+        errors="1" if report.trouble else "0",
         skipped=str(len(judged) - broken - passed),
     )
     for one in judged:
         _case(suite, one)
+    if report.trouble:
+        case = SubElement(suite, "testcase", classname="conformance", name="runs")
+        SubElement(case, "error", message=_clean(report.trouble))
 
 
 def _case(suite: Element, result: Result) -> None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kapy.testing.conformance.findings import Finding, Report, Result, State
-from kapy.testing.conformance.rules import Checked, Level
+from kapy.testing.conformance.findings import UNSEEN, Finding, Report, Result, State
+from kapy.testing.conformance.rules import Level
 
 
 def text(reports: Sequence[Report]) -> str:
@@ -22,7 +22,7 @@ def _lines(report: Report) -> Iterator[str]:
         for result in broken:
             if result.rule.level is level:
                 yield from _broken(result)
-    unknown = [one for one in report.of(State.NOT_RUN) if one.rule.checked is Checked.STATIC]
+    unknown = [one for one in report.of(State.NOT_RUN) if one.reason != UNSEEN]
     for result in unknown:
         yield ""
         yield f"  not run  {result.rule.id}: {result.reason}"

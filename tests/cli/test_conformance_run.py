@@ -1,0 +1,102 @@
+"""`kapy conformance run`: what is asked for, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kapy.cli.root import run
+from kapy.sdk import Runtime
+from tests.testing.conformance.behaviour import release
+from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
+from tests.testing.conformance.behaviour.test_mutants import TakesBack
+
+HERE: Final = "tests.cli.test_conformance_run"
+
+
+def add(runtime: Runtime) -> None:
+    for role in RESOURCES:
+        Plain(runtime, role)
+
+
+def add_wrong(runtime: Runtime) -> None:
+    """Machines whose flag does not stay, and pools that nobody looks at."""
+    Plain(runtime, "infra-cluster")
+    TakesBack(runtime, "infra-machine")
+
+
+def broken(runtime: Runtime) -> None:
+    raise ValueError("no cloud")
+
+
+def judged(folder: Path, *more: str) -> int:
+    place = release.write(folder)
+    return run(["conformance", "run", str(place), "--variable", "SIZE=3", *more])
+
+
+def results(told: str) -> Mapping[str, Mapping[str, Any]]:
+    found = json.loads(told)["releases"][0]["results"]
+    return {one["rule"]: one for one in found}
+
+
+def test_files_and_behaviour_are_in_one_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = judged(tmp_path, "--in-process", f"{HERE}:add", "-o", "json")
+    found = results(capsys.readouterr().out)
+    states = {rule: one["state"] for rule, one in found.items()}
+    assert code == 2  # the release has no Deployment
+    assert {one for one, state in states.items() if state == "broken"} == {
+        "clusterctl/manager",
+        "clusterctl/namespace",
+    }
+    assert states["infra-machine/crd-name"] == states["infra-machine/finalizer"] == "passed"
+    assert states["ipam/watch"] == states["control-plane/kubeconfig"] == "not applicable"
+
+
+def test_a_wrong_provider_is_told_what_and_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judged(tmp_path, "--in-process", f"{HERE}:add_wrong") == 2
+    text = capsys.readouterr().out
+    assert "MUST  infra-machine/initialized" in text
+    assert "PlainMachine worker-0: status.initialization.provisioned: it was set and taken" in text
+    assert "not run  infra-machinepool/" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "say how the provider runs"),
+        (["--in-process", "a:b", "--", "program"], "say how the provider runs"),
+        (["--in-process", "nonsense"], "is not MODULE:FUNCTION"),
+        (["--in-process", "no.such.module:add"], "cannot be imported"),
+        (["--in-process", f"{HERE}:HERE"], "is no function"),
+        (["--in-process", f"{HERE}:broken"], "ValueError: no cloud"),
+        (["--variable", "x", "--in-process", f"{HERE}:add"], "is not NAME=VALUE"),
+        (["--", "/no/such/program"], "cannot be started"),
+        (["--", sys.executable, "-c", "raise SystemExit('no cloud')"], 'exit code 1: "no cloud"'),
+    ],
+)
+def test_what_cannot_be_run_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert judged(tmp_path, *arguments) in (1, 2)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert sentence in told.err
+    assert "Traceback" not in told.err
+
+
+def test_a_variable_without_a_value_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = release.write(tmp_path)
+    code = run(["conformance", "run", str(place), "--in-process", f"{HERE}:add"])
+    assert code == 1
+    assert "add --variable SIZE=…" in capsys.readouterr().err
