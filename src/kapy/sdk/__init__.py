@@ -65,6 +65,11 @@ from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
 from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
 from kapy.sdk.control_plane_choices import created, next_to_go, oldest, versions_of
 from kapy.sdk.control_plane_controller import add_control_plane
+from kapy.sdk.control_plane_kinds import (
+    ControlPlaneOfMachinesSpec,
+    ControlPlaneSpec,
+    ControlPlaneStatus,
+)
 from kapy.sdk.control_plane_of_machines import MachineControlPlaneProvider, MachinesOrder
 from kapy.sdk.control_plane_of_machines_controller import add_control_plane_of_machines
 from kapy.sdk.credentials import Credential, IdentityReference, Sessions
@@ -80,10 +85,12 @@ from kapy.sdk.ipam import AddressOrder, Allocated, Exhausted, IPAMProvider
 from kapy.sdk.ipam_controller import add_ipam
 from kapy.sdk.keychain import ClusterKeys, Kept, Keychain
 from kapy.sdk.kinds import (
+    BootstrapConfigStatus,
     InfraClusterSpec,
     InfraClusterStatus,
     InfraMachineSpec,
     InfraMachineStatus,
+    IPPoolStatus,
     resource,
     template_of,
 )
@@ -105,6 +112,7 @@ __all__ = [
     "Allocated",
     "Applied",
     "AppliedObjects",
+    "BootstrapConfigStatus",
     "BootstrapData",
     "BootstrapOrder",
     "BootstrapProvider",
@@ -120,10 +128,13 @@ __all__ = [
     "ClusterProvisioned",
     "ControlPlane",
     "ControlPlaneLoadBalancer",
+    "ControlPlaneOfMachinesSpec",
     "ControlPlaneOrder",
     "ControlPlaneProvider",
     "ControlPlaneProvisioned",
     "ControlPlaneSeen",
+    "ControlPlaneSpec",
+    "ControlPlaneStatus",
     "Controller",
     "Credential",
     "Document",
@@ -134,6 +145,7 @@ __all__ = [
     "FieldError",
     "Found",
     "IPAMProvider",
+    "IPPoolStatus",
     "IdentityReference",
     "Informer",
     "InfraClusterProvider",

@@ -37,12 +37,12 @@ from kapy.kube.meta import owner_reference, read
 from kapy.kube.names import Resource
 from kapy.sdk.answers import BootstrapData, Unchanged, Waiting
 from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
+from kapy.sdk.bootstrap_kinds import BootstrapConfigLens
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.bootstrap_watches import BootstrapWatches
 from kapy.sdk.failures import ProviderMistake, failed
 from kapy.sdk.init_lock import InitLock
 from kapy.sdk.keychain import ClusterKeys, Keychain
-from kapy.sdk.lens import BootstrapConfigLens
 from kapy.sdk.ownership import (
     endpoint_of,
     is_externally_managed,

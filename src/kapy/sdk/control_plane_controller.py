@@ -18,9 +18,9 @@ from kapy.kube.names import Resource
 from kapy.kube.version import InvalidVersion, parse_tolerant
 from kapy.sdk.answers import ControlPlaneProvisioned, Released, Waiting
 from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
+from kapy.sdk.control_plane_kinds import ControlPlaneLens, ControlPlaneStatus
 from kapy.sdk.control_plane_objects import ControlPlaneObjects, unavailable
 from kapy.sdk.failures import ProviderMistake
-from kapy.sdk.lens import ControlPlaneLens, ControlPlaneStatus
 
 T = TypeVar("T")
 

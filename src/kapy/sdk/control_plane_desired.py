@@ -17,7 +17,7 @@ from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
-from kapy.sdk.lens import MachineControlPlaneLens
+from kapy.sdk.control_plane_kinds import MachineControlPlaneLens
 
 
 def hook_of(plane: MachineControlPlaneLens) -> str:

@@ -36,8 +36,8 @@ from kapy.sdk.control_plane_desired import (
     new_config,
     new_machine,
 )
+from kapy.sdk.control_plane_kinds import MachineControlPlaneLens
 from kapy.sdk.control_plane_of_machines import MachinesOrder
-from kapy.sdk.lens import MachineControlPlaneLens
 
 ATTEMPTS: Final = 100
 

@@ -36,10 +36,10 @@ from kapy.kube.names import Resource
 from kapy.kube.pki import KeyPair
 from kapy.sdk.answers import Endpoint, Released, Waiting
 from kapy.sdk.control_plane import AnyControlPlaneProvider, ControlPlaneOrder
+from kapy.sdk.control_plane_kinds import ControlPlaneLens
 from kapy.sdk.control_plane_watches import ControlPlaneWatches
 from kapy.sdk.keychain import ClusterKeys, Keychain
 from kapy.sdk.kubeconfigs import Kubeconfigs
-from kapy.sdk.lens import ControlPlaneLens
 from kapy.sdk.ownership import cluster_key, endpoint_of, is_externally_managed
 from kapy.sdk.provider_objects import ProviderObjects
 from kapy.sdk.readiness import report_v1beta1

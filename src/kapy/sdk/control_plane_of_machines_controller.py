@@ -38,11 +38,11 @@ from kapy.sdk.answers import ControlPlaneSeen, Released, Waiting
 from kapy.sdk.control_plane import ControlPlaneOrder
 from kapy.sdk.control_plane_choices import created, next_to_go, versions_of
 from kapy.sdk.control_plane_desired import hook_of
+from kapy.sdk.control_plane_kinds import ControlPlaneLens, MachineControlPlaneLens
 from kapy.sdk.control_plane_maker import MachineMaker
 from kapy.sdk.control_plane_objects import ControlPlaneObjects, unavailable
 from kapy.sdk.control_plane_of_machines import MachineControlPlaneProvider, MachinesOrder
 from kapy.sdk.control_plane_watches import BY_CLUSTER
-from kapy.sdk.lens import ControlPlaneLens, MachineControlPlaneLens
 
 T = TypeVar("T")
 

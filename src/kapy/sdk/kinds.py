@@ -24,12 +24,16 @@ from kapy.api.dev_cluster import InfraClusterStatus as InfraClusterStatus
 from kapy.api.dev_machine import DevMachineStatus as InfraMachineStatus
 from kapy.api.embedded import APIEndpoint, TemplateMeta
 from kapy.api.infrastructure import MachineProviderID
+from kapy.api.status import Conditions
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, bare, rules
 from kapy.kube.names import Resource
 from kapy.kube.plural import plural
+from kapy.sdk.bootstrap_kinds import BootstrapConfigStatus as BootstrapConfigStatus
 
 __all__ = [
+    "BootstrapConfigStatus",
+    "IPPoolStatus",
     "InfraClusterSpec",
     "InfraClusterStatus",
     "InfraMachineSpec",
@@ -56,6 +60,12 @@ class InfraMachineSpec(Model):
     """What the infrastructure of a machine should be."""
 
     provider_id: MachineProviderID = field(default="", name="providerID")
+
+
+class IPPoolStatus(Model):
+    """What was seen of a pool of addresses."""
+
+    conditions: Conditions = field(default_factory=list)
 
 
 def template_of(kind: type[Object]) -> type[Object]:

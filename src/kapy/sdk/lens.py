@@ -12,9 +12,8 @@ from typing import ClassVar, TypeVar
 from msgspec import field
 
 from kapy.api.condition import Condition
-from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress, StatusVersion
+from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress
 from kapy.api.infrastructure import PoolInstance
-from kapy.api.kubeadm_control_plane import KubeadmControlPlaneMachineTemplate
 from kapy.api.status import DeprecatedConditions
 from kapy.kube.meta import Object
 from kapy.kube.model import Model
@@ -98,71 +97,6 @@ class InfraClusterLens(Lens):
 
     spec: InfraClusterSpec = field(default_factory=InfraClusterSpec)
     status: InfraClusterStatus = field(default_factory=InfraClusterStatus)
-
-
-class BootstrapInitialization(Model):
-    """`status.initialization`: set once, never taken back."""
-
-    data_secret_created: bool | None = None
-
-
-class BootstrapConfigStatus(LensStatus):
-    initialization: BootstrapInitialization = field(default_factory=BootstrapInitialization)
-    data_secret_name: str = ""
-    deprecated: DeprecatedConditions | None = None
-
-
-class BootstrapConfigLens(Lens):
-    """A bootstrap configuration as its contract sees it."""
-
-    status: BootstrapConfigStatus = field(default_factory=BootstrapConfigStatus)
-
-
-class ControlPlaneInitialization(Model):
-    """`status.initialization`: set once, never taken back."""
-
-    control_plane_initialized: bool | None = None
-
-
-class ControlPlaneSpec(Model):
-    control_plane_endpoint: APIEndpoint = field(default_factory=APIEndpoint)
-    replicas: int | None = None
-    version: str = ""
-
-
-class ControlPlaneStatus(LensStatus):
-    initialization: ControlPlaneInitialization = field(default_factory=ControlPlaneInitialization)
-    external_managed_control_plane: bool | None = None
-    selector: str = ""
-    replicas: int | None = None
-    ready_replicas: int | None = None
-    available_replicas: int | None = None
-    up_to_date_replicas: int | None = None
-    version: str = ""
-    versions: list[StatusVersion] = field(default_factory=list)
-    deprecated: DeprecatedConditions | None = None
-
-
-class ControlPlaneLens(Lens):
-    """A control plane as its contract sees it."""
-
-    spec: ControlPlaneSpec = field(default_factory=ControlPlaneSpec)
-    status: ControlPlaneStatus = field(default_factory=ControlPlaneStatus)
-
-
-class RolloutSpec(Model):
-    after: str | None = None
-
-
-class MachinesSpec(ControlPlaneSpec, kw_only=True):
-    machine_template: KubeadmControlPlaneMachineTemplate
-    rollout: RolloutSpec = field(default_factory=RolloutSpec)
-
-
-class MachineControlPlaneLens(ControlPlaneLens, kw_only=True):
-    """A control plane that is made of Machines, as its contract sees it."""
-
-    spec: MachinesSpec
 
 
 @cache
