@@ -88,7 +88,7 @@ class Template:
     def object(self) -> Document:
         """The template as a copy of one's own, to be changed in place."""
         if self._copy is None:
-            self._copy = msgspec.json.decode(msgspec.json.encode(self._given))
+            self._copy = msgspec.to_builtins(self._given)
         return self._copy
 
     @property
