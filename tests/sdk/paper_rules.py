@@ -28,6 +28,17 @@ class Sheet(Object):
     spec: SheetSpec = field(default_factory=SheetSpec)
 
 
+class PagesSpec(Model):
+    pages: int = 0
+    colour: str = ""
+
+
+class Pages(Object):
+    RESOURCE: ClassVar[Resource] = Resource(GROUP, "v1", "sheets", "Sheet")
+
+    spec: PagesSpec = field(default_factory=PagesSpec)
+
+
 class InnerTemplate(Model):
     metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: SheetSpec = field(default_factory=SheetSpec)
@@ -70,7 +81,7 @@ def from_hub(document: Document) -> Document:
     return _renamed(document, "sheets", "pages")
 
 
-V1 = Version(to_hub=lambda one: _renamed(one, "pages", "sheets"), from_hub=from_hub)
+V1 = Version(to_hub=lambda one: _renamed(one, "pages", "sheets"), from_hub=from_hub, kind=Pages)
 SHEETS = KindRules(
     Sheet,
     template=SheetTemplate,

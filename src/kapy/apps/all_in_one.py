@@ -28,7 +28,7 @@ from kapy.apps.admission import Rules
 from kapy.apps.audit import audited
 from kapy.apps.built_in import add_statuses, install_inventory
 from kapy.apps.controllers import add_controllers
-from kapy.apps.conversion import converted
+from kapy.apps.conversion import converted, either
 from kapy.apps.credentials import Credentials, credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.garbage import rarely_collected
@@ -43,6 +43,7 @@ from kapy.remote.connections import Connections
 
 if TYPE_CHECKING:
     from kapy.apiserver.admission import Admission
+    from kapy.apiserver.plane import Convert
     from kapy.hooks.posting import Post
     from kapy.hooks.watched import WatchedPost
     from kapy.sdk.provider import Provider
@@ -96,7 +97,7 @@ async def management_plane(
         settings.data,
         clock=clock,
         admission=(rules, *_admission(settings.providers)),
-        convert=converted,
+        convert=_conversion(settings.providers),
         synchronous="FULL" if settings.durability == "power-loss" else "NORMAL",
         limits=settings.limits,
         services=settings.webhook_services,
@@ -175,6 +176,14 @@ def _admission(providers: Sequence[Provider]) -> list[Admission]:
     from kapy.sdk.admission_plane import InProcess
 
     return [InProcess(one.admission) for one in providers]
+
+
+def _conversion(providers: Sequence[Provider]) -> Convert:
+    if not providers:
+        return converted
+    from kapy.sdk.admission_plane import conversion
+
+    return either(converted, *(conversion(one.admission) for one in providers))
 
 
 async def _install_kinds(client: Client, providers: Sequence[Provider]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kapy.api.conversion import ConversionError, convert
 from kapy.api.kinds import BY_GROUP_KIND
-from kapy.apiserver.plane import ConversionFailed
+from kapy.apiserver.plane import ConversionFailed, Convert
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import ContractError
 from kapy.contract.resolve import resolved
@@ -36,6 +36,20 @@ def converted(
         return [convert(one, api_version, reference_version=version) for one in documents]
     except ConversionError as error:
         raise ConversionFailed(str(error)) from None
+
+
+def either(*ways: Convert) -> Convert:
+    """The first of several conversions that knows a kind."""
+
+    def convert(
+        documents: Sequence[Document],
+        api_version: str,
+        definition: Callable[[str], Document | None],
+    ) -> list[Document] | None:
+        found = (way(documents, api_version, definition) for way in ways)
+        return next((one for one in found if one is not None), None)
+
+    return convert
 
 
 def _version(kind: GroupKind, definition: Callable[[str], Document | None]) -> str:

@@ -18,6 +18,7 @@ import msgspec
 from kapy.api.names import Annotation
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.meta import Object
 from kapy.kube.names import Resource, split_api_version
 from kapy.kube.nested import with_values
 from kapy.kube.patch import merge_patch
@@ -35,11 +36,13 @@ class Version:
     """The ways between another version and the one that is stored.
 
     Both functions are given a private copy, may change it, and return the object; they leave
-    `metadata` as it is. `apiVersion` is not theirs to set.
+    `metadata` as it is. `apiVersion` is not theirs to set. kind: the Struct of that version, which
+    its CRD is printed from.
     """
 
     to_hub: Callable[[Document], Document]
     from_hub: Callable[[Document], Document]
+    kind: type[Object] | None = None
 
 
 def converted(

@@ -11,7 +11,16 @@ from kapy.api.names import Label
 from kapy.apps.provider.definitions import crds_of
 from kapy.apps.provider.objects import object_of
 from kapy.apps.provider.rights import core_rules, manager_rules
-from kapy.apps.provider.webhooks import CERTIFICATES, PORT, SERVER, SERVING, secret_of, webhooks_of
+from kapy.apps.provider.webhooks import (
+    CERTIFICATES,
+    PORT,
+    SERVER,
+    SERVING,
+    client_of,
+    secret_of,
+    trusting,
+    webhooks_of,
+)
 from kapy.clusterctl.components.checks import AGGREGATED
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
@@ -39,7 +48,7 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
     namespace, account = namespace_of(provider), f"{prefix}-manager"
     objects = [
         object_of("v1", "Namespace", namespace),
-        *crds_of(provider),
+        *_crds(provider, prefix, namespace),
         object_of("v1", "ServiceAccount", account, namespace),
         *_roles(provider, account, namespace),
         _deployment(provider, image or f"{provider.image}:{version}", account, namespace),
@@ -47,6 +56,13 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
     if provider.admission.kinds:
         objects += webhooks_of(provider.admission, prefix, namespace, _selector(provider))
     return [_labelled(one, provider.label) for one in objects]
+
+
+def _crds(provider: Provider, prefix: str, namespace: str) -> list[Document]:
+    found = crds_of(provider, client_of(prefix, namespace))
+    return [
+        trusting(one, prefix, namespace) if "conversion" in one["spec"] else one for one in found
+    ]
 
 
 def prefix_of(provider: Provider) -> str:

@@ -3,39 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kapy.api.columns import Column
 from kapy.api.crds import definition, served_version
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.kube import Document
 from kapy.kube.meta import Object
+from kapy.kube.names import Resource
+from kapy.sdk.admission_configurations import crd_conversion
 from kapy.sdk.provider import BadProvider, Provider
 
 
-def crds_of(provider: Provider) -> list[Document]:
+def crds_of(provider: Provider, client: Document | None = None) -> list[Document]:
     """The CRDs, in the order of the provider's kinds. Raises BadProvider.
 
-    A kind shows what its `COLUMNS` say, where it has some.
+    A kind shows what its `COLUMNS` say, where it has some. client: how the server reaches the
+    provider's webhooks, without a path; None where it converts in its own process.
     """
     from kapy.api.schema import structural_schemas  # takes its time, and is seldom needed
 
     _check(provider.kinds)
     contract = list(provider.series.values())[-1]
+    every = [(kind, one) for kind in provider.kinds for one in (kind, *_others(provider, kind))]
     try:
-        schemas = structural_schemas(provider.kinds)
+        schemas = structural_schemas([one for _, one in every])
     except TypeError as error:
         raise BadProvider(f"a kind of provider {provider.name} has no schema: {error}") from None
+    versions: dict[Resource, list[Document]] = {kind.RESOURCE: [] for kind in provider.kinds}
+    for (kind, one), schema in zip(every, schemas, strict=True):
+        printed = served_version(one, schema, _columns(one), stored=one is kind)
+        versions[kind.RESOURCE].append(printed)
+    labels = {Label.PROVIDER: provider.label}
     return [
-        definition(
-            kind.RESOURCE,
-            [served_version(kind, schema, _columns(kind), stored=True)],
-            {
-                Label.PROVIDER: provider.label,
-                f"{CLUSTER_GROUP}/{contract}": kind.RESOURCE.version,
-            },
+        with_conversion(
+            definition(
+                resource, served, labels | {f"{CLUSTER_GROUP}/{contract}": resource.version}
+            ),
+            crd_conversion(provider.admission, resource, client) if client else None,
         )
-        for kind, schema in zip(provider.kinds, schemas, strict=True)
+        for resource, served in versions.items()
     ]
+
+
+def with_conversion(crd: Document, conversion: Document | None) -> Document:
+    """A CRD that says who converts, where somebody does."""
+    if conversion is None:
+        return crd
+    return {**crd, "spec": {**crd["spec"], "conversion": conversion}}
+
+
+def _others(provider: Provider, kind: type[Object]) -> list[type[Object]]:
+    """The other versions of a kind. Raises BadProvider."""
+    ruled = provider.admission.kinds.get(kind.RESOURCE.group_kind)
+    found = [] if ruled is None else list(ruled.versions.items())
+    for name, version in found:
+        if version.kind is None or replace(kind.RESOURCE, version=name) != version.kind.RESOURCE:
+            raise BadProvider(
+                f"version {name} of {kind.RESOURCE.kind} has no Struct of that version: name it "
+                "as `kind` of the Version"
+            )
+    return [version.kind for _, version in found if version.kind is not None]
 
 
 def _columns(kind: type[Object]) -> Sequence[Column]:
@@ -49,7 +77,7 @@ def _check(kinds: Sequence[type[Object]]) -> None:
         name = kind.RESOURCE.group_resource
         if name in known:
             raise BadProvider(
-                f"{name} is described twice: a kind of several versions needs a conversion, which "
-                "is not supported yet; keep the newest version"
+                f"{name} is described twice: keep the version that is stored, and name the others "
+                "in `versions` of its KindRules"
             )
         known.add(name)

@@ -39,13 +39,13 @@ async def install_kinds(client: Client, provider: Provider) -> None:
 
 async def install_webhooks(client: Client, provider: Provider, url: str, authority: str) -> None:
     """Tell the server of webhooks at a URL. authority: whom to trust for it, PEM in base64."""
-    found = webhook_configurations(
-        provider.admission,
-        f"{prefix_of(provider)}-webhook-configuration",
-        {"url": url, "caBundle": authority},
-    )
-    for one in found:
+    at = {"url": url, "caBundle": authority}
+    name = f"{prefix_of(provider)}-webhook-configuration"
+    for one in webhook_configurations(provider.admission, name, at):
         await _put(client, _WEBHOOKS[one["kind"]], one)
+    for crd in crds_of(provider, at):
+        if "conversion" in crd["spec"]:
+            await _put(client, CRDS, crd)
 
 
 async def remove_webhooks(client: Client, provider: Provider) -> None:

@@ -33,16 +33,26 @@ def service_of(prefix: str) -> str:
     return f"{prefix}-webhook-service"
 
 
+def client_of(prefix: str, namespace: str) -> Document:
+    """How a server reaches the webhooks (`clientConfig`, without a path)."""
+    return {"service": {"name": service_of(prefix), "namespace": namespace}}
+
+
+def trusting(document: Document, prefix: str, namespace: str) -> Document:
+    """An object into which cert-manager puts whom to trust for the webhooks."""
+    annotations = {_INJECT: f"{namespace}/{_serving(prefix)}"}
+    return {**document, "metadata": {**document["metadata"], "annotations": annotations}}
+
+
 def webhooks_of(
     rules: Rulebook, prefix: str, namespace: str, selector: Mapping[str, str]
 ) -> list[Document]:
     """The objects. selector: of the pods that answer."""
     service, issuer, serving = service_of(prefix), f"{prefix}-selfsigned-issuer", _serving(prefix)
     host = f"{service}.{namespace}.svc"
-    client = {"service": {"name": service, "namespace": namespace}}
-    configurations = webhook_configurations(rules, f"{prefix}-webhook-configuration", client)
-    for one in configurations:
-        one["metadata"]["annotations"] = {_INJECT: f"{namespace}/{serving}"}
+    configurations = webhook_configurations(
+        rules, f"{prefix}-webhook-configuration", client_of(prefix, namespace)
+    )
     certificate = {
         "dnsNames": [host, f"{host}.cluster.local"],
         "issuerRef": {"kind": "Issuer", "name": issuer},
@@ -53,7 +63,7 @@ def webhooks_of(
         object_of("v1", "Service", service, namespace, spec=spec),
         object_of(_CERT_MANAGER, "Issuer", issuer, namespace, spec={"selfSigned": {}}),
         object_of(_CERT_MANAGER, "Certificate", serving, namespace, spec=certificate),
-        *configurations,
+        *(trusting(one, prefix, namespace) for one in configurations),
     ]
 
 

@@ -1,0 +1,68 @@
+"""A provider's kind of several versions: one is stored, all are served, somebody converts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.provider.components import components_of
+from kapy.apps.provider.definitions import crds_of
+from kapy.apps.settings import Settings
+from kapy.kube import Document, Key
+from kapy.kube.names import CRDS
+from kapy.sdk import Rulebook, Runtime
+from kapy.sdk.provider import BadProvider, Provider
+from tests.sdk.paper_rules import RULES, SHEETS, V1, Pages, Sheet
+
+
+def add_to(runtime: Runtime) -> None:
+    """Kinds without controllers."""
+
+
+SHEET_MILL = Provider(
+    name="mill", kinds=(Sheet,), add_to=add_to, image="registry.example.com/mill", admission=RULES
+)
+
+
+def test_every_version_has_its_schema_and_one_is_stored() -> None:
+    (crd,) = crds_of(SHEET_MILL)
+    versions = {one["name"]: one for one in crd["spec"]["versions"]}
+    assert {name: one["storage"] for name, one in versions.items()} == {"v2": True, "v1": False}
+    fields = {
+        name: set(one["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
+        for name, one in versions.items()
+    }
+    assert fields == {"v2": {"sheets", "colour", "watermark"}, "v1": {"pages", "colour"}}
+    assert "conversion" not in crd["spec"]
+
+
+def test_a_release_has_the_provider_asked() -> None:
+    (crd,) = [one for one in components_of(SHEET_MILL, "v0.1.0") if one["kind"] == CRDS.kind]
+    service = crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
+    assert service["path"] == "/convert"
+    trusted = crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+    assert trusted.startswith(f"{service['namespace']}/")
+
+
+def test_a_version_without_a_struct_is_refused_with_what_to_do() -> None:
+    rules = Rulebook(replace(SHEETS, versions={"v1": replace(V1, kind=None)}))
+    with pytest.raises(BadProvider, match="name it as `kind` of the Version"):
+        crds_of(replace(SHEET_MILL, admission=rules))
+
+
+async def test_a_plane_converts_in_its_own_process() -> None:
+    async with management_plane(Settings(providers=(SHEET_MILL,)), clock=loop_clock()) as plane:
+        metadata = {"name": "one", "namespace": "default"}
+        spec: Document = {"sheets": 2, "watermark": "eagle"}
+        api_version, kind = Sheet.RESOURCE.api_version, "Sheet"
+        document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+        await plane.client.create(Sheet.RESOURCE, document)
+        key = Key("default", "one")
+        seen = await plane.client.get(Pages.RESOURCE, key)
+        assert seen["spec"] == {"pages": 2, "colour": "white"}
+        await plane.client.update(Pages.RESOURCE, {**seen, "spec": {**seen["spec"], "pages": 3}})
+        stored = await plane.client.get(Sheet.RESOURCE, key)
+        assert stored["spec"] == {"sheets": 3, "watermark": "eagle", "colour": "white"}
