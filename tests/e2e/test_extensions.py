@@ -135,8 +135,9 @@ async def test_what_extensions_say_is_what_happens(tmp_path: Path) -> None:
                 await created(story, herders, owner)
                 await upgraded(story, herders)
                 await deleted(story)
+                assert plane.stop() == 0
+                until("the end, for who looks on", lambda: "ended" in calls.log.read_text())
                 seen(calls)
-        assert plane.stop() == 0
     assert "Traceback" not in plane.log.read_text()
 
 

@@ -115,3 +115,36 @@ async def test_half_of_a_new_pair_is_waited_out(tmp_path: Path) -> None:
     key.write_bytes(new)
     await kept(certificate, LOOK_SECONDS + 1)
     assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
+
+
+def authority(folder: Path, days: int) -> pki.KeyPair:
+    """A given CA, made that many days ago, that is good for 30 days."""
+    born = loop_clock()() - timedelta(days=days)
+    ca = pki.new_ca("given", now=born, valid=timedelta(days=30), algorithm="ECDSA-P256")
+    (folder / "ca.crt").write_bytes(ca.certificate)
+    (folder / "ca.key").write_bytes(ca.key)
+    return ca
+
+
+async def test_a_given_ca_signs_as_long_as_it_is_good(tmp_path: Path) -> None:
+    ca = authority(tmp_path, days=0)
+    certificate = await certificate_in(tmp_path, ["localhost"], loop_clock())
+    made = leaf(tmp_path)
+    pki.load(made).verify_directly_issued_by(pki.load(ca.certificate))
+    await kept(certificate, timedelta(days=29).total_seconds())
+    assert (leaf(tmp_path), certificate.ca) == (made, ca.certificate)
+
+
+async def test_a_given_ca_that_ran_out_is_told(tmp_path: Path) -> None:
+    authority(tmp_path, days=31)
+    with pytest.raises(NoCertificate, match=r"is good no more: take ca\.crt and ca\.key away"):
+        await certificate_in(tmp_path, ["localhost"], loop_clock())
+
+
+async def test_halves_of_two_authorities_are_told(tmp_path: Path) -> None:
+    authority(tmp_path, days=0)
+    key = (tmp_path / "ca.key").read_bytes()
+    authority(tmp_path, days=0)
+    (tmp_path / "ca.key").write_bytes(key)
+    with pytest.raises(NoCertificate, match=r"has ca\.crt and ca\.key, but they do not belong"):
+        await certificate_in(tmp_path, ["localhost"], loop_clock())
