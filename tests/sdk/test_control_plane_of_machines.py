@@ -249,9 +249,9 @@ async def test_without_a_template_it_says_what_to_do_and_goes_on_when_it_comes()
         other = {"spec": {"infrastructureRef": {"name": "other"}}}
         await scene.change(machineTemplate=other)
         await asyncio.sleep(20)
-        status, _, message = conditions(await scene.stack())["Available"]
-        assert status == "Unknown"
-        assert '"other" not found: create it, or name another one' in message
+        status, _, message = conditions(await scene.stack())["ScalingUp"]
+        assert status == "True"
+        assert "PaperMachineTemplate other does not exist: create it, or name another" in message
         metadata = {**TEMPLATE["metadata"], "name": "other"}
         await bench.client.create(TEMPLATES, {**TEMPLATE, "metadata": metadata})
         await scene.settled()

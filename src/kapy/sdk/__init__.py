@@ -41,6 +41,7 @@ from kapy.kube.field_errors import (
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
+from kapy.kube.pki import KeyPair
 from kapy.sdk.admission import KindRules, Rulebook
 from kapy.sdk.admission_versions import CannotConvert, Version
 from kapy.sdk.answers import (
@@ -160,6 +161,7 @@ __all__ = [
     "InitLock",
     "Kept",
     "Key",
+    "KeyPair",
     "Keychain",
     "Keys",
     "KindRules",

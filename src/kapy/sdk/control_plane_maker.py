@@ -23,7 +23,7 @@ from kapy.engine.applied import Applied
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.apply.settled import is_settled
-from kapy.kube.errors import ApiError, KapyError, NotFound
+from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import SECRETS, Resource
 from kapy.sdk.applied_objects import AppliedObjects
@@ -42,10 +42,6 @@ from kapy.sdk.control_plane_of_machines import MachinesOrder
 ATTEMPTS: Final = 100
 
 
-class TemplateAbsent(KapyError):
-    """The infrastructure template of the Machines does not exist."""
-
-
 class MachineMaker:
     """Writes Machines and what belongs to them, as one field manager."""
 
@@ -59,11 +55,9 @@ class MachineMaker:
         # Of configurations, by uid: resourceVersion and wanted spec, and whether it is that.
         self._current: dict[str, tuple[str, Document, bool]] = {}
 
-    async def template(self, plane: MachineControlPlaneLens, cluster: Cluster) -> Document:
-        """The infrastructure template, which the Cluster owns from now on.
-
-        Raises TemplateAbsent, or what made it unreadable.
-        """
+    async def template(self, plane: MachineControlPlaneLens, cluster: Cluster) -> Document | None:
+        """The infrastructure template, which the Cluster owns from now on; None when it is not
+        there. Raises what made it unreadable."""
         reference = plane.spec.machine_template.spec.infrastructure_ref
         owner = owner_reference(cluster)
         found = await self._external.owned(
@@ -76,10 +70,7 @@ class MachineMaker:
             case Found(view):
                 return view.document
             case Absent():
-                raise TemplateAbsent(
-                    f'{reference.kind}.{reference.api_group} "{reference.name}" not found: create'
-                    " it, or name another one in spec.machineTemplate.spec.infrastructureRef"
-                )
+                return None
             case Unreadable(error):
                 raise error
 

@@ -192,7 +192,7 @@ class ControlPlanesOfMachines(ControlPlaneObjects[T], Generic[T]):
         plane: MachineControlPlaneLens,
         order: MachinesOrder[T],
         said: ControlPlaneSeen,
-        template: Document,
+        template: Document | None,
         outdated: dict[str, list[str]],
     ) -> Waiting | None:
         """The next step towards the wanted Machines. Returns what it waits for."""
@@ -211,6 +211,8 @@ class ControlPlanesOfMachines(ControlPlaneObjects[T], Generic[T]):
         if going is not None:
             await self._delete(going)
             return None
+        if template is None:
+            return Waiting(because=_absent(plane), poll_after=None)
         first = not machines and not order.initialized
         wanted = await self._provider.bootstrap(order, first=first)
         await self._maker.make(plane, order, template, wanted, list(outdated))
@@ -324,6 +326,14 @@ def _unstable(order: MachinesOrder[Any], said: ControlPlaneSeen, going: Machine 
     if without:
         return f"waiting for Machines to have Nodes: {shortened(without, 3)}"
     return said.unstable
+
+
+def _absent(plane: MachineControlPlaneLens) -> str:
+    reference = plane.spec.machine_template.spec.infrastructure_ref
+    return (
+        f"{reference.kind} {reference.name} does not exist: create it, or name another one in"
+        " spec.machineTemplate.spec.infrastructureRef"
+    )
 
 
 def _waits_for_us(machine: Machine) -> bool:

@@ -1,0 +1,86 @@
+"""A control plane provider in a page, among all of kapy's controllers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+import pytest_asyncio
+
+from kapy._aio.clock import loop_clock
+from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.settings import Settings
+from kapy.kube import Document, Key
+from kapy.testing.story import Story
+from tests.sdk.page_of_kubeadm import PROVIDER, PageControlPlane
+from tests.stories.plane import own_kinds, sample
+from tests.stories.test_fleet import CLUSTER, CONTROL_PLANE, WORKERS, available, control_planes
+
+
+@pytest_asyncio.fixture
+async def story() -> AsyncIterator[Story]:
+    settings = Settings(providers=(PROVIDER,))
+    async with management_plane(settings, clock=loop_clock(), random=Random(1)) as plane:
+        yield Story(plane.client, [*own_kinds(), PageControlPlane.RESOURCE])
+
+
+def in_a_page() -> list[Document]:
+    """The sample cluster with another control plane provider."""
+    found = []
+    for one in sample():
+        if one["kind"] == "KubeadmControlPlane":
+            spec = {name: one["spec"][name] for name in ("replicas", "version", "machineTemplate")}
+            resource = PageControlPlane.RESOURCE
+            one = {**one, "apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
+        elif one["kind"] == "Cluster":
+            spec = {**one["spec"]}
+            spec["controlPlaneRef"] = {**spec["controlPlaneRef"], "kind": "PageControlPlane"}
+            one = {**one, "spec": spec}
+        found.append(one)
+    return found
+
+
+async def versions(story: Story) -> list[str]:
+    """The resourceVersions of the control plane and its Machines."""
+    found = [*await story.all(PageControlPlane), *await control_planes(story)]
+    return [one.metadata.resource_version for one in found]
+
+
+def is_settled(replicas: int, version: str) -> Any:
+    def holds(plane: PageControlPlane) -> bool:
+        status = plane.status
+        counted = [(one.version, one.replicas) for one in status.versions]
+        wanted = [(version, replicas)]
+        return counted == wanted and status.ready_replicas == status.up_to_date_replicas == replicas
+
+    return holds
+
+
+async def test_a_cluster_becomes_available_grows_is_upgraded_and_goes(story: Story) -> None:
+    await story.create(in_a_page())
+    await story.until(Cluster, CLUSTER, available)
+    await story.until(MachineDeployment, WORKERS, lambda md: md.status.available_replicas == 2)
+    (first,) = await control_planes(story)
+    version = first.spec.version
+    await story.merge(PageControlPlane, CONTROL_PLANE, {"spec": {"replicas": 3}})
+    await story.until(PageControlPlane, CONTROL_PLANE, is_settled(3, version))
+    newer = "v1.35.0" if version != "v1.35.0" else "v1.36.0"
+    await story.merge(PageControlPlane, CONTROL_PLANE, {"spec": {"version": newer}})
+    await story.until(PageControlPlane, CONTROL_PLANE, is_settled(3, newer))
+    after = {one.metadata.name for one in await control_planes(story)}
+    assert first.metadata.name not in after
+    await story.until(Cluster, CLUSTER, available)
+    await story.settle()
+    rests = await versions(story)
+    await story.settle(600)
+    assert await versions(story) == rests
+    await story.client.delete(Cluster, Key("default", CLUSTER))
+    await story.until_gone(Cluster, CLUSTER)
+    for kind in (PageControlPlane, Machine, KubeadmConfig, DevMachine):
+        assert not await story.all(kind)
