@@ -20,6 +20,7 @@ from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.queue import INITIAL
 from kapy.kube.http import Transport
+from kapy.kube.names import Resource
 
 Turn = Callable[[Service], Awaitable[None]]
 """Runs the controllers, when and for as long as it is their program's turn."""
@@ -39,9 +40,10 @@ class Runtime:
 
     The client writes through the cache: what a controller wrote, it reads back at once.
     options: which objects its controllers look at, and how. metrics: what it can be scraped for.
-    working: set while the controllers do. keys: where new private keys come from. random: where
-    all jitter of this program comes from; a seeded one makes a run repeatable. turn: of several
-    programs, which one works; the others keep their caches filled.
+    writes: verbs by what controllers write besides the objects that they reconcile, for whoever
+    grants it to them. working: set while the controllers do. keys: where new private keys come
+    from. random: where all jitter of this program comes from; a seeded one makes a run repeatable.
+    turn: of several programs, which one works; the others keep their caches filled.
     """
 
     client: Client
@@ -55,6 +57,7 @@ class Runtime:
     metrics: Metrics = field(default_factory=Metrics)
     working: asyncio.Event = field(default_factory=asyncio.Event)
     reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
+    writes: dict[Resource, set[str]] = field(default_factory=dict)
     turn: Turn = _at_once
 
     @classmethod
@@ -84,6 +87,10 @@ class Runtime:
         self.adopt(controller, of)
         self.controllers.append(controller)
         return controller
+
+    def grant(self, resource: Resource, *verbs: str) -> None:
+        """Say that something of this program writes these objects."""
+        self.writes.setdefault(resource, set()).update(verbs)
 
     def adopt(self, controller: Controller, of: Informer[Any] | None = None) -> None:
         """Hold a controller to the options and show what it does; somebody else runs it."""

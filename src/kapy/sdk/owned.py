@@ -44,8 +44,9 @@ class Makes:
         self._informers: dict[Resource, Informer[Document]] = {
             kind: runtime.cache.informer(kind, labels=Label.CLUSTER_NAME) for kind in kinds
         }
-        for informer in self._informers.values():
+        for kind, informer in self._informers.items():
             informer.add_index(BY_OWNER, _owners_of)
+            runtime.grant(kind, "create", "delete", "patch")
 
     def attach(self, controller: Controller) -> None:
         """Wake the owner of what changed."""

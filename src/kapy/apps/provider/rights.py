@@ -6,10 +6,11 @@ No more than that: what a provider does besides, it says itself (`Provider.right
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from kapy._aio.clock import system_clock
+from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.apps.provider.adding import added
@@ -17,7 +18,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
-from kapy.kube.names import EVENTS, Resource
+from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS, Resource
 from kapy.sdk.provider import Provider, Right
 
 _READ: Final = ("get", "list", "watch")
@@ -32,8 +33,17 @@ _CORE: Final = frozenset(
 
 def watched_by(provider: Provider) -> list[Resource]:
     """What the controllers of a provider watch, sorted."""
+    return _watched(_asked(provider))
+
+
+def _asked(provider: Provider) -> Runtime:
+    """A runtime with the provider's controllers, which are not run."""
     runtime = Runtime.on(_nobody, clock=system_clock)
     added(provider, runtime)
+    return runtime
+
+
+def _watched(runtime: Runtime) -> list[Resource]:
     watched = set(runtime.cache.unsynced())
     later = {pool for one, pool in _LATER.items() if one in watched}
     return sorted(watched | later, key=lambda one: (one.group, one.plural))
@@ -47,12 +57,27 @@ def manager_rules(provider: Provider) -> list[Document]:
     """What the provider's own program may do."""
     own = {kind.RESOURCE.group_resource for kind in provider.kinds}
     rights = [Right(EVENTS.group, (EVENTS.plural,), ("create", "patch")), *provider.rights]
-    for one in watched_by(provider):
+    runtime = _asked(provider)
+    watched = _watched(runtime)
+    rights += [Right(one.group, (one.plural,), tuple(v)) for one, v in runtime.writes.items()]
+    for one in watched:
         mine = one.group_resource in own
         rights.append(Right(one.group, (one.plural,), (*_READ, "patch") if mine else _READ))
         if mine:
             rights.append(Right(one.group, (f"{one.plural}/status",), ("patch",)))
-    return _rules(rights)
+    return _rules([*rights, *_written_by_sdk(provider, watched)])
+
+
+def _written_by_sdk(provider: Provider, watched: Collection[Resource]) -> Iterator[Right]:
+    """What the SDK writes for a provider besides the provider's own kinds."""
+    addresses, claims = IPAddress.RESOURCE, IPAddressClaim.RESOURCE
+    if provider.type == "ipam":
+        yield Right(addresses.group, (addresses.plural,), ("create", "delete", "patch"))
+        yield Right(claims.group, (claims.plural, f"{claims.plural}/status"), ("patch",))
+    if provider.type in ("bootstrap", "control-plane"):
+        yield Right("", (SECRETS.plural,), ("create", "patch"))
+    if CONFIG_MAPS in watched:  # the lock of a cluster's first machine
+        yield Right("", (CONFIG_MAPS.plural,), ("create", "delete"))
 
 
 def core_rules(provider: Provider) -> list[Document]:
