@@ -7,7 +7,7 @@ Templates are files whose names end in `.in`. `@word@` in a text or in a name st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.abc import Traversable
 from pathlib import Path
 from typing import Final
@@ -34,11 +34,13 @@ def check_name(name: str) -> None:
         )
 
 
-def make_project(templates: Traversable, folder: Path, words: Mapping[str, str]) -> list[Path]:
-    """Write all files; returns their paths below the folder. Raises CannotMake."""
+def make_project(
+    templates: Sequence[Traversable], folder: Path, words: Mapping[str, str]
+) -> list[Path]:
+    """Write the files of all templates; returns their paths below the folder. Raises CannotMake."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotMake(f"{folder} is there already; name a new folder with --folder")
-    files = {Path(_filled(name, words)): one for name, one in _files(templates)}
+    files = {Path(_filled(name, words)): one for some in templates for name, one in _files(some)}
     try:
         for name, template in files.items():
             path = folder / name

@@ -22,4 +22,4 @@ def make_extension(name: str, folder: Path) -> list[Path]:
         "module": f"{name.replace('-', '_')}_extension",
         "kapy": __version__,
     }
-    return make_project(files(__name__) / "files", folder, words)
+    return make_project([files(__name__) / "files"], folder, words)

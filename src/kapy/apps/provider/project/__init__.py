@@ -9,7 +9,7 @@ from typing import Final
 from kapy import __version__
 from kapy.apps.new_project import CannotMake, check_name, make_project
 
-TYPES: Final = ("infrastructure",)
+TYPES: Final = ("infrastructure", "bootstrap", "ipam")
 
 
 def make_provider(name: str, of_type: str, folder: Path) -> list[Path]:
@@ -23,9 +23,11 @@ def make_provider(name: str, of_type: str, folder: Path) -> list[Path]:
     module = name.replace("-", "_")
     words = {
         "name": name,
+        "type": of_type,
         "module": module,
         "kind": "".join(part.capitalize() for part in module.split("_")),
         "variable": module.upper(),
         "kapy": __version__,
     }
-    return make_project(files(__name__) / of_type, folder, words)
+    templates = [files(__name__) / one for one in ("every", of_type)]
+    return make_project(templates, folder, words)
