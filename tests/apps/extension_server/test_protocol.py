@@ -11,7 +11,7 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from kapy.apps.extension_server.protocol import IDLE_SECONDS, HookProtocol
+from kapy.apps.extension_server.protocol import IDLE_SECONDS, LARGEST_HEAD, HookProtocol
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,
     DISCOVERY,
@@ -22,6 +22,8 @@ from kapy.hooks import (
 )
 from kapy.hooks.extension import MAX_BODY
 
+READ = 1 << 18
+"""Bytes that asyncio reads at once."""
 CREATE = BEFORE_CLUSTER_CREATE.path("quota")
 BODY = BEFORE_CLUSTER_CREATE.encode_request(BeforeClusterCreateRequest(cluster={}))
 
@@ -90,7 +92,8 @@ class Connection:
 
     async def send(self, *parts: bytes) -> None:
         for part in parts:
-            self.protocol.data_received(part)
+            for at in range(0, len(part), READ):
+                self.protocol.data_received(part[at : at + READ])
         await asyncio.sleep(0.01)
 
     @property
@@ -140,6 +143,7 @@ CHUNKED = f"POST {CREATE} HTTP/1.1\r\nhost: e\r\ntransfer-encoding: chunked\r\n\
         (post("/nowhere"), 404, b"no handler is at /nowhere", False),
         (b"GET /readyz HTTP/1.1\r\nhost: e\r\n\r\n", 200, b"ok", False),
         (b"PUT /readyz HTTP/1.1\r\nhost: e\r\n\r\n", 405, b"POST, not with PUT", False),
+        (b"POST /" + b"x" * LARGEST_HEAD, 400, b"this is no HTTP request", True),
         (b"SSH-2.0-OpenSSH_9.6\r\n", 400, b"this is no HTTP request", True),
         (post(CREATE, BODY, "content-length: 3"), 400, b"this is no HTTP request", True),
     ],

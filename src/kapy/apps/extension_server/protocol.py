@@ -23,6 +23,8 @@ from kapy.hooks.extension import MAX_BODY
 IDLE_SECONDS: Final = 120.0
 """A connection without a whole request for so long is closed, after twice that at the latest: more
 than clients keep connections that they do not use."""
+LARGEST_HEAD: Final = 1 << 20
+"""Bytes that may come before a request's head is whole: far more than one has."""
 _REASONS: Final = {one.value: f"{one.value} {one.phrase}".encode() for one in HTTPStatus}
 _EXPECT: Final = b"expect"
 _CLOSE: Final = b"connection: close\r\n"
@@ -64,6 +66,7 @@ class HookProtocol(asyncio.Protocol):
         self._active = self._loop.time()
         self._look: asyncio.TimerHandle | None = None
         self._url, self._body, self._size = b"", list[bytes](), 0
+        self._head: int | None = 0
 
     # the connection
 
@@ -107,6 +110,10 @@ class HookProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
+            if self._head is not None:
+                self._head += len(data)
+                if self._head > LARGEST_HEAD:
+                    raise httptools.HttpParserError("the head has no end")
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._write(_NOBODY, _REFUSED)
@@ -121,12 +128,16 @@ class HookProtocol(asyncio.Protocol):
         if len(name) == len(_EXPECT) and name.lower() == _EXPECT:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
+    def on_headers_complete(self) -> None:
+        self._head = None
+
     def on_body(self, body: bytes) -> None:
         if self._size <= MAX_BODY:  # what comes after that is read by nobody
             self._body.append(body)
             self._size += len(body)
 
     def on_message_complete(self) -> None:
+        self._head = 0
         self._active = self._loop.time()
         path = self._url.partition(b"?")[0].decode("latin-1")
         path = unquote(path) if "%" in path else path
