@@ -129,7 +129,9 @@ async def _before_initialization(scope: Scope) -> Result:
         return DONE
     try:
         await generation.init(scope)
-    except BaseException:
+    except Exception:
+        # Whoever is cancelled keeps the lock, and gets it again: letting go could fail, and what is
+        # raised then would take the place of the cancellation.
         await lock.release(scope.cluster)
         _report_waiting(scope)
         raise
