@@ -62,7 +62,10 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
             workload.deregister(member.key.name)
 
     async def converge(self, order: Order) -> ClusterProvisioned:
-        return ClusterProvisioned(annotations={Annotation.IN_MEMORY_LISTENER: str(order.cluster)})
+        return ClusterProvisioned(
+            failure_domains=self._in_memory.failure_domains,
+            annotations={Annotation.IN_MEMORY_LISTENER: str(order.cluster)},
+        )
 
     async def release(self, order: Order) -> Released | Waiting:
         self._in_memory.drop(order.cluster)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from urllib.parse import urlsplit
 
 from kapy._aio.clock import Clock
+from kapy.api.embedded import FailureDomain
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Transport
@@ -31,11 +32,20 @@ class InMemory:
     """The clusters whose machines exist only in this process.
 
     clock: of their API servers. seed: what the jitter of start-up durations follows from.
-    elsewhere: how clusters that are not of this provider are reached.
+    elsewhere: how clusters that are not of this provider are reached. failure_domains: of all
+    clusters.
     """
 
-    def __init__(self, *, clock: Clock, seed: int = 0, elsewhere: Dial | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        seed: int = 0,
+        elsewhere: Dial | None = None,
+        failure_domains: Sequence[FailureDomain] = (),
+    ) -> None:
         self.clock = clock
+        self.failure_domains = failure_domains
         self.seed = seed
         self._port = PORT
         self._front: Front | None = None
