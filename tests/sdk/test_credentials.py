@@ -345,6 +345,20 @@ def test_namespaces_that_may_use_an_identity(spec: Document, *, allowed: bool) -
     assert is_allowed({"spec": spec}, "team-a", {"tier": "gold"}) is allowed
 
 
+async def test_many_at_once_sign_in_once() -> None:
+    made: list[str] = []
+
+    async def slowly(credential: Credential) -> str:
+        made.append(credential.identity)
+        await asyncio.sleep(1)
+        return credential.identity
+
+    sessions = Sessions(slowly)
+    tenants = [Credential(identity=name, version="1", data={}) for name in "abab"]
+    assert await asyncio.gather(*map(sessions.of, tenants)) == list("abab")
+    assert sorted(made) == ["a", "b"]
+
+
 def test_a_credential_shows_nothing_of_what_it_holds() -> None:
     shown = Credential(identity="Secret a/b", version="1", data={"token": b"hunter2"})
     assert "hunter2" not in repr(shown)

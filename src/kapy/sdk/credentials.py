@@ -19,6 +19,7 @@ condition CredentialsAvailable says why. What is kept between calls belongs into
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -83,18 +84,20 @@ class Sessions(Generic[S]):
         self._make = make
         self._close = close
         self._open: dict[str, tuple[str, S]] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
 
     async def of(self, credential: Credential) -> S:
         """The session of a credential; never one of another identity, nor of an older version."""
-        known = self._open.get(credential.identity)
-        if known is not None and known[0] == credential.version:
-            return known[1]
-        session = await self._make(credential)
-        left = self._open.get(credential.identity)
-        self._open[credential.identity] = credential.version, session
-        if left is not None and self._close is not None:
-            await self._close(left[1])
-        return session
+        # Who signs in takes turns: a second session would end the first, which is in use.
+        async with self._turns.setdefault(credential.identity, asyncio.Lock()):
+            known = self._open.get(credential.identity)
+            if known is not None and known[0] == credential.version:
+                return known[1]
+            session = await self._make(credential)
+            self._open[credential.identity] = credential.version, session
+            if known is not None and self._close is not None:
+                await self._close(known[1])
+            return session
 
 
 def identity_reference(infra: Document) -> IdentityReference | None:
