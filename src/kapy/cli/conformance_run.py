@@ -95,11 +95,9 @@ def run(
     release = _only(releases_at(path), path)
     values = dict(map(_variable, variables))
     way, judge = _chosen(program, in_process, kubeconfig, (quiet, within))
-    subject, unseen = _subject(release, way, values, examples)
+    subject = _subject(release, way, values, examples)
     behaviour = judge(subject)
     code = printed([completed(report_of(release), behaviour)], output, fail_on)
-    for kind in unseen:
-        click.echo(f"{kind} was not run: there is no example of it (see --examples)", err=True)
     if behaviour.trouble:
         click.echo(f"Error: {behaviour.trouble}", err=True)
     return code or (1 if behaviour.trouble else 0)
@@ -118,15 +116,12 @@ def _variable(told: str) -> tuple[str, str]:
     return name, value
 
 
-def _subject(
-    release: Any, way: Way, values: dict[str, str], examples: Path | None
-) -> tuple[Subject, tuple[str, ...]]:
+def _subject(release: Any, way: Way, values: dict[str, str], examples: Path | None) -> Subject:
     from kapy.testing.conformance.release import releases_at
-    from kapy.testing.conformance.shipped import shipped
+    from kapy.testing.conformance.shipped import subject_of
 
     given = [file for one in releases_at(examples) for file in one.files] if examples else []
-    found = shipped(release, way, values, given)
-    return found.subject, tuple(found.unseen)
+    return subject_of(release, way, values, given)
 
 
 def _chosen(

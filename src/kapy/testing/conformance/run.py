@@ -172,7 +172,9 @@ def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tupl
     found = []
     for check in checks:
         kinds = subject.kinds if check.role == "clusterctl" else subject.of(check.role)
-        if not kinds:
+        if unseen := subject.unseen.get(check.role):
+            to.not_run[check.rule] = f"there is no example of {', '.join(unseen)}"
+        elif not kinds:
             to.not_applicable[check.rule] = f"no kind of {check.role}"
         elif check.role == "clusterctl":
             kinds = kinds[:1]

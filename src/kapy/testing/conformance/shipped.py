@@ -6,8 +6,8 @@ user gives. What others make of a template, as the objects of core, is left out:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kapy.api.names import CLUSTER_GROUP
@@ -45,17 +45,9 @@ _INSTALLED: Final = (
 _EXTRAS: Final = ("Secret", "ConfigMap")
 
 
-@dataclass(frozen=True)
-class Shipped:
-    """subject: the provider. unseen: kinds that have a part and no example."""
-
-    subject: Subject
-    unseen: Sequence[str] = ()
-
-
-def shipped(
+def subject_of(
     release: Release, way: Way, variables: Mapping[str, str], given: Sequence[File] = ()
-) -> Shipped:
+) -> Subject:
     """A release's provider, to be run in some way.
 
     variables: of its files. given: files with more examples, which go before those of the release.
@@ -70,14 +62,25 @@ def shipped(
     main = [one for one in definitions if not one.is_template]
     kinds = [_kind(one, definitions, examples) for one in main]
     found = tuple(one for one in kinds if one is not None)
-    unseen = [one.kind for one, kind in zip(main, kinds, strict=True) if kind is None]
+    unseen: defaultdict[str, list[str]] = defaultdict(list)
+    for one, kind in zip(main, kinds, strict=True):
+        if kind is None and one.role is not None:
+            unseen[one.role.document].append(one.kind)
     if not found:
-        raise ConformanceError(_nothing(release, unseen))
+        raise ConformanceError(_nothing(release, [one for each in unseen.values() for one in each]))
     objects = [_served(one) for one in installed if one["kind"] in _INSTALLED]
     own = {GroupKind(one.group, one.kind) for one in release.definitions if one.role is None}
     extras = [one for one in documents if _is_extra(one, own)]
-    subject = Subject(release.name, found, way, objects, extras, _account(installed))
-    return Shipped(subject, unseen)
+    return Subject(
+        release.name,
+        found,
+        way,
+        objects,
+        extras,
+        _account(installed),
+        unseen=unseen,
+        unreached=any(one["kind"].endswith("WebhookConfiguration") for one in installed),
+    )
 
 
 def _objects(file: File, values: Mapping[str, str]) -> list[Document]:

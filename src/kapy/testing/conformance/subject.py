@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kapy.contract.fields import CURRENT, Version
@@ -107,6 +107,8 @@ class Subject:
     extras: Sequence[Document] = ()
     rights: str = ""
     admission: Sequence[Admission] = ()
+    unseen: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unreached: bool = False
 
     def of(self, role: str) -> list[Kind]:
         """Its kinds with a part."""

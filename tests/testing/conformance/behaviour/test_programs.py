@@ -21,7 +21,7 @@ from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.ground import embedded
 from kapy.testing.conformance.release import releases_at
 from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.shipped import shipped
+from kapy.testing.conformance.shipped import subject_of
 from kapy.testing.conformance.subject import Limits, Patience, Subject
 from tests.testing.conformance.behaviour import release
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.sockets
 def program(folder: Path, *more: str) -> Subject:
     [found] = releases_at(release.write(folder))
     way = Command((*PROGRAM, *more), {"PYTHONPATH": str(ROOT)})
-    return shipped(found, way, {"SIZE": "3"}).subject
+    return subject_of(found, way, {"SIZE": "3"})
 
 
 async def test_a_program_keeps_the_rules_as_it_does_in_process(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ async def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
 
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     [found] = releases_at(release.write(tmp_path))
-    subject = shipped(found, Command(("/no/such/program",)), {"SIZE": "3"}).subject
+    subject = subject_of(found, Command(("/no/such/program",)), {"SIZE": "3"})
     with pytest.raises(SubjectError, match="/no/such/program cannot be started"):
         await judged(subject, BEHAVIOUR, patience=HASTE)
 

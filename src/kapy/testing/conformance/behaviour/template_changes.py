@@ -53,6 +53,8 @@ async def _changed(scene: Scene) -> tuple[Resource, Document]:
     resource, example = scene.kind.template, scene.kind.example
     if resource is None:
         raise NotApplicable("there is no template kind")
+    if scene.world.subject.unreached and scene.ground.embedded:
+        raise CannotRun("the provider's webhooks are called only where it runs in a cluster")
     spec = example.get("spec") or {}
     document: Document = {
         "apiVersion": resource.api_version,

@@ -1,0 +1,84 @@
+"""What is judged of a release: its kinds, with examples out of its templates or from the user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Final
+
+import pytest
+
+from kapy.kube import Document
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.errors import ConformanceError
+from kapy.testing.conformance.files import File
+from kapy.testing.conformance.findings import State
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.release import Release
+from kapy.testing.conformance.run import judged
+from kapy.testing.conformance.shipped import subject_of
+from kapy.testing.conformance.subject import Subject
+from tests.testing.conformance.behaviour.plain import GROUP, Plain
+from tests.testing.conformance.behaviour.release import files
+
+COMPONENTS: Final = "infrastructure-components.yaml"
+TEMPLATE: Final = "cluster-template.yaml"
+WAY: Final = InProcess(lambda runtime: Plain(runtime, "infra-machine") and None)
+
+
+def of(objects: dict[str, list[Document]], given: Iterable[File] = ()) -> Subject:
+    texts = {name: "\n---\n".join(map(json.dumps, every)) for name, every in objects.items()}
+    release = Release("plain", tuple(File(name, text) for name, text in texts.items()))
+    return subject_of(release, WAY, {"SIZE": "3"}, tuple(given))
+
+
+def test_examples_are_objects_and_insides_of_templates() -> None:
+    found = {one.role: one for one in of(files()).kinds}
+    assert set(found) == {"infra-cluster", "infra-machine", "infra-machinepool"}
+    machine = found["infra-machine"]
+    assert machine.example["kind"] == "PlainMachine"
+    assert machine.example["spec"] == {"size": "3"}
+    assert machine.template is not None
+    assert machine.template.kind == "PlainMachineTemplate"
+
+
+def test_examples_of_the_user_go_first() -> None:
+    own = {"apiVersion": f"{GROUP}/v1", "kind": "PlainMachine", "spec": {"size": 7}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
+    given = File("mine.yaml", f"{json.dumps(own)}\n---\n{json.dumps(secret)}")
+    subject = of(files(), [given])
+    assert {one.role: one.example["spec"] for one in subject.kinds}["infra-machine"] == {"size": 7}
+    assert list(subject.extras) == [secret]
+
+
+async def test_kinds_without_an_example_and_webhooks_are_not_run() -> None:
+    objects = files()
+    objects[TEMPLATE] = [one for one in objects[TEMPLATE] if one["kind"] != "PlainMachinePool"]
+    objects[COMPONENTS].append({"apiVersion": "v1", "kind": "ValidatingWebhookConfiguration"})
+    report = await judged(of(objects), BEHAVIOUR, light=True)
+    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    assert not_run["infra-machinepool/provider-ids"] == "there is no example of PlainMachinePool"
+    assert "webhooks" in not_run["infra-machine/ssa-dry-run"]
+
+
+def test_where_there_is_nothing_to_judge_it_says_what_is_missing() -> None:
+    objects = files()
+    objects[TEMPLATE] = []
+    with pytest.raises(ConformanceError, match="no example of PlainCluster, PlainMachine"):
+        of(objects)
+    objects[COMPONENTS] = []
+    with pytest.raises(ConformanceError, match="no CRD with a part"):
+        of(objects)
+
+
+def test_the_manager_has_the_rights_of_its_account() -> None:
+    objects = files()
+    spec = {"template": {"spec": {"serviceAccountName": "manager"}}}
+    metadata = {"name": "manager", "namespace": "plain-system"}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    binding = {"apiVersion": "v1", "kind": "ClusterRoleBinding", "metadata": {"name": "manager"}}
+    objects[COMPONENTS] += [deployment, binding]
+    subject = of(objects)
+    assert subject.rights == "system:serviceaccount:plain-system:manager"
+    assert binding in subject.definitions
+    assert deployment not in subject.definitions
