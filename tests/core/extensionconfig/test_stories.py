@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Annotation
 from kapy.apps.settings import Settings
@@ -24,7 +25,7 @@ from kapy.kube.names import SECRETS
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network, config
 from tests.stories.plane import own_kinds
-from tests.stories.test_extensions import OPEN, available, discovered, plane, running_with
+from tests.stories.test_extensions import OPEN, discovered, plane, running_with
 from tests.stories.test_upgrades import CLASS
 
 
@@ -180,5 +181,5 @@ async def test_while_the_gate_is_closed_none_is_registered_and_nobody_is_asked(
         with pytest.raises(ApiError, match="if the RuntimeSDK feature flag is enabled"):
             await story.create([config("more")])
         await story.create(CLASS)
-        await available(story)
+        await story.until(Cluster, "herd", lambda one: one.spec.infrastructure_ref is not None)
     assert extension.asked == []
