@@ -6,10 +6,10 @@ to another one, `<manager>-metadata`, so that they can be changed (and taken awa
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final
+
+from msgspec import json
 
 from kapy.client.client import Client
 from kapy.engine.applied import Applied
@@ -108,8 +108,8 @@ def split_ownership(managed: list[Document], metadata: Document, manager: str) -
 
 def holds(current: Any, wanted: Any, field: str = "") -> bool:
     """Whether an object has all that is wanted of it."""
-    if isinstance(wanted, Mapping):
-        return isinstance(current, Mapping) and all(
+    if isinstance(wanted, dict):
+        return isinstance(current, dict) and all(
             name in current and holds(current[name], value, name) if value not in ({}, []) else True
             for name, value in wanted.items()
         )
@@ -120,5 +120,5 @@ def holds(current: Any, wanted: Any, field: str = "") -> bool:
 
 def _digest(wanted: Document) -> bytes:
     metadata = {name: value for name, value in wanted["metadata"].items() if name != "uid"}
-    text = json.dumps({**wanted, "metadata": metadata}, sort_keys=True)
-    return blake2b(text.encode(), digest_size=16).digest()
+    text = json.encode({**wanted, "metadata": metadata}, order="sorted")
+    return blake2b(text, digest_size=16).digest()

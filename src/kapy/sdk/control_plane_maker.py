@@ -19,7 +19,8 @@ from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.contract.ownership import ownership_patch
 from kapy.contract.templates import InfraMachineTemplate, cloned
-from kapy.engine.applied import Applied
+from kapy.engine.applied import REMEMBERED, Applied
+from kapy.engine.correlation import Lru
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.apply.settled import is_settled
@@ -52,8 +53,11 @@ class MachineMaker:
         tally = runtime.metrics.remember(Applied(kind))
         self._applied = AppliedObjects(runtime.client, tally, f"capi-{kind}")
         self._machines = runtime.cache.informer(Machine)
+        # Generation of the control plane and versions of a Machine, by its uid, and of what belongs
+        # to it, of which it is known that they are in step.
+        self._kept: Lru[tuple[object, ...]] = Lru(REMEMBERED)
         # Of configurations, by uid: resourceVersion and wanted spec, and whether it is that.
-        self._current: dict[str, tuple[str, Document, bool]] = {}
+        self._current: Lru[tuple[str, Document, bool]] = Lru(REMEMBERED)
 
     async def template(self, plane: MachineControlPlaneLens, cluster: Cluster) -> Document | None:
         """The infrastructure template, which the Cluster owns from now on; None when it is not
@@ -120,15 +124,20 @@ class MachineMaker:
         current = self._machines.raw(machine.key)
         if current is None or machine.deleting:
             return
+        config, infra = order.configs.get(machine.metadata.name), await self.infra(machine)
+        state = plane.metadata.generation, *map(_version, (current, config, infra))
+        if self._kept.get(machine.metadata.uid) == state:
+            return
         cluster = order.cluster.name
         wanted = kept_machine(plane, cluster, machine)
         await self._applied.apply(Machine.RESOURCE, wanted, current)
-        for belonging in (order.configs.get(machine.metadata.name), await self.infra(machine)):
+        for belonging in (config, infra):
             if belonging is None:
                 continue
             resource, metadata = await self._external.resource_of(belonging), belonging["metadata"]
             intent = belonging_metadata(plane, cluster, resource, metadata["name"], metadata["uid"])
             await self._applied.apply(resource, intent, belonging, self._applied.metadata_manager)
+        self._kept.put(machine.metadata.uid, state)
 
     async def infra(self, machine: Machine) -> Document | None:
         """The Machine's infrastructure, None when it is not there. Raises what kept it unread."""
@@ -203,7 +212,7 @@ class MachineMaker:
             dry_run=True,
         )
         same = bool(answer.get("spec") == config.get("spec"))
-        self._current[uid] = version, spec, same
+        self._current.put(uid, (version, spec, same))
         return same
 
     async def _create(
@@ -271,6 +280,10 @@ class MachineMaker:
         except NotFound:
             return False
         return True
+
+
+def _version(document: Document | None) -> str:
+    return "" if document is None else str(document["metadata"]["resourceVersion"])
 
 
 def _reference(resource: Resource, name: str) -> Reference:
