@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kapy.cli.flags import command
+
+if TYPE_CHECKING:
+    from kapy.sdk.provider import ProviderType
 
 
 @command(missing="please name the provider")
@@ -25,7 +29,7 @@ from kapy.cli.flags import command
     default=None,
     help="Where to write it (default: a new folder of that name).",
 )
-def provider(name: str, of_type: str, folder: Path | None) -> None:
+def provider(name: str, of_type: ProviderType, folder: Path | None) -> None:
     """Begin a provider in Python: kinds, decisions, tests by the contracts, container file, and a
     release that `kapy init` installs."""
     from kapy.apps.provider.project import make_provider

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
 
 from kapy import __version__
-from kapy.apps.new_project import CannotMake, check_name, make_project
+from kapy.apps.new_project import check_name, make_project
+from kapy.sdk.provider import ProviderType
 
-TYPES: Final = ("infrastructure", "bootstrap", "ipam")
 
-
-def make_provider(name: str, of_type: str, folder: Path) -> list[Path]:
-    """Write the project; returns its files. Raises CannotMake."""
+def make_provider(name: str, of_type: ProviderType, folder: Path) -> list[Path]:
+    """Write the project of a `ProviderType`; returns its files. Raises CannotMake."""
     check_name(name)
-    if of_type not in TYPES:
-        raise CannotMake(
-            f"there is no project of type {of_type} yet, only {', '.join(TYPES)}; the questions of "
-            "kapy.sdk for it are in docs/reference/sdk.md"
-        )
     module = name.replace("-", "_")
     words = {
         "name": name,
