@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+from base64 import b64encode
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from kapy._aio.clock import loop_clock
+from kapy._aio.services import running
+from kapy.api.extension_config import ExtensionConfig
+from kapy.apps.all_in_one import management_plane
 from kapy.apps.extension_server.project import make_extension
+from kapy.apps.extension_server.shared import SharedCertificate
 from kapy.apps.new_project import CannotMake
+from kapy.client.client import Client
+from kapy.kube import Key
+from kapy.kube.errors import Forbidden
+from kapy.kube.http import User
+from kapy.kube.names import DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES, Resource
 from kapy.kube.yaml import load_all
+from kapy.testing.story import Story
+from tests.hooks.extension import Network
+from tests.stories.test_extensions import OPEN
+
+RBAC = "rbac.authorization.k8s.io"
+RESOURCES = (
+    NAMESPACES,
+    DEPLOYMENTS,
+    SERVICES,
+    ExtensionConfig.RESOURCE,
+    Resource("", "v1", "serviceaccounts", "ServiceAccount"),
+    Resource(RBAC, "v1", "roles", "Role"),
+    Resource(RBAC, "v1", "rolebindings", "RoleBinding"),
+    Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"),
+)
 
 
 @pytest.mark.parametrize("name", ["", "Gate", "gate_1", "-gate", "gate-", "1gate", 41 * "g", "./g"])
@@ -54,3 +82,34 @@ def test_what_an_extension_may_is_little(tmp_path: Path) -> None:
     annotations = objects["ExtensionConfig"]["metadata"]["annotations"]
     secret = annotations["runtime.cluster.x-k8s.io/inject-ca-from-secret"]
     assert f"--tls-secret={secret}" in container["args"]
+
+
+async def test_what_an_extension_may_is_enough(tmp_path: Path) -> None:
+    """On a server with RBAC: replicas with the rights of the release share an authority."""
+    make_extension("gate", tmp_path / "gate")
+    text = (tmp_path / "gate" / "runtime-extension-components.yaml").read_text()
+    clock = loop_clock()
+    async with management_plane(OPEN, clock=clock, random=Random(0), post=Network()) as plane:
+        await Story(plane.client, RESOURCES).create(load_all(text, "components"))
+        account = User(
+            "system:serviceaccount:gate-system:gate",
+            ("system:serviceaccounts", "system:authenticated"),
+        )
+        client = Client(plane.server.transport(account))
+        key = Key("gate-system", "gate-tls")
+        one, other = (
+            SharedCertificate(client, key, ["gate.gate-system.svc"], clock, Random(seed))
+            for seed in range(2)
+        )
+        await one.make_valid()
+        await other.make_valid()
+        async with running(one=one.keep, other=other.keep):
+            await asyncio.sleep(5)
+            before = (await plane.client.get(SECRETS, key))["data"]
+            await plane.client.delete(SECRETS, key)
+            await asyncio.sleep(60)
+            assert (await plane.client.get(SECRETS, key))["data"] == before
+        config = await plane.client.get(ExtensionConfig, Key("", "gate"))
+        assert config.spec.client_config.ca_bundle == b64encode(one.ca).decode()
+        with pytest.raises(Forbidden):
+            await client.get(SECRETS, Key("gate-system", "another"))

@@ -17,8 +17,9 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
-from kapy.apps.manifests import class_sample
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kubeconfig_files import load
@@ -27,7 +28,9 @@ from kapy.kube import Document, Key, pki
 from kapy.remote.secrets import KUBECONFIG
 from kapy.testing.story import Story
 from tests.absent import has_go
+from tests.core.topology.herd import objects as sample
 from tests.e2e.shell import Shell
+from tests.examples.test_platform_patches import EXTERNAL
 from tests.foreign.program import Program, running, until
 from tests.stories.plane import own_kinds
 
@@ -36,6 +39,7 @@ MODULES = (
     "addon_before_upgrade",
     "backup_before_delete",
     "change_freeze",
+    "platform=platform_patches",
     "conformance_after_upgrade",
     "quota_gate",
 )
@@ -46,6 +50,9 @@ HANDLERS = {
     "freeze.change-freeze",
     "machines.quota-gate",
     "owner.owner",
+    "platform-check.platform",
+    "platform-patches.platform",
+    "platform-variables.platform",
 }
 NAME, WITHIN = "capybara", 60.0
 RECONCILED = "TopologyReconciled"
@@ -102,12 +109,11 @@ class Herders:
 
 
 def objects() -> list[Document]:
-    """The sample's class and Cluster, with keys that are quick to make."""
-    found: list[Document] = json.loads(json.dumps(class_sample()))
+    """The sample's class and Cluster, with patches more."""
+    found = sample()
     for one in found:
-        if one["kind"] == "KubeadmControlPlaneTemplate":
-            config = one["spec"]["template"]["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]
-            config["encryptionAlgorithm"] = "ECDSA-P256"
+        if one["kind"] == "ClusterClass":
+            one["spec"]["patches"].append(EXTERNAL)
     return found
 
 
@@ -151,7 +157,12 @@ async def created(story: Story, herders: Herders, owner: Program) -> None:
     )
     listed = herders.shell.ok("kapy", "hooks", "list")
     assert {line.split()[0] for line in listed.splitlines()[1:]} == {*HANDLERS, "dead"}
-    await story.create(objects())
+    *class_objects, cluster = objects()
+    await story.create(class_objects)
+    await story.until(
+        ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+    )
+    await story.create([cluster])
     await says(story, 'settings.machines of the ExtensionConfig is "", not a number')
     settings = {"spec": {"settings": {"machines": "3"}}}
     await story.client.patch(ExtensionConfig, Key("", "quota-gate"), settings)
@@ -166,6 +177,11 @@ async def created(story: Story, herders: Herders, owner: Program) -> None:
             lambda one: is_true(one.status.conditions, "Available"),
             within=WITHIN,
         )
+
+    control_plane = await story.get(KubeadmControlPlane, f"{NAME}-control-plane")
+    assert control_plane is not None
+    configuration = control_plane.spec.kubeadm_config_spec.cluster_configuration
+    assert configuration.image_repository == "registry.example.com"
 
 
 async def upgraded(story: Story, herders: Herders) -> None:

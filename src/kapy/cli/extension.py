@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 import msgspec
@@ -23,7 +24,11 @@ _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How an extension is to be served, as the command line says it."""
+    """How an extension is to be served, as the command line says it.
+
+    plane: where a plane that has started this process reads the manifest. It ends standard input
+    when the process is to end.
+    """
 
     host: str
     port: int
@@ -33,7 +38,7 @@ class Wish:
     kubeconfig: str
     register_as: str
     client_ca: Path | None
-    for_plane: bool
+    plane: IO[bytes] | None
 
 
 @command()
@@ -103,11 +108,10 @@ def serve(
     if tls_dir and tls_secret:
         raise click.UsageError("--tls-dir and --tls-secret contradict each other")
     log_to_stderr(int(log_calls))
+    told = _kept_from_prints() if for_plane else None
     application = application_at(place)
     folder = Path(tls_dir or ".kapy-extension")
-    wish = Wish(
-        host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, for_plane
-    )
+    wish = Wish(host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, told)
     # Not on uvloop: TLS with answers as short as these takes a fifth less without it.
     asyncio.run(_serve(application, wish))
 
@@ -127,12 +131,29 @@ async def _serve(application: Application, wish: Wish) -> None:
         url = f"https://{f'[{called[0]}]' if ':' in called[0] else called[0]}:{bound}"
         if wish.register_as:
             _print_manifest(wish, url, certificate)
-        if not wish.for_plane:
+        if wish.plane is None:
             _tell(application, url, wish)
         with told_to_stop() as asked:
-            if wish.for_plane:
-                asyncio.get_running_loop().add_reader(sys.stdin, asked.set)
+            if wish.plane is not None:
+                _stop_with_plane(asked)
             await asked.wait()
+
+
+def _kept_from_prints() -> IO[bytes]:
+    """Standard output for the plane alone: what a module prints goes where its log goes."""
+    plane = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return plane
+
+
+def _stop_with_plane(asked: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        loop.remove_reader(sys.stdin)
+        asked.set()
+
+    loop.add_reader(sys.stdin, ended)
 
 
 async def _certificate(stack: AsyncExitStack, wish: Wish, names: set[str]) -> Certificate:
@@ -168,8 +189,9 @@ def _print_manifest(wish: Wish, url: str, certificate: Certificate) -> None:
     from kapy.kube.yaml import dump
 
     found = extension_config(wish.register_as, url, certificate.ca, secret=wish.secret)
-    if wish.for_plane:  # one line, so that its reader knows where it ends
-        click.echo(msgspec.json.encode(found))
-    else:
+    if wish.plane is None:
         click.echo(dump(found), nl=False)
-    sys.stdout.flush()
+        sys.stdout.flush()
+        return
+    with wish.plane as plane:
+        plane.write(msgspec.json.encode(found) + b"\n")

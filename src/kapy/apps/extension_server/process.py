@@ -30,6 +30,8 @@ LONGEST: Final = 30.0
 """Seconds before a process that died is started again, at first and at last."""
 LIVED: Final = 60.0
 """Seconds after which a process has worked: the next pause is short again."""
+STARTING: Final = 60.0
+"""Seconds that a process may take until it can be called."""
 PATIENCE: Final = 5.0
 """Seconds that a process has for its last answers."""
 
@@ -75,28 +77,46 @@ class Module:
 
     async def start(self) -> None:
         """Start the process, and register it when it can be called. Raises DidNotStart."""
-        one = self.wanted
-        serve = ("extension", "serve", one.place, "--port", "0", "--tls-dir", str(self._folder))
-        process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "kapy.cli.main", *serve),
-            *("--register-as", one.name, "--for-plane"),
-            stdin=PIPE,
-            stdout=PIPE,
-        )
+        process = self._process = await self._spawned()
         try:
-            assert process.stdout is not None
-            line = await process.stdout.readline()
-            if not line:
-                code = await process.wait()
-                raise DidNotStart(
-                    f"the extension {one.name} ({one.place}) ended with code {code} before it "
-                    "could be called; it says why above"
-                )
-            manifest: Document = msgspec.json.decode(line)
-            await register(self._client, manifest)
+            await register(self._client, await self._manifest(process))
         except BaseException:
             await self._stop()
             raise
+
+    async def _manifest(self, process: Process) -> Document:
+        """What the process tells of itself when it can be called. Raises DidNotStart."""
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(STARTING):
+                told = await process.stdout.readline()
+        except TimeoutError:
+            raise self._did_not_start(f"took more than {STARTING:.0f} s") from None
+        if not told:
+            raise self._did_not_start(f"ended with code {await process.wait()}")
+        manifest: Document = msgspec.json.decode(told)
+        return manifest
+
+    async def _spawned(self) -> Process:
+        one = self.wanted
+        serve = ("extension", "serve", one.place, "--port", "0", "--tls-dir", str(self._folder))
+        try:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "kapy.cli.main", *serve),
+                *("--register-as", one.name, "--for-plane"),
+                stdin=PIPE,
+                stdout=PIPE,
+                start_new_session=True,  # Ctrl-C is for the plane, which ends it
+            )
+        except OSError as error:
+            raise self._did_not_start(f"is no process ({error.strerror or error})") from None
+
+    def _did_not_start(self, why: str) -> DidNotStart:
+        one = self.wanted
+        return DidNotStart(
+            f"the extension {one.name} ({one.place}) {why} before it could be called; it says why "
+            "above"
+        )
 
     async def run(self) -> None:
         """Start the process again whenever it ends, for ever; end it when cancelled."""
