@@ -70,6 +70,8 @@ class Storm:
 
     async def __call__(self, request: Request) -> Reply:
         try:
+            if self.crash.is_set():
+                raise Unreachable("the provider was killed")
             return await self._faults(request)
         except Unreachable as error:
             if not self._network:

@@ -64,6 +64,7 @@ async def everything(scene: Scene) -> dict[str, Scene]:
             await stage.owned(inner, name)
             await _below(inner, name, cluster)
             await stage.done(inner, name)
+            await stage.take_over(inner, name)
     return found
 
 

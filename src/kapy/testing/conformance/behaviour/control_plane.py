@@ -15,6 +15,7 @@ from kapy.kube.names import SECRETS
 from kapy.kube.version import InvalidVersion, compare, parse_tolerant
 from kapy.testing.conformance.behaviour import cluster_secrets, every_part, stage
 from kapy.testing.conformance.behaviour.check import Check, NotApplicable
+from kapy.testing.conformance.company import DOMAINS
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene, quoted
 
@@ -173,7 +174,7 @@ async def placement(scene: Scene) -> AsyncIterator[Finding]:
     if not machines:
         raise NotApplicable(_NONE)
     domains = [one["spec"].get("failureDomain", "") for one in machines]
-    wanted = {str(one["name"]) for one in stage.DOMAINS if one["controlPlane"]}
+    wanted = {one.name for one in DOMAINS if one.control_plane}
     if set(domains) != wanted:
         told = ", ".join(domain or "(none)" for domain in domains)
         yield scene.fault(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
 from kapy.api.names import Label
-from kapy.client.kinds import Kinds
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import ContractError
@@ -21,20 +21,15 @@ from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document
+from kapy.kube.model import encode
 from kapy.testing.conformance.behaviour.check import CannotRun
-from kapy.testing.conformance.company import INFRASTRUCTURE, Accompanied
+from kapy.testing.conformance.company import DOMAINS, INFRASTRUCTURE, Accompanied
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import NAME, Scene
 from kapy.testing.played_core import reference
 
 DATA: Final = b"#cloud-config\n"
 ENDPOINT: Final = {"host": "cluster.example", "port": 6443}
-DOMAINS: Final = [
-    {"name": "north", "controlPlane": True},
-    {"name": "south", "controlPlane": True},
-    {"name": "west", "controlPlane": False},
-]
-"""Failure domains of clusters whose control planes are judged."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ async def _control_plane(scene: Scene, name: str, example: Document, data: bool)
         return
     spec: dict[str, Any] = {"controlPlaneEndpoint": ENDPOINT} if data else {}
     cluster = await scene.core.cluster(name, provisioned=True, **spec)
-    domains = {"status": {"failureDomains": DOMAINS}}
+    domains = {"status": {"failureDomains": list(map(encode, DOMAINS))}}
     await scene.patch(domains, name, Cluster.RESOURCE, "status")
     await scene.core.create_owned(example, cluster, {Label.CLUSTER_NAME: name}, controller=True)
 
@@ -92,8 +87,6 @@ async def _accompanied(scene: Scene, name: str, example: Document, *, data: bool
     spec: dict[str, Any] = {"controlPlaneRef": reference(example)}
     if data:
         infra = await scene.create({**INFRASTRUCTURE, "metadata": where})
-        kind = await Kinds(scene.client).of(infra)
-        await scene.patch({"status": {"failureDomains": DOMAINS}}, name, kind, "status")
         spec["infrastructureRef"] = reference(infra)
     await scene.create(example)
     await scene.core.cluster(name, **spec)
@@ -214,6 +207,14 @@ async def around(scene: Scene, *, ready: bool = True) -> None:
 async def done(scene: Scene, name: str = NAME) -> Document:
     """Wait until an object's flag is set. Raises CannotRun."""
     return await scene.until(lambda one: is_done(scene, one), flag(scene), name)
+
+
+async def take_over(scene: Scene, name: str) -> None:
+    """A Machine gets the name of its boot data, as core sees to when it is there."""
+    if part(scene).view is BootstrapConfig:
+        secret = value(scene, await scene.read(name) or {}, "data_secret_name")
+        spec = {"spec": {"bootstrap": {"dataSecretName": secret}}}
+        await scene.patch(spec, name, Machine.RESOURCE)
 
 
 async def pause(scene: Scene, *, paused: bool) -> None:
