@@ -5,8 +5,8 @@ from base64 import b64encode
 from typing import Any
 
 import aiohttp
-
 from kapy.sdk import Setting
+
 from nimbus.cloud import Network, Server
 
 URL = Setting("NIMBUS_URL", "Where the cloud is.", "http://127.0.0.1:8800")

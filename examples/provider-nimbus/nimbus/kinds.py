@@ -2,8 +2,6 @@
 
 from typing import Annotated, ClassVar
 
-from msgspec import field
-
 from kapy.sdk import (
     InfraClusterSpec,
     InfraClusterStatus,
@@ -17,6 +15,7 @@ from kapy.sdk import (
     rules,
     template_of,
 )
+from msgspec import field
 
 GROUP = "infrastructure.cluster.x-k8s.io"
 

@@ -24,13 +24,14 @@ from kapy.sdk import (
     add_infra_cluster,
     add_infra_machine,
 )
+
 from nimbus.api import URL, Nimbus
 from nimbus.cloud import Cloud
 from nimbus.kinds import ADMISSION, KINDS, NimbusCluster, NimbusMachine
 
 OfCluster = ClusterOrder[NimbusCluster]
 OfMachine = MachineOrder[NimbusMachine]
-FINALIZERS = "nimbus.cluster.x-k8s.io"
+FINALIZER = "nimbus.cluster.x-k8s.io/release"
 SOON = timedelta(seconds=1)
 """The cloud tells nobody when it is done, so it is asked again."""
 
@@ -87,8 +88,8 @@ class Machines(InfraMachineProvider[NimbusMachine]):
 def add_to(runtime: Runtime, cloud: Cloud | None = None) -> None:
     """Add the controllers to a program. cloud: another one than usual, for tests."""
     cloud = cloud or Nimbus()
-    add_infra_cluster(runtime, NimbusCluster, Clusters(cloud), finalizer=f"{FINALIZERS}/cluster")
-    add_infra_machine(runtime, NimbusMachine, Machines(cloud), finalizer=f"{FINALIZERS}/machine")
+    add_infra_cluster(runtime, NimbusCluster, Clusters(cloud), finalizer=FINALIZER)
+    add_infra_machine(runtime, NimbusMachine, Machines(cloud), finalizer=FINALIZER)
 
 
 PROVIDER = Provider(
