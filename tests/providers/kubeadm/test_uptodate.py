@@ -10,6 +10,7 @@ import pytest
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
+from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.kube.model import decode, encode
@@ -150,3 +151,39 @@ def test_the_next_moment_that_counts_is_known() -> None:
         NOW + timedelta(days=2)
     )
     assert next_due(control_plane(), machines, NOW) is None
+
+
+NEWER = {"version": "v1.35.0"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "annotations", "may"),
+    [
+        pytest.param({}, {}, False, id="up to date"),
+        pytest.param(NEWER, {}, True, id="outdated"),
+        pytest.param(NEWER, {Annotation.DELETE_MACHINE: ""}, False, id="to be deleted"),
+        pytest.param(NEWER, {Annotation.REMEDIATE_MACHINE: ""}, False, id="to be remediated"),
+        pytest.param(
+            {**NEWER, "rollout": {"after": stamp(NOW)}}, {}, False, id="rollout after now"
+        ),
+        pytest.param(
+            {**NEWER, "rollout": {"after": stamp(NOW + timedelta(days=1))}},
+            {},
+            True,
+            id="rollout after tomorrow",
+        ),
+        pytest.param(
+            {**NEWER, "rollout": {"before": {"certificatesExpiryDays": 21}}},
+            {},
+            False,
+            id="certificates",
+        ),
+    ],
+)
+def test_who_may_be_updated_in_place(
+    spec: Document, annotations: dict[str, str], *, may: bool
+) -> None:
+    document = machine("m", annotations=annotations)
+    document["status"]["certificatesExpiryDate"] = stamp(NOW + timedelta(days=20))
+    one = decode(document, Machine)
+    assert outdated(control_plane(spec), one, None, None, NOW).may_be_updated is may

@@ -1,0 +1,98 @@
+"""Who is asked about updates in place, how often, and what they are told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kapy.apps.extensions.in_place import SECONDS, InPlace
+from kapy.engine.cache import Change
+from kapy.hooks.errors import HookError
+from kapy.kube import Document, Key
+from tests.apps.extensions.test_coverage import infra, machine, patch
+from tests.hooks.extension import Extension, config
+from tests.hooks.test_caller import Plane
+
+KEY = Key("meadow", "herd")
+
+
+def machine_set(name: str, replicas: int, version: str) -> Document:
+    return {
+        "machineSet": {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachineSet",
+            "metadata": {"name": name, "uid": "u", "annotations": {}, "managedFields": []},
+            "spec": {"replicas": replicas, "template": {"spec": {"version": version}}},
+            "status": {"replicas": replicas},
+        }
+    }
+
+
+def covering(**more: Any) -> Extension:
+    path, added = "/spec/template/spec/version", {"op": "add", "value": "v2"}
+    answer = {"machineSetPatch": patch([{**added, "path": path}])}
+    return Extension(machine=("CanUpdateMachine", {}), set=("CanUpdateMachineSet", answer | more))
+
+
+async def test_what_was_said_of_machine_sets_counts_until_something_of_it_changes() -> None:
+    extension = covering()
+    plane = Plane(ext=extension)
+    door = InPlace(plane.caller)
+
+    async def asked(current: Document, desired: Document) -> int:
+        before = len(extension.asked)
+        assert await door.can_update_machine_set(KEY, current, desired) == []
+        return len(extension.asked) - before
+
+    old, new = machine_set("old", 3, "v1"), machine_set("new", 0, "v2")
+    assert await asked(old, new) == 1
+    assert await asked(machine_set("old", 1, "v1"), machine_set("new", 2, "v2")) == 0
+    assert await asked(machine_set("old", 3, "v0"), new) == 1
+    plane.register("ext")
+    assert await asked(old, new) == 1
+    await asyncio.sleep(SECONDS)
+    assert await asked(old, new) == 1
+    told = extension.asked[0].request["current"]["machineSet"]
+    assert told.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert told["metadata"] == {"name": "old"}
+
+
+async def test_an_answer_that_cannot_be_used_names_who_gave_it_and_does_not_count() -> None:
+    extension = covering(machineSetPatch=patch({"a": 1}))
+    door = InPlace(Plane(ext=extension).caller)
+    old, new = machine_set("old", 3, "v1"), machine_set("new", 0, "v2")
+    for _ in range(2):
+        with pytest.raises(HookError, match=r'answer of extension handler "set\.ext": the patch of'):
+            await door.can_update_machine_set(KEY, old, new)
+    assert len(extension.asked) == 2
+
+
+async def test_one_of_them_is_asked_or_nobody() -> None:
+    machines = {
+        "machine": {"apiVersion": "v", **machine(version="v1")},
+        "infrastructureMachine": {"apiVersion": "v", **infra()},
+    }
+    nobody = InPlace(Plane().caller)
+    left = await nobody.can_update_machine(KEY, machines, machines)
+    assert left == ["no extension is registered for CanUpdateMachine"]
+    old = machine_set("old", 3, "v1")
+    left = await nobody.can_update_machine_set(KEY, old, old)
+    assert left == ["no extension is registered for CanUpdateMachineSet"]
+    two = Plane(a=covering(), b=covering())
+    with pytest.raises(HookError, match=r"multiple CanUpdateMachine hooks \(machine.a,machine.b\)"):
+        await InPlace(two.caller).can_update_machine(KEY, machines, machines)
+    two.register("b", namespaceSelector={"matchLabels": {"grows": "corn"}})
+    assert await InPlace(two.caller).can_update_machine(KEY, machines, machines) == []
+
+
+async def test_a_machine_that_nobody_updates_is_looked_at_when_extensions_change() -> None:
+    door, woken = InPlace(Plane().caller), list[Key]()
+    door.wake(machines=woken.append)
+    with pytest.raises(HookError, match="no extensions registered for UpdateMachine hook"):
+        await door.update_machine(KEY, {})
+    changed = Change(None, config("ext"))
+    door.follow(changed)
+    door.follow(changed)
+    assert woken == [KEY]
