@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from kapy.kube import Document
+from kapy.sdk import Runtime
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
@@ -23,7 +24,13 @@ from tests.testing.conformance.behaviour.release import files
 
 COMPONENTS: Final = "infrastructure-components.yaml"
 TEMPLATE: Final = "cluster-template.yaml"
-WAY: Final = InProcess(lambda runtime: Plain(runtime, "infra-machine") and None)
+
+
+def add(runtime: Runtime) -> None:
+    Plain(runtime, "infra-machine")
+
+
+WAY: Final = InProcess(add)
 
 
 def of(objects: dict[str, list[Document]], given: Iterable[File] = ()) -> Subject:
