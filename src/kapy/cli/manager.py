@@ -58,6 +58,8 @@ def _command(name: str) -> click.Command:
         manager = Manager(
             name=program.name,
             lease=program.lease,
+            service=program.service,
+            provider=program.provider,
             access=own_access(kubeconfig, kubeconfig_context),
             told=told,
             options=controllers.manager,

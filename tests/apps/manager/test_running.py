@@ -54,7 +54,14 @@ class Ground:
     ) -> Manager:
         told = Managing(health="0", diagnostics="0", lengths=lengths)
         access = Kubeconfig(server=self.url, token=token, namespace="default")
-        return Manager(name="core", lease=CORE.lease, access=access, told=told)
+        return Manager(
+            name="core",
+            lease=CORE.lease,
+            service=CORE.service,
+            provider=CORE.provider,
+            access=access,
+            told=told,
+        )
 
     async def grant(self, who: str, *rules: Document) -> None:
         role: Document = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": who}}

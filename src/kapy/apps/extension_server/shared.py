@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -43,7 +43,8 @@ _LEAF, _KEY = "tls.crt", "tls.key"
 class SharedCertificate:
     """A `kapy.apps.extension_server.certificate.Certificate` of a Secret's authority.
 
-    key: the Secret's. names: DNS names and addresses that clients call.
+    key: the Secret's. names: DNS names and addresses that clients call. told: is called when the
+    Secret changes.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class SharedCertificate:
         clock: Clock,
         random: Random,
         lives: Lives = USUAL,
+        told: Callable[[], None] | None = None,
     ) -> None:
         self._client = client
+        self._tell = told
         self._key = key
         self._names = sorted(names)
         self._clock = clock
@@ -224,3 +227,5 @@ class SharedCertificate:
     def _told(self, secret: Document | None) -> None:
         self._secret = secret
         self._changed.set()
+        if self._tell is not None:
+            self._tell()

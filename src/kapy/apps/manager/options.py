@@ -6,7 +6,7 @@ Names, defaults and meanings are upstream's (`core/main.go` and its like, `util/
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -49,6 +49,15 @@ def _port(texts: Sequence[str]) -> int:
     if not texts[-1].isdecimal() or int(texts[-1]) > 65535:
         raise ValueError(f"{texts[-1]!r} is not a port")
     return int(texts[-1])
+
+
+def _only(name: str) -> Callable[[Sequence[str]], str]:
+    def read(texts: Sequence[str]) -> str:
+        if texts[-1] != name:
+            raise ValueError(f"{texts[-1]!r} cannot be read: only a file called {name} is")
+        return name
+
+    return read
 
 
 def _tls_version(texts: Sequence[str]) -> ssl.TLSVersion:
@@ -111,8 +120,16 @@ FLAGS: Final = (
     Flag("clustercache-client-burst", _rate, "30", "Requests at a time to each, at most.", _ALL),
     Flag("webhook-port", _port, "9443", "Port of the webhooks; 0 for none.", _ALL),
     Flag("webhook-cert-dir", text, SERVING, "Folder of the webhooks' certificate.", _ALL),
-    Flag("webhook-cert-name", text, "tls.crt", "File of the certificate in it.", _ALL),
-    Flag("webhook-key-name", text, "tls.key", "File of the key in it.", _ALL),
+    Flag("webhook-cert-name", _only("tls.crt"), "tls.crt", "File of the certificate in it.", _ALL),
+    Flag("webhook-key-name", _only("tls.key"), "tls.key", "File of the key in it.", _ALL),
+    Flag(
+        "webhook-namespace",
+        text,
+        "",
+        "Namespace of the webhooks' Service: that of this pod. Where the folder has no "
+        "certificate, one is made, and its authority told to the API server.",
+        _ALL,
+    ),
     Flag("health-addr", text, ":9440", "Address of /healthz and /readyz; 0 for none.", _ALL),
     Flag(
         "diagnostics-address",
@@ -160,7 +177,9 @@ class Managing:
 
     lengths: of the lease (None without leader election): duration, renew deadline, retry period.
     lease_namespace: "" for the usual one. qps, burst: of requests to the API server; remote_qps,
-    remote_burst: to each workload cluster. health, diagnostics: addresses, "0" for none.
+    remote_burst: to each workload cluster. webhook_namespace: of the Service of webhooks, "" for
+    this pod's. certificates: a folder with tls.crt and tls.key for them. health, diagnostics:
+    addresses, "0" for none.
     """
 
     lengths: tuple[float, float, float] | None = None
@@ -170,8 +189,8 @@ class Managing:
     remote_qps: float = 20
     remote_burst: float = 30
     webhook_port: int = 9443
-    certificate: Path = field(default=Path(SERVING) / "tls.crt")
-    key: Path = field(default=Path(SERVING) / "tls.key")
+    webhook_namespace: str = ""
+    certificates: Path = field(default=Path(SERVING))
     health: str = ":9440"
     diagnostics: str = ":8443"
     insecure_diagnostics: bool = False
@@ -213,7 +232,6 @@ def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
             _seconds(found["leader-elect-renew-deadline"]),
             _seconds(found["leader-elect-retry-period"]),
         )
-    folder = Path(found["webhook-cert-dir"])
     return Managing(
         lengths=lengths,
         lease_namespace=found["leader-elect-namespace"],
@@ -222,8 +240,8 @@ def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
         remote_qps=found["clustercache-client-qps"],
         remote_burst=found["clustercache-client-burst"],
         webhook_port=found["webhook-port"],
-        certificate=folder / found["webhook-cert-name"],
-        key=folder / found["webhook-key-name"],
+        webhook_namespace=found["webhook-namespace"],
+        certificates=Path(found["webhook-cert-dir"]),
         health=found["health-addr"],
         diagnostics=found["diagnostics-address"],
         insecure_diagnostics=found["insecure-diagnostics"],

@@ -31,12 +31,20 @@ Add = Callable[[Runtime, Controlling, Posting], Mapping[str, Service]]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One manager. name: as what it writes (field manager); manager: whose flags it has."""
+    """One manager. name: as what it writes (field manager); manager: whose flags it has; provider:
+    as clusterctl names it; prefix: of the names of its objects."""
 
     name: str
     manager: Manager
+    provider: str
+    prefix: str
     lease: str
     add: Add
+
+    @property
+    def service(self) -> str:
+        """The Service that API servers call."""
+        return f"{self.prefix}-webhook-service"
 
 
 def _core(runtime: Runtime, told: Controlling, post: Posting) -> Mapping[str, Service]:
@@ -80,21 +88,37 @@ def _infrastructure(runtime: Runtime, _: Controlling, __: Posting) -> Mapping[st
 
 
 PROGRAMS: Final[Mapping[str, Program]] = {
-    "core": Program("capi-controller-manager", "core", "controller-leader-election-capi", _core),
+    "core": Program(
+        "capi-controller-manager",
+        "core",
+        "cluster-api",
+        "capi",
+        "controller-leader-election-capi",
+        _core,
+    ),
     "bootstrap-kubeadm": Program(
         "capi-kubeadm-bootstrap-controller-manager",
         "kubeadm-bootstrap",
+        "bootstrap-kubeadm",
+        "capi-kubeadm-bootstrap",
         "kubeadm-bootstrap-manager-leader-election-capi",
         _bootstrap,
     ),
     "control-plane-kubeadm": Program(
         "capi-kubeadm-control-plane-controller-manager",
         "kubeadm-control-plane",
+        "control-plane-kubeadm",
+        "capi-kubeadm-control-plane",
         "kubeadm-control-plane-manager-leader-election-capi",
         _control_plane,
     ),
     "infrastructure-dev": Program(
-        "capd-controller-manager", "docker", "controller-leader-election-capd", _infrastructure
+        "capd-controller-manager",
+        "docker",
+        "infrastructure-docker",
+        "capd",
+        "controller-leader-election-capd",
+        _infrastructure,
     ),
 }
 """By the name after `kapy manager`."""

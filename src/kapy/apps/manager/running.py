@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,11 +15,16 @@ from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, running
-from kapy.apps.extension_server.certificate import certificate_in
+from kapy.apps.admission import Rules
+from kapy.apps.extension_server.certificate import Certificate, certificate_in
 from kapy.apps.extension_server.serving import serving
+from kapy.apps.extension_server.shared import SharedCertificate
 from kapy.apps.manager.diagnostics import Diagnostics
 from kapy.apps.manager.endpoints import Endpoints, address_of, told_at
+from kapy.apps.manager.injection import Injection
 from kapy.apps.manager.options import Managing
+from kapy.apps.manager.webhooks import Webhooks
+from kapy.apps.manager_flags import BadFlag
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.in_cluster import MOUNTED
@@ -28,7 +34,7 @@ from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.errors import Forbidden, NotFound
-from kapy.kube.names import Resource
+from kapy.kube.names import CRDS, Resource
 
 NO_ADDRESS: Final = "0"
 
@@ -38,10 +44,15 @@ Adding = Callable[[Runtime], Mapping[str, Service]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manager:
-    """A manager: name (its field manager), lease (its name), and what it runs, where."""
+    """A manager: name (its field manager), lease (its name), and what it runs, where.
+
+    service, provider: of its webhooks, and of what they are told in. gates: of what they check.
+    """
 
     name: str
     lease: str
+    service: str
+    provider: str
     access: Kubeconfig
     told: Managing = field(default_factory=Managing)
     options: ManagerOptions = DEFAULT_OPTIONS
@@ -71,6 +82,7 @@ async def managed(manager: Manager, add: Adding, clock: Clock) -> AsyncIterator[
         if leadership is not None:
             runtime.turn = leadership.lead
         services = add(runtime)
+        await _serve_webhooks(stack, manager, runtime, own, clock)
         endpoints = Endpoints(runtime, lambda: missing(runtime))
         await stack.enter_async_context(told_at(endpoints, told.health))
         await _diagnose(stack, Diagnostics(runtime, _judge(told, own)), told, clock)
@@ -108,6 +120,48 @@ def _judge(told: Managing, client: Client) -> Client | None:
     return None if told.insecure_diagnostics else client
 
 
+async def _serve_webhooks(
+    stack: AsyncExitStack, manager: Manager, runtime: Runtime, own: Client, clock: Clock
+) -> None:
+    """With the certificate that is there; in a pod without one, with that of an authority that all
+    replicas share. Elsewhere no API server would find them."""
+    certificate = await _certificate(manager, runtime, own, clock)
+    if certificate is None or not manager.told.webhook_port:
+        return
+    rules = Rules(manager.options.gates)
+    rules.read_through(own)
+    definitions = runtime.cache.informer(CRDS)
+    application = Webhooks(rules, lambda name: definitions.raw(Key("", name)))
+    _restrict(certificate, manager.told)
+    port = manager.told.webhook_port
+    await stack.enter_async_context(serving(application, certificate, host="0.0.0.0", port=port))
+
+
+async def _certificate(
+    manager: Manager, runtime: Runtime, own: Client, clock: Clock
+) -> Certificate | None:
+    folder = manager.told.certificates
+    if (folder / "tls.crt").exists():
+        return await certificate_in(folder, (), clock)
+    namespace = manager.told.webhook_namespace or _namespace_of_pod()
+    if not namespace:
+        return None
+    service = Key(namespace, manager.service)
+    host = f"{service.name}.{service.namespace}.svc"
+    injection: Injection
+    shared = SharedCertificate(
+        own,
+        Key(namespace, f"{manager.service}-cert"),
+        [host, f"{host}.cluster.local"],
+        clock,
+        runtime.random,
+        told=lambda: injection.look_again(),
+    )
+    injection = Injection(runtime, service, manager.provider, lambda: shared.ca)
+    await shared.make_valid()
+    return shared
+
+
 async def _diagnose(
     stack: AsyncExitStack, application: Diagnostics, told: Managing, clock: Clock
 ) -> None:
@@ -119,18 +173,32 @@ async def _diagnose(
     # Nobody can verify it, as nobody can verify that of upstream's managers.
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="kapy-diagnostics-")))
     certificate = await certificate_in(folder, ["localhost", socket.gethostname()], clock)
-    certificate.context.minimum_version = told.tls_version
-    if told.cipher_suites:
-        certificate.context.set_ciphers(":".join(told.cipher_suites))
+    _restrict(certificate, told)
     host, port = address_of(told.diagnostics)
     await stack.enter_async_context(serving(application, certificate, host=host, port=port))
 
 
+def _restrict(certificate: Certificate, told: Managing) -> None:
+    """Speak TLS as asked for. Raises BadFlag."""
+    certificate.context.minimum_version = told.tls_version
+    if told.cipher_suites:
+        try:
+            certificate.context.set_ciphers(":".join(told.cipher_suites))
+        except ssl.SSLError:
+            suites = ", ".join(told.cipher_suites)
+            raise BadFlag(f"--tls-cipher-suites: none of {suites} is known here") from None
+
+
 def _lease(manager: Manager) -> Key:
     """The Lease: in this pod's namespace, or in that of the kubeconfig's context."""
-    named = manager.told.lease_namespace or os.environ.get("POD_NAMESPACE", "")
+    usual = _namespace_of_pod() or manager.access.namespace or "default"
+    return Key(manager.told.lease_namespace or usual, manager.lease)
+
+
+def _namespace_of_pod() -> str:
+    """The namespace of the pod that this process runs in, "" where it runs in none."""
+    told = os.environ.get("POD_NAMESPACE", "")
     try:
-        named = named or (MOUNTED / "namespace").read_text().strip()
+        return told or (MOUNTED / "namespace").read_text().strip()
     except OSError:
-        named = manager.access.namespace or "default"
-    return Key(named, manager.lease)
+        return ""

@@ -1,0 +1,131 @@
+"""Admission and conversion over HTTPS, as upstream's released configurations ask for them.
+
+The configurations and CRDs' conversions are those of upstream's components; what is answered is
+ours, and what comes of it is what a kube-apiserver with upstream's webhooks answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from random import Random
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy._aio.services import running
+from kapy.api.crds import crds, for_kubernetes
+from kapy.apiserver.server import Server
+from kapy.apps.admission import Rules
+from kapy.apps.extension_server.serving import serving
+from kapy.apps.extension_server.shared import SharedCertificate
+from kapy.apps.manager.injection import MUTATING, VALIDATING, Injection
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.manager.webhooks import Webhooks
+from kapy.client.client import Client
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN
+from kapy.kube.names import CRDS, NAMESPACES
+from kapy.kube.yaml import load_all
+from tests.oracle.admission import GATES, asked, environment_of
+from tests.oracle.recorded import PROVIDERS, RECORDED
+from tests.oracle.topic import records
+from tests.waiting import until
+
+STEP = 150
+"""Each so many cases of the topic one is asked: all of them are, in process, in tests/oracle."""
+
+CASES = RECORDED / "admission"
+RESOURCES = {one.kind: one for one in (MUTATING, VALIDATING)}
+
+
+def configurations() -> Iterator[Document]:
+    """Upstream's, without what has cert-manager write the authority."""
+    for path in sorted(PROVIDERS.glob("*/v1.14.0/*components*.yaml")):
+        for one in load_all(path.read_text(), path.name):
+            if one["kind"] in RESOURCES:
+                one["metadata"].pop("annotations", None)
+                yield one
+
+
+class Ground:
+    """A server that asks webhooks, and who answers them."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.client = Client(server.transport(ADMIN))
+        self.runtime = Runtime.on(server.transport(ADMIN), clock=system_clock)
+        self.rules = Rules(GATES)
+        self.rules.read_through(self.client)
+
+    def bundles(self) -> set[str]:
+        """All authorities that the server was told, "" for none."""
+        found = set()
+        cache = self.runtime.cache
+        for resource in RESOURCES.values():
+            for one in cache.informer(resource).list():
+                found |= {each["clientConfig"].get("caBundle", "") for each in one["webhooks"]}
+        for crd in cache.informer(CRDS).list():
+            found.add(crd["spec"]["conversion"]["webhook"]["clientConfig"].get("caBundle", ""))
+        return found
+
+
+def is_whole(bundles: set[str]) -> bool:
+    """Whether every manager told its own authority, everywhere."""
+    return len(bundles) == len(PROGRAMS) and "" not in bundles
+
+
+@asynccontextmanager
+async def ground() -> AsyncIterator[Ground]:
+    """All managers' webhooks in this process, behind their Services' names."""
+    places: dict[tuple[str, str, int], str] = {}
+    server = Server.open(None, clock=system_clock, services=places)
+    async with AsyncExitStack() as stack:
+        stack.callback(server.close)
+        await stack.enter_async_context(running(server=server.run))
+        await asyncio.sleep(0)
+        here = Ground(server)
+        definitions = here.runtime.cache.informer(CRDS)
+        for resource in RESOURCES.values():
+            here.runtime.cache.informer(resource)
+        application = Webhooks(here.rules, lambda name: definitions.raw(Key("", name)))
+        for program in PROGRAMS.values():
+            namespace = f"{program.prefix}-system"
+            await here.client.create(
+                NAMESPACES,
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+            )
+            service = Key(namespace, program.service)
+            certificate = await _certificate(here, service, program.provider)
+            served = serving(application, certificate)
+            host, port = await stack.enter_async_context(served)
+            places[namespace, program.service, 0] = f"https://{host}:{port}"
+        await stack.enter_async_context(running(runtime=here.runtime.run))
+        for crd in crds():
+            await here.client.create(CRDS, for_kubernetes(crd))
+        for one in configurations():
+            await here.client.create(RESOURCES[one["kind"]], one)
+        await until(lambda: is_whole(here.bundles()))
+        yield here
+
+
+async def _certificate(here: Ground, service: Key, provider: str) -> SharedCertificate:
+    name = f"{service.name}.{service.namespace}.svc"
+    key = Key(service.namespace, f"{service.name}-cert")
+    certificate = SharedCertificate(here.client, key, [name], system_clock, Random(1))
+    await certificate.make_valid()
+    Injection(here.runtime, service, provider, lambda: certificate.ca)
+    return certificate
+
+
+@pytest.mark.sockets
+@pytest.mark.skipif(not (CASES.is_dir() and PROVIDERS.is_dir()), reason="../shared is not there")
+async def test_what_is_asked_over_https_is_answered_as_upstreams_webhooks_answer() -> None:
+    (recorded,) = CASES.glob("cases.jsonl*")
+    cases = list(records(recorded))[::STEP]
+    async with ground() as here:
+        results = await asked(here.client, cases, environment_of(CASES))
+        assert [one for one in results if not one.passed] == []
+        assert len(results) > 15
