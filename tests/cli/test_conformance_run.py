@@ -100,3 +100,19 @@ def test_a_variable_without_a_value_is_named(
     code = run(["conformance", "run", str(place), "--in-process", f"{HERE}:add"])
     assert code == 1
     assert "add --variable SIZE=…" in capsys.readouterr().err
+
+
+def test_bad_days_are_had_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judged(tmp_path, "--in-process", f"{HERE}:add", "--faults", "1", "-o", "json")
+    found = results(capsys.readouterr().out)
+    roles = ("infra-cluster", "infra-machine", "infra-machinepool")
+    assert {found[f"{role}/once"]["state"] for role in roles} == {"passed"}
+
+
+def test_bad_days_need_an_api_server_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("")
+    assert judged(tmp_path, "--kubeconfig", str(config), "--faults", "1") == 1
+    assert "--faults needs an API server of its own" in capsys.readouterr().err

@@ -56,6 +56,13 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="How long it is watched for what it must not do.  [default: 5]",
 )
+@click.option(
+    "--faults",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="SEEDS",
+    help="How many bad days the provider is to come through, each with faults of its own.",
+)
 @output_option
 @fail_on
 def run(
@@ -67,6 +74,7 @@ def run(
     examples: Path | None,
     within: float | None,
     quiet: float | None,
+    faults: int,
     output: str,
     fail_on: str,
 ) -> int:
@@ -86,6 +94,11 @@ def run(
     cloud but the provider's own. It takes less than three minutes, unless --within says that the
     provider is slow; a function of Python runs on virtual time.
 
+    On a bad day (--faults) requests, answers and events are lost, late, refused or come twice, and
+    the provider is killed between two writes. Afterwards everything has to be as on a good day:
+    nothing made twice, nothing left behind. The same number gives the same days; a day of a
+    program takes about half a minute for each kind.
+
     The exit code is that of check: 2, 3 or 4 where a MUST, a SHOULD or a MAY is broken, down to
     --fail-on; 1 where the provider does not start, dies, or something cannot be read.
     """
@@ -94,7 +107,7 @@ def run(
 
     release = _only(releases_at(path), path)
     values = dict(map(_variable, variables))
-    way, judge = _chosen(program, in_process, kubeconfig, (quiet, within))
+    way, judge = _chosen(program, in_process, kubeconfig, (quiet, within), range(faults))
     subject = _subject(release, way, values, examples)
     behaviour = judge(subject)
     code = printed([completed(report_of(release), behaviour)], output, fail_on)
@@ -117,11 +130,12 @@ def _variable(told: str) -> tuple[str, str]:
 
 
 def _subject(release: Any, way: Way, values: dict[str, str], examples: Path | None) -> Subject:
+    from kapy.testing.conformance.company import accompanied
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.shipped import subject_of
 
     given = [file for one in releases_at(examples) for file in one.files] if examples else []
-    return subject_of(release, way, values, given)
+    return accompanied(subject_of(release, way, values, given))
 
 
 def _chosen(
@@ -129,12 +143,20 @@ def _chosen(
     in_process: str,
     kubeconfig: Path | None,
     told: tuple[float | None, float | None],
+    seeds: range,
 ) -> tuple[Way, Callable[[Subject], Report]]:
-    """How the provider runs, and who judges it then. told: seconds that the user has given."""
+    """How the provider runs, and who judges it then.
+
+    told: seconds that the user has given. seeds: of bad days.
+    """
     if sum(map(bool, (program, in_process, kubeconfig))) != 1:
         raise click.UsageError(
             "say how the provider runs: -- PROGRAM ARGUMENTS, --in-process MODULE:FUNCTION, or "
             "--kubeconfig FILE"
+        )
+    if kubeconfig and seeds:
+        raise click.UsageError(
+            "--faults needs an API server of its own: name a program, or use --in-process"
         )
     import asyncio
 
@@ -147,14 +169,18 @@ def _chosen(
     if program:
         from kapy.testing.conformance.command import Command
 
-        return Command(program), lambda one: asyncio.run(judged(one, BEHAVIOUR, clock=system_clock))
+        def really(subject: Subject) -> Report:
+            told = judged(subject, BEHAVIOUR, clock=system_clock, patience=patience, seeds=seeds)
+            return asyncio.run(told)
+
+        return Command(program), really
     if in_process:
         from kapy.testing.conformance.in_process import InProcess, added_by
         from kapy.testing.virtual_time import VirtualTimeLoop
 
         def virtually(subject: Subject) -> Report:
             with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-                return runner.run(judged(subject, BEHAVIOUR))
+                return runner.run(judged(subject, BEHAVIOUR, seeds=seeds))
 
         return InProcess(added_by(in_process)), virtually
     assert kubeconfig is not None

@@ -51,10 +51,9 @@ _MACHINES: Final[Document] = {
 def accompanied(subject: Subject) -> Subject:
     """A provider among others, if it makes control planes of Machines: these are ours, whatever
     machines its examples have."""
-    kinds = tuple(map(_on_our_machines, subject.kinds))
-    if kinds == subject.kinds:
+    kinds, way = tuple(map(_on_our_machines, subject.kinds)), subject.way
+    if kinds == subject.kinds or not way.restarts:
         return subject
-    way = subject.way
     among = Accompanied(lambda _: way, network=way.network, restarts=way.restarts)
     return replace(subject, kinds=kinds, way=among, extras=[*subject.extras, _MACHINES])
 
