@@ -7,10 +7,16 @@ from runpy import run_path
 from typing import Any
 
 import msgspec
-import pytest
 
 from kapy.api.machine_deployment import MachineDeployment
-from kapy.hooks import UPDATE_MACHINE, Extension, UpdateMachineRequest
+from kapy.hooks import (
+    CAN_UPDATE_MACHINE_SET,
+    UPDATE_MACHINE,
+    CanUpdateMachineSetRequest,
+    Extension,
+    UpdateMachineRequest,
+)
+from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetRequestObjects
 from kapy.hooks.messages.update_machine import UpdateMachineRequestObjects
 from kapy.hooks.posting import Answer
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
@@ -60,10 +66,22 @@ async def test_an_update_is_done_when_it_is_asked_for_again() -> None:
     assert module["memory"] == {"vm://1": 4096}
 
 
-@pytest.mark.parametrize(
-    ("changed", "stay"), [({}, True), ({"startupJitter": "0.1"}, False)], ids=["memory", "more"]
-)
-async def test_machines_get_memory_and_stay(changed: dict[str, str], stay: bool) -> None:
+async def test_other_changes_are_left_to_others() -> None:
+    """Of two fields that differ only the memory is in the patch."""
+    module = run_path(str(FILE))
+    template = {"spec": {"template": {"spec": {"memoryMiB": 4096, "disk": "large"}}}}
+    desired = CanUpdateMachineSetRequestObjects(
+        machine_set={}, infrastructure_machine_template=template
+    )
+    request = CanUpdateMachineSetRequest(current=desired, desired=desired)
+    answer = await ask(module["extension"], CAN_UPDATE_MACHINE_SET, request, "can-resize-machines")
+    patch = answer.infrastructure_machine_template_patch
+    assert patch is not None
+    assert msgspec.json.decode(patch.patch) == {"spec": {"template": {"spec": {"memoryMiB": 4096}}}}
+    assert answer.machine_set_patch is None
+
+
+async def test_machines_get_memory_and_stay() -> None:
     module = run_path(str(FILE))
     async with running_with(Network(ext=Served(module["extension"])), OPEN) as plane:
         story = Story(plane.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
@@ -80,11 +98,11 @@ async def test_machines_get_memory_and_stay(changed: dict[str, str], stay: bool)
         ]
         template["metadata"] = {"name": "more", "namespace": "default"}
         vm = template["spec"]["template"]["spec"]["backend"]["inMemory"]["vm"]
-        vm["provisioning"] = {"startupDuration": "1s", **changed}
+        vm["provisioning"] = {"startupDuration": "1s"}
         await story.create([template])
         spec = {"infrastructureRef": {"name": "more"}}
         await story.merge(MachineDeployment, WORKERS, {"spec": {"template": {"spec": spec}}})
         await watched(story)
-        assert await identities(story) == before if stay else not await identities(story) & before
-        assert len(module["memory"]) == (2 if stay else 0)
+        assert await identities(story) == before
+        assert len(module["memory"]) == 2
         assert await marked(story) == []

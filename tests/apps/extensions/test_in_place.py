@@ -64,7 +64,7 @@ async def test_an_answer_that_cannot_be_used_names_who_gave_it_and_does_not_coun
     door = InPlace(Plane(ext=extension).caller)
     old, new = machine_set("old", 3, "v1"), machine_set("new", 0, "v2")
     for _ in range(2):
-        with pytest.raises(HookError, match=r'answer of extension handler "set\.ext": the patch of'):
+        with pytest.raises(HookError, match=r'answer of extension handler "set\.ext": the patch'):
             await door.can_update_machine_set(KEY, old, new)
     assert len(extension.asked) == 2
 

@@ -142,7 +142,7 @@ async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_
     await plane.create(of(INFRA_TEMPLATES, "large", spec={"template": {"spec": {"size": "large"}}}))
     spec = {"version": "v1.34.1", "infrastructureRef": {"name": "large"}}
     await plane.story.merge(MachineDeployment, "md", {"spec": {"template": {"spec": spec}}})
-    for _ in range(60):
+    for _ in range(48):
         await plane.kill_after(1)
     await plane.settle(60)
     machines = await plane.story.all(Machine)
