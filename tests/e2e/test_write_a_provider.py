@@ -33,20 +33,21 @@ def test_the_tutorial_leads_from_an_empty_folder_to_ready_clusters(tmp_path: Pat
     work = tmp_path / "work"
     work.mkdir()
     commands = "\n".join(blocks("docs/tutorial/write-a-provider.md"))
+    said = tmp_path / "said"  # a file: what is left running keeps a pipe open
     try:
-        done = subprocess.run(
-            ["bash", "-e", "-x", "-o", "pipefail", "-c", commands],
-            env=shell.environ,
-            cwd=work,
-            stdin=subprocess.DEVNULL,
-            stdout=(out := (tmp_path / "said").open("w+")),
-            stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
-            check=False,
-            start_new_session=True,
-        )
+        with said.open("w") as out:
+            done = subprocess.run(
+                ["bash", "-e", "-x", "-o", "pipefail", "-c", commands],
+                env=shell.environ,
+                cwd=work,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                timeout=PATIENCE,
+                check=False,
+                start_new_session=True,
+            )
     finally:
         shell.run("kapy", "down")
-    out.seek(0)
-    assert done.returncode == 0, out.read()[-5000:]
+    assert done.returncode == 0, said.read_text()[-5000:]
     assert project(work / "nimbus") == project(EXAMPLE)
