@@ -66,6 +66,7 @@ def clusters(patches: list[Document], known: list[Document]) -> list[Document]:
         one["metadata"]["name"] = f"herd-{number}"
         variables = [{"name": name, "value": value} for name, value in values.items()]
         one["spec"]["topology"]["variables"] = variables
+        one["spec"]["topology"]["workers"]["machineDeployments"][0]["replicas"] = 0
         found.append(one)
     return found
 
@@ -82,7 +83,7 @@ async def made(patches: list[Document], known: list[Document]) -> list[Any]:
             ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
         )
         await story.create([one, other])
-        await story.settle(5)
+        await story.settle(2)
         templates = await plane.client.list(KubeadmConfigTemplate.RESOURCE, "default")
         found = []
         for number in range(len(VALUES)):
