@@ -59,14 +59,6 @@ class Seen:
             if kind is resource and found and found[-1] is not None
         ]
 
-    def everything(self, namespace: str) -> list[Document]:
-        """All objects that there are of these kinds in a namespace, as they are now."""
-        return [
-            found[-1]
-            for (_, key), found in self._states.items()
-            if found and found[-1] is not None and key.namespace == namespace
-        ]
-
     async def until(
         self, resource: Resource, key: Key, holds: Holds, within: float
     ) -> tuple[bool, Document | None]:
