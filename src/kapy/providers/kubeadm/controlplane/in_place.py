@@ -77,16 +77,26 @@ async def update_in_place(tools: Tools, plane: ControlPlane, machine: Machine) -
         return False
     draft = next(one for one in plane.drafts if one.object is machine)
     wanted = await _wanted(tools, plane, machine)
-    try:
-        can_update = await _can_update(tools, plane, updates, draft, wanted)
-    except KapyError as error:
-        name = machine.metadata.name
-        plane.undecided = f"failed to determine if Machine {name} can be updated in-place: {error}"
-        raise Undecided(plane.undecided) from error
-    if not can_update:
+    if not await _decided(tools, plane, updates, draft, wanted):
         return False
     await _begin(tools, draft, wanted)
     return True
+
+
+async def _decided(
+    tools: Tools,
+    plane: ControlPlane,
+    updates: MachineUpdates,
+    draft: Draft[Machine],
+    wanted: Objects,
+) -> bool:
+    """As `_can_update`; what is not known is told in a condition. Raises Undecided."""
+    try:
+        return await _can_update(tools, plane, updates, draft, wanted)
+    except KapyError as error:
+        name = draft.object.metadata.name
+        plane.undecided = f"failed to determine if Machine {name} can be updated in-place: {error}"
+        raise Undecided(plane.undecided) from error
 
 
 async def _wanted(tools: Tools, plane: ControlPlane, machine: Machine) -> Objects:
