@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -55,7 +56,9 @@ class Storm:
 
     def rage(self) -> None:
         """From now on things go wrong."""
-        self._faults.rates = RATES
+        # A stream that breaks looks like an error of ours over the network: there it ends.
+        over_network = replace(RATES, watch_breaks=0.0, watch_expires=0.05)
+        self._faults.rates = over_network if self._network else RATES
         self._crashes = _CRASHES
         self._plan()
 
@@ -84,7 +87,9 @@ class Storm:
             self._left -= 1
             if not self._left:
                 self.crash.set()
-                await asyncio.get_running_loop().create_future()  # nobody is there any more
+                if self._network:  # it is killed before it reads an answer, or soon after
+                    raise Unreachable("the provider was killed")
+                await asyncio.get_running_loop().create_future()  # until it is cancelled
         return reply
 
     async def living(self, subject: Subject, ground: Ground, began: asyncio.Event) -> None:
