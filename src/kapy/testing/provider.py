@@ -23,6 +23,7 @@ from kapy.clusterctl.provider import ProviderType
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.meta import Object
+from kapy.sdk.admission_plane import InProcess as Admitted
 from kapy.sdk.provider import Provider
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.check import checked
@@ -54,7 +55,13 @@ def check_behaviour(
     controllers, where that of the provider reaches out to something real.
     """
     way = InProcess(add_to or provider.add_to)
-    subject = Subject(provider.label, kinds_of(provider, examples), way, crds_of(provider))
+    subject = Subject(
+        provider.label,
+        kinds_of(provider, examples),
+        way,
+        crds_of(provider),
+        admission=[Admitted(provider.admission)],
+    )
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         _assert_kept([runner.run(judged(subject, BEHAVIOUR, light=True))])
 

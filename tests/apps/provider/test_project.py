@@ -1,6 +1,6 @@
 """A new provider of each type runs its own tests, which judge it by the contracts.
 
-(The tutorial does so with one of infrastructure: `tests/e2e/test_write_a_provider.py`.)
+The tutorial does so with one of infrastructure: `tests/e2e/test_write_a_provider.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kapy.apps.new_project import CannotMake
 from kapy.apps.provider.project import make_provider
 from kapy.sdk.provider import ProviderType
 
-TYPES: tuple[ProviderType, ...] = get_args(ProviderType)
+TYPES: list[ProviderType] = [one for one in get_args(ProviderType) if one != "infrastructure"]
 
 
 def test_new_providers_keep_the_contracts(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_new_providers_keep_the_contracts(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:]
-    assert "9 passed" in done.stdout
+    assert "7 passed" in done.stdout
 
 
 def test_a_name_that_nobody_could_use_is_refused(tmp_path: Path) -> None:
