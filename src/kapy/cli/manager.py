@@ -52,7 +52,7 @@ def _command(name: str) -> click.Command:
             raise click.UsageError(str(error)) from None
         for sentence in notices(controllers.manager.gates):
             click.echo(sentence, err=True)
-        from kapy.apps.manager.programs import PROGRAMS
+        from kapy.apps.manager.programs import PROGRAMS, Outside
 
         program = PROGRAMS[name]
         manager = Manager(
@@ -64,8 +64,8 @@ def _command(name: str) -> click.Command:
             told=told,
             options=controllers.manager,
         )
-        post = partial(_post, controllers.extensions)
-        run_loop(_run(manager, lambda runtime: program.add(runtime, controllers, post)))
+        outside = Outside(partial(_post, controllers.extensions))
+        run_loop(_run(manager, lambda runtime: program.add(runtime, controllers, outside)))
 
     options = [
         click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),

@@ -18,7 +18,7 @@ from kapy.apiserver.serving import Application, listen
 from kapy.apps.definitions import install_definitions
 from kapy.apps.manager.diagnostics import Diagnostics
 from kapy.apps.manager.options import Managing, managing
-from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.manager.programs import PROGRAMS, Outside
 from kapy.apps.manager.running import Manager, managed, missing
 from kapy.apps.manager_flags import BadFlag, controlling
 from kapy.client.client import Client
@@ -93,7 +93,7 @@ async def ground(*, definitions: bool = True) -> AsyncIterator[Ground]:
 
 
 def add(runtime: Runtime) -> Mapping[str, Service]:
-    return CORE.add(runtime, controlling({}), lambda: HttpsPost({}, None))
+    return CORE.add(runtime, controlling({}), Outside(lambda: HttpsPost({}, None)))
 
 
 async def seen(diagnostics: Diagnostics, path: str, token: str = "", put: bytes = b"") -> int:

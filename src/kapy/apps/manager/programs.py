@@ -7,25 +7,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Final, Protocol
 
 from kapy._aio.services import Service
 from kapy.apps.controllers import add_core, extension_doors, over_network, services_of
 from kapy.apps.manager_flags import Manager
 from kapy.apps.settings import Controlling
+from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.hooks.posting import Post
+from kapy.kube import Key
+from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
-from kapy.remote.connections import Connections
+from kapy.remote.connections import Connections, Dial
 
-Posting = Callable[[], Post]
-"""Makes the way to extensions, where it is needed."""
 
-Add = Callable[[Runtime, Controlling, Posting], Mapping[str, Service]]
+class Pods(Protocol):
+    """The ways to etcd and API servers of control plane machines."""
+
+    def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
+        """As an `EtcdDial` of the control plane provider."""
+
+    async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
+        """When an API server's certificate ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a manager reaches beside its API server, made where it is needed.
+
+    post: extensions. dial: workload clusters; pods: what runs in their control planes. machines:
+    where machines of memory are, None for this process, behind sockets.
+    """
+
+    post: Callable[[], Post]
+    dial: Dial = over_network
+    pods: Callable[[Runtime], Pods] = PodsOverNetwork
+    machines: InMemory | None = None
+
+
+Add = Callable[[Runtime, Controlling, Outside], Mapping[str, Service]]
 """Adds controllers to a runtime; what is to be run beside it, by name."""
 
 
@@ -47,25 +73,25 @@ class Program:
         return f"{self.prefix}-webhook-service"
 
 
-def _core(runtime: Runtime, told: Controlling, post: Posting) -> Mapping[str, Service]:
-    connections = Connections(runtime, dial=over_network)
-    doors = extension_doors(runtime, told, post)
+def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+    connections = Connections(runtime, dial=outside.dial)
+    doors = extension_doors(runtime, told, outside.post)
     machines, deployments = add_core(runtime, connections, told, doors)
     if doors is not None and doors.updates is not None:
         doors.updates.wake(machines=machines.enqueue, deployments=deployments.enqueue)
     return {"connections": connections.run, **services_of(doors)}
 
 
-def _bootstrap(runtime: Runtime, told: Controlling, _: Posting) -> Mapping[str, Service]:
-    connections = Connections(runtime, dial=over_network)
+def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+    connections = Connections(runtime, dial=outside.dial)
     add_bootstrap(runtime, connections, token_life=told.token_life)
     return {"connections": connections.run}
 
 
-def _control_plane(runtime: Runtime, told: Controlling, post: Posting) -> Mapping[str, Service]:
-    connections = Connections(runtime, dial=over_network)
-    doors = extension_doors(runtime, told, post, reconciled=False)
-    pods = PodsOverNetwork(runtime)
+def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+    connections = Connections(runtime, dial=outside.dial)
+    doors = extension_doors(runtime, told, outside.post, reconciled=False)
+    pods = outside.pods(runtime)
     updates = None if doors is None else doors.updates
     control_planes = add_control_planes(
         runtime,
@@ -80,7 +106,10 @@ def _control_plane(runtime: Runtime, told: Controlling, post: Posting) -> Mappin
     return {"connections": connections.run, **services_of(doors)}
 
 
-def _infrastructure(runtime: Runtime, _: Controlling, __: Posting) -> Mapping[str, Service]:
+def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mapping[str, Service]:
+    if outside.machines is not None:
+        add_in_memory(runtime, outside.machines)
+        return {}
     in_memory = InMemory(clock=runtime.clock)
     add_in_memory(runtime, in_memory)
     in_memory.listen()
