@@ -18,8 +18,9 @@ from kapy.apps.extension_server.certificate import (
     certificate_in,
     require_clients_of,
 )
-from kapy.apps.extension_server.loading import NoExtension, application_at
+from kapy.apps.extension_server.loading import application_at
 from kapy.apps.extension_server.serving import NoAddress, serving
+from kapy.apps.modules import NoModule
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,
     DISCOVERY,
@@ -138,7 +139,7 @@ def test_where_no_extension_is_that_is_said(
     (tmp_path / "needing_extension.py").write_text("import no_such_library")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(NoExtension) as refused:
+    with pytest.raises(NoModule) as refused:
         application_at(place)
     assert sentence in str(refused.value)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kapy.apps.provider.loading import NoProvider, provider_at
+from kapy.apps.modules import NoModule
+from kapy.apps.provider.loading import provider_at
 
 
 @pytest.mark.parametrize(
@@ -26,5 +27,5 @@ def test_a_place_without_a_provider(
     (tmp_path / "broken.py").write_text("this is no Python\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(NoProvider, match=says):
+    with pytest.raises(NoModule, match=says):
         provider_at(place)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
-
+from kapy.apps.modules import NoModule, module_at
 from kapy.hooks.application import Application
 from kapy.hooks.extension import Extension
-from kapy.kube.errors import KapyError
 
 
-class NoExtension(KapyError):
+class NoExtension(NoModule):
     """There is no extension at that place."""
 
 
 def application_at(place: str) -> Application:
     """The application of `MODULE:NAME`, where NAME is an Extension or an Application; it is
-    `extension` unless said. Modules are looked for in the current folder first. Raises NoExtension.
+    `extension` unless said. Modules are looked for in the current folder first. Raises NoModule and
+    NoExtension.
     """
     module, _, name = place.partition(":")
     found = _named(module, name or "extension")
@@ -31,20 +28,7 @@ def application_at(place: str) -> Application:
 
 
 def _named(module: str, name: str) -> object:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is not None and module.startswith(error.name):
-            raise NoExtension(
-                f"there is no module {error.name} in {here} or among installed packages; say "
-                "where the extension is with MODULE:NAME"
-            ) from None
-        raise NoExtension(f"{module} needs {error.name}, which is not installed") from None
-    except (ImportError, SyntaxError, ValueError) as error:
-        raise NoExtension(f"{module} cannot be imported: {error}") from None
+    found = module_at(module, "extension")
     try:
         return getattr(found, name)
     except AttributeError:

@@ -7,9 +7,8 @@ that is for development, where no pod is to be built.
 
 from __future__ import annotations
 
-import logging
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from kapy._aio.services import running
 from kapy.apps.extension_server.certificate import certificate_in
 from kapy.apps.extension_server.serving import serving
 from kapy.apps.manager.endpoints import Endpoints, told_at
+from kapy.apps.manager.running import missing
 from kapy.apps.provider.adding import added
 from kapy.apps.provider.components import HEALTH_PORT
 from kapy.apps.provider.installing import (
@@ -40,7 +40,6 @@ from kapy.sdk.admission_webhooks import Webhooks
 from kapy.sdk.provider import Provider
 
 _LOOPBACK: Final = "127.0.0.1"
-_log = logging.getLogger(__name__)
 
 
 class NoWebhooks(KapyError):
@@ -80,24 +79,12 @@ async def alone(provider: Provider, told: Alone, clock: Clock) -> AsyncIterator[
         await check_kinds(client, provider, told.access.server)
         runtime = Runtime.on(transport, clock=clock, field_manager=name, options=told.options)
         services = added(provider, runtime)
-        endpoints = Endpoints(runtime, lambda: _missing(runtime))
+        endpoints = Endpoints(runtime, lambda: missing(runtime))
         await stack.enter_async_context(told_at(endpoints, told.health, told.diagnostics))
         await _serve_webhooks(stack, client, provider, told, clock)
-        await stack.enter_async_context(running(controllers=_controlled(runtime), **services))
+        await stack.enter_async_context(running(controllers=runtime.run, **services))
         await runtime.working.wait()
         yield runtime
-
-
-def _controlled(runtime: Runtime) -> Callable[[], Awaitable[None]]:
-    """What runs the controllers: the place where leader election comes before them."""
-    return runtime.run
-
-
-def _missing(runtime: Runtime) -> str:
-    waiting = ", ".join(sorted(one.group_resource for one in runtime.cache.unsynced()))
-    if waiting:
-        return f"these are not read yet: {waiting}"
-    return "" if runtime.working.is_set() else "the controllers do not run yet"
 
 
 async def _serve_webhooks(

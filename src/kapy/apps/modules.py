@@ -1,0 +1,32 @@
+"""Modules of other people, found as ASGI servers find applications."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from kapy.kube.errors import KapyError
+
+
+class NoModule(KapyError):
+    """A module cannot be had; the message says why."""
+
+
+def module_at(name: str, what: str) -> ModuleType:
+    """A module, looked for in the current folder first. what: is to be in it. Raises NoModule."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.startswith(error.name):
+            raise NoModule(
+                f"there is no module {error.name} in {here} or among installed packages; say "
+                f"where the {what} is with MODULE:NAME"
+            ) from None
+        raise NoModule(f"{name} needs {error.name}, which is not installed") from None
+    except (ImportError, SyntaxError, ValueError) as error:
+        raise NoModule(f"{name} cannot be imported: {error}") from None
