@@ -21,7 +21,6 @@ from kapy.core.machinehealthcheck.controller import add_to as add_machine_health
 from kapy.core.machinepool.controller import add_to as add_machine_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.core.topology.controller import add_to as add_topologies
-from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
@@ -69,27 +68,27 @@ def add_controllers(
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
     pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
-    doors = extension_doors(runtime, told, post)
+    doors = extension_doors(runtime, told, post, reconciled="core" not in told.without)
     updates = None if doors is None else doors.updates
-    machines, deployments = add_core(runtime, connections, told, doors)
-    add_bootstrap(runtime, connections, token_life=told.token_life)
-    control_planes = add_control_planes(
-        runtime,
-        connections,
-        etcd_dial=pods.etcd,
-        certificate_expiry=pods.certificate_expiry,
-        grace=told.conditions_grace,
-        updates=updates,
-    )
-    if updates is not None:
-        updates.wake(
-            machines=machines.enqueue,
-            deployments=deployments.enqueue,
-            control_planes=control_planes.enqueue,
+    if "core" not in told.without:
+        add_core(runtime, connections, told, doors)
+    if "bootstrap-kubeadm" not in told.without:
+        add_bootstrap(runtime, connections, token_life=told.token_life)
+    if "control-plane-kubeadm" not in told.without:
+        control_planes = add_control_planes(
+            runtime,
+            connections,
+            etcd_dial=pods.etcd,
+            certificate_expiry=pods.certificate_expiry,
+            grace=told.conditions_grace,
+            updates=updates,
         )
-    add_in_memory(runtime, in_memory)
+        if updates is not None:
+            updates.wake(control_planes=control_planes.enqueue)
     services: dict[str, Service] = {"connections": connections.run, **services_of(doors)}
-    if sockets:
+    if "infrastructure-dev" not in told.without:
+        add_in_memory(runtime, in_memory)
+    if sockets and "infrastructure-dev" not in told.without:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
     return Controllers(connections, services, None if doors is None else doors.called.calls)
@@ -129,8 +128,8 @@ def services_of(doors: Doors | None) -> dict[str, Service]:
 
 def add_core(
     runtime: Runtime, connections: Connections, told: Controlling, doors: Doors | None
-) -> tuple[Controller, Controller]:
-    """Add the controllers of core; returns those of Machines and of MachineDeployments."""
+) -> None:
+    """Add the controllers of core."""
     gates = told.manager.gates
     updates = None if doors is None else doors.updates
     add_clusters(runtime, connections, grace=told.connection_grace)
@@ -152,7 +151,8 @@ def add_core(
     add_machine_health_checks(runtime, connections)
     add_cluster_resource_sets(runtime, connections)
     add_resource_set_bindings(runtime, connections)
-    return machines, deployments
+    if updates is not None:
+        updates.wake(machines=machines.enqueue, deployments=deployments.enqueue)
 
 
 def _add_topologies(runtime: Runtime, connections: Connections, called: Extensions | None) -> None:

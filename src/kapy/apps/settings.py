@@ -27,6 +27,9 @@ it: nobody else has to agree, and ClusterClasses are what most people begin with
 
 EMBEDDED_OPTIONS: Final = ManagerOptions(gates=EMBEDDED_GATES)
 
+ManagerName = Literal["core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev"]
+"""The managers that a plane is made of, as `kapy manager` names them."""
+
 Durability = Literal["crash", "power-loss"]
 """The end of the process, at any moment; or that of the machine, too."""
 
@@ -83,6 +86,8 @@ class Controlling:
     so, and after which what was known of it is Unknown. preflight_checks: by name, or `All`.
     machine_labels, machine_annotations: which more of them a Node gets from its Machine.
     token_life: how long a bootstrap token lasts. extensions: how runtime extensions are called.
+    without: managers whose controllers do not run, as somebody else's do (`kapy manager`, or
+    upstream's).
     """
 
     manager: ManagerOptions = EMBEDDED_OPTIONS
@@ -93,6 +98,7 @@ class Controlling:
     machine_annotations: tuple[re.Pattern[str], ...] = ()
     token_life: timedelta = timedelta(minutes=15)
     extensions: ExtensionCalls = field(default_factory=ExtensionCalls)
+    without: frozenset[ManagerName] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

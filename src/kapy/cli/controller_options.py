@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from dataclasses import replace
+from typing import Any, Final, TypeVar, get_args
 
 import click
 
 from kapy.api.features import FeatureGates
 from kapy.apps.feature_gates import notices
 from kapy.apps.manager_flags import BadFlag, Flag, controlling, flags_of
-from kapy.apps.settings import EMBEDDED_GATES, Controlling
+from kapy.apps.settings import EMBEDDED_GATES, Controlling, ManagerName
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,6 +20,13 @@ _FLAGS: Final = flags_of("core", "kubeadm-bootstrap", "kubeadm-control-plane", "
 
 def controller_options(command: F) -> F:
     """The options, in the order of `--help`."""
+    command = click.option(
+        "--without",
+        multiple=True,
+        type=click.Choice(get_args(ManagerName)),
+        help="A manager that is not run here, as somebody else runs it (`kapy manager`, or "
+        "upstream's); may be repeated.",
+    )(command)
     for flag in reversed(_FLAGS):
         command = flag_option(flag)(command)
     return command
@@ -33,7 +41,7 @@ def controlling_of(given: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATE
         raise click.UsageError(str(error)) from None
     for sentence in notices(told.manager.gates):
         click.echo(sentence, err=True)
-    return told
+    return replace(told, without=frozenset(given["without"]))
 
 
 def flag_option(flag: Flag) -> Callable[[F], F]:

@@ -69,7 +69,7 @@ class InPlace:
         control_planes: Callable[[Key], None] | None = None,
     ) -> None:
         """Whom to tell that an extension which was waited for may answer: who of them is here."""
-        self._wake = machines
+        self._wake = machines or self._wake
         told = ((MACHINES, machines), (DEPLOYMENTS, deployments), (CONTROL_PLANES, control_planes))
         for kind, wake in told:
             if wake is not None:

@@ -76,9 +76,7 @@ class Program:
 def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
     connections = Connections(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post)
-    machines, deployments = add_core(runtime, connections, told, doors)
-    if doors is not None and doors.updates is not None:
-        doors.updates.wake(machines=machines.enqueue, deployments=deployments.enqueue)
+    add_core(runtime, connections, told, doors)
     return {"connections": connections.run, **services_of(doors)}
 
 
