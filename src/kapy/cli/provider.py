@@ -90,9 +90,8 @@ def _options(command: F) -> F:
         click.option(
             "--webhook-port",
             type=click.IntRange(0, 65535),
-            default=PORT,
-            show_default=True,
-            help="Of the webhooks; 0 for none.",
+            default=None,
+            help=f"Of the webhooks; 0 for none. [default: {PORT}; with --install any free one]",
         ),
         click.option(
             "--webhook-cert-dir",

@@ -18,7 +18,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy._aio.services import running
 from kapy.apps.extension_server.certificate import certificate_in
-from kapy.apps.extension_server.serving import serving
+from kapy.apps.extension_server.serving import NoAddress, serving
 from kapy.apps.manager.endpoints import Endpoints, told_at
 from kapy.apps.manager.running import missing
 from kapy.apps.provider.adding import added
@@ -51,7 +51,8 @@ class Alone:
     """How a provider runs alone.
 
     access: the server. install: put kinds and webhooks into it. health, diagnostics: addresses of
-    the endpoints, "0" for none. webhook_port: 0 for no webhooks. certificates: their folder.
+    the endpoints, "0" for none. webhook_port: 0 for no webhooks, None for the usual one, and any
+    that is free where they are put into the server. certificates: their folder.
     """
 
     access: Kubeconfig
@@ -59,7 +60,7 @@ class Alone:
     install: bool = False
     health: str = f":{HEALTH_PORT}"
     diagnostics: str = "localhost:8080"
-    webhook_port: int = PORT
+    webhook_port: int | None = None
     certificates: Path = field(default=Path(SERVING))
 
 
@@ -90,7 +91,7 @@ async def alone(provider: Provider, told: Alone, clock: Clock) -> AsyncIterator[
 async def _serve_webhooks(
     stack: AsyncExitStack, client: Client, provider: Provider, told: Alone, clock: Clock
 ) -> None:
-    if not provider.admission.kinds or not told.webhook_port:
+    if not provider.admission.kinds or told.webhook_port == 0:
         return
     folder, host, names = told.certificates, "0.0.0.0", [_LOOPBACK]
     if told.install:
@@ -102,8 +103,14 @@ async def _serve_webhooks(
         )
     certificate = await certificate_in(folder, names, clock)
     application = Webhooks(provider.admission)
-    port = told.webhook_port
-    await stack.enter_async_context(serving(application, certificate, host=host, port=port))
+    port = told.webhook_port or (0 if told.install else PORT)
+    try:
+        _, port = await stack.enter_async_context(
+            serving(application, certificate, host=host, port=port)
+        )
+    except NoAddress as error:
+        why = str(error).partition(";")[0]
+        raise NoWebhooks(f"{why}; choose another port with --webhook-port") from None
     if told.install:
         authority = b64encode(certificate.ca).decode()
         await install_webhooks(client, provider, f"https://{_LOOPBACK}:{port}", authority)
