@@ -108,3 +108,77 @@ def test_clusters_live_their_lives_with_managers_as_processes(tmp_path: Path) ->
         until(lambda: available(shell, "v1.35.0"))
         shell.kubectl("delete cluster capybara")
         assert shell.kubectl("get clusters,machines -o name") == ""
+
+
+class Two:
+    """Two core managers who are two users, and the log of what each of them wrote."""
+
+    def __init__(self, shell: Shell, stack: ExitStack) -> None:
+        self.shell = shell
+        self._stack = stack
+        self.log = shell.home / "audit.log"
+        self.running: dict[str, subprocess.Popen[str]] = {}
+
+    def begin(self, name: str) -> None:
+        """Start one."""
+        config = self.shell.json("config view --raw --flatten")
+        config["users"][0]["user"] = {"token": f"{name}-token"}
+        path = self.shell.home / f"{name}.kubeconfig"
+        path.write_text(json.dumps(config))
+        started = manager(self.shell, "core", *QUICK_LEASE, kubeconfig=str(path))
+        self.running[name] = self._stack.enter_context(started)
+
+    def wrote(self, name: str) -> list[str]:
+        """When a manager wrote something that came to something, its Lease excepted."""
+        events = (json.loads(one) for one in self.log.read_text().splitlines() if one.endswith("}"))
+        return [
+            one["requestReceivedTimestamp"]
+            for one in events
+            if one["user"]["username"] == name
+            and one["verb"] not in ("get", "list", "watch")
+            and one["objectRef"].get("resource") != "leases"
+            and one.get("responseStatus", {}).get("code", 500) < 400
+        ]
+
+    def work(self, number: int) -> None:
+        """Something that a core manager has to write of."""
+        name = f"herd-{number}"
+        group = "infrastructure.cluster.x-k8s.io"
+        reference = {"apiGroup": group, "kind": "DevCluster", "name": "nobody"}
+        cluster = {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Cluster",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"infrastructureRef": reference},
+        }
+        self.shell.kubectl("apply -f -", text=json.dumps(cluster))
+
+        def noticed() -> bool:
+            return "finalizers" in self.shell.json(f"get cluster {name}")["metadata"]
+
+        until(noticed)
+
+
+@pytest.mark.sockets
+def test_a_manager_that_lost_its_lease_writes_nothing_more(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    tokens = "".join(f"{one}-token,{one},{one},system:masters\n" for one in ("one", "two", "three"))
+    (tmp_path / "tokens.csv").write_text(tokens)
+    with ExitStack() as stack:
+        told = ("--token-auth-file=tokens.csv", "--audit-log-path=audit.log")
+        stack.enter_context(plane(shell, *told))
+        here = Two(shell, stack)
+        here.begin("one")
+        here.work(1)
+        here.begin("two")
+        here.running["one"].send_signal(signal.SIGSTOP)
+        here.work(2)
+        here.running["one"].send_signal(signal.SIGCONT)
+        here.work(3)
+        assert max(here.wrote("one")) < min(here.wrote("two"))
+
+        here.begin("three")
+        here.running["two"].kill()
+        here.work(4)
+        assert max(here.wrote("two")) < min(here.wrote("three"))
+        assert here.running["one"].poll() is not None  # its work is done when it lost the Lease
