@@ -96,14 +96,14 @@ def test_merging_keeps_whoever_names_something_first() -> None:
         (
             "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
             "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
-            "users: [{name: u, user: {exec: {command: login}}}]",
-            "'exec' are not supported",
+            "users: [{name: u, user: {auth-provider: {name: oidc}}}]",
+            "'auth-provider' are not supported",
         ),
         (
             "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n"
             "clusters: [{name: c, cluster: {server: 'https://c',"
             " proxy-url: 'socks5://me:s3cret@p'}}]",
-            "proxy-url is supported with http:// only",
+            "proxy-url is supported with http:// and https:// only",
         ),
     ],
 )

@@ -7,19 +7,23 @@ HTTP client takes longer than such a command may. No watches.
 from __future__ import annotations
 
 import http.client
+import os
 import ssl
 import time
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import msgspec
 
 from kapy import __version__
 from kapy._aio.straight import run as run
 from kapy.client.credentials import tls_context
-from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.exec_plugin import Credential, executed
+from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
+from kapy.client.proxies import proxy_for
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
@@ -42,10 +46,12 @@ class Blocking:
         self.host = parts.netloc
         self._prefix = parts.path
         self._largest = largest
-        self._headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
-        if access.token:
-            self._headers["authorization"] = f"Bearer {access.token}"
-        context = tls_context(access)
+        shown = Credential(access.token, access.client_certificate, access.client_key)
+        if access.exec is not None:
+            shown = executed(access.exec)
+        self._headers = [("accept", "application/json"), ("user-agent", f"kapy/{__version__}")]
+        self._headers += [*access.impersonate, *_authorization(shown, access)]
+        context = tls_context(access, shown)
         name = parts.hostname or ""
         if isinstance(context, ssl.SSLContext):
             self._connection: http.client.HTTPConnection = _Named(
@@ -57,6 +63,23 @@ class Blocking:
             )
         else:
             self._connection = http.client.HTTPConnection(name, parts.port, timeout=timeout)
+        if proxy := access.proxy or proxy_for(access.server, os.environ):
+            self._tunnel(proxy, name, parts.port)
+
+    def _tunnel(self, proxy: str, name: str, port: int | None) -> None:
+        """Reach the server through a proxy. Raises KubeconfigError."""
+        way = urlsplit(proxy)
+        if way.scheme != "http" or not isinstance(self._connection, http.client.HTTPSConnection):
+            raise KubeconfigError(
+                f"{self.host}: this command reaches servers with https:// through proxies with "
+                "http:// only"
+            )
+        headers = {}
+        if way.username:
+            user = f"{unquote(way.username)}:{unquote(way.password or '')}".encode()
+            headers["proxy-authorization"] = f"Basic {b64encode(user).decode()}"
+        self._connection.set_tunnel(name, port, headers)
+        self._connection.host, self._connection.port = way.hostname or "", way.port or 80
 
     async def __call__(self, request: Request) -> Reply:
         query = f"?{urlencode(request.query)}" if request.query else ""
@@ -74,9 +97,8 @@ class Blocking:
         return reply
 
     def _answer(self, request: Request, address: str, body: bytes | None) -> Reply:
-        headers = {**self._headers, **request.headers}
         try:
-            self._connection.request(request.method, address, body, headers)
+            self._send(request, address, body)
             response = self._connection.getresponse()
             content = response.read(None if self._largest is None else self._largest + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -87,6 +109,19 @@ class Blocking:
             raise Unreachable(f"the answer is larger than {self._largest} bytes")
         told = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, _decoded(content, told), told)
+
+    def _send(self, request: Request, address: str, body: bytes | None) -> None:
+        """`request` of http.client takes no header twice."""
+        connection = self._connection
+        connection.putrequest(request.method, address, skip_accept_encoding=True)
+        for name, value in self._headers:
+            if name not in request.headers:
+                connection.putheader(name, value)
+        for name, value in request.headers.items():
+            connection.putheader(name, value)
+        if body is not None or request.method != "GET":
+            connection.putheader("content-length", str(len(body or b"")))
+        connection.endheaders(body)
 
     def close(self) -> None:
         """Close the connection."""
@@ -104,6 +139,13 @@ class _Named(http.client.HTTPSConnection):
     def connect(self) -> None:
         http.client.HTTPConnection.connect(self)
         self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
+
+
+def _authorization(shown: Credential, access: Kubeconfig) -> Iterator[tuple[str, str]]:
+    if shown.token:
+        yield "authorization", f"Bearer {shown.token}"
+    elif access.basic:
+        yield "authorization", f"Basic {access.basic}"
 
 
 def _decoded(content: bytes, headers: Mapping[str, str]) -> Document | bytes:

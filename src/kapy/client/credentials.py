@@ -13,20 +13,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import NamedTemporaryFile
 
+from kapy.client.exec_plugin import Credential
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 
 
-def tls_context(access: Kubeconfig) -> ssl.SSLContext | bool:
+def tls_context(access: Kubeconfig, shown: Credential | None = None) -> ssl.SSLContext | bool:
     """What a connection to the server is verified with and presents; True for plain HTTP.
 
-    Raises KubeconfigError when a certificate or a key cannot be used.
+    shown: what is presented, where that is not what the kubeconfig itself has. Raises
+    KubeconfigError when a certificate or a key cannot be used.
     """
     if access.server.startswith("http://"):
         return True
+    certificate, key = access.client_certificate, access.client_key
+    if shown is not None:
+        certificate, key = shown.certificate, shown.key
     try:
         context = _trusting(access)
-        if access.client_certificate:
-            with _file_of(access.client_certificate + b"\n" + access.client_key) as path:
+        if certificate:
+            with _file_of(certificate + b"\n" + key) as path:
                 context.load_cert_chain(path)
     except (ssl.SSLError, ValueError):
         # The error's text says which library call failed and nothing that would help.

@@ -11,7 +11,6 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from random import Random
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
@@ -19,12 +18,17 @@ from urllib.parse import quote, urlencode
 
 import aiohttp
 import msgspec
+from multidict import CIMultiDict
 from yarl import URL
 
 from kapy import __version__
+from kapy._aio.clock import Clock, system_clock
 from kapy.client.credentials import tls_context
-from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.exec_plugin import Credential, NoCredentials
+from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
+from kapy.client.proxies import proxy_for
+from kapy.client.renewal import renewal, shown
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
@@ -32,30 +36,43 @@ from kapy.kube.http import Reply, Request
 TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
 GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
-TOKEN_LIFE: Final = 60.0  # seconds that a token out of a file counts before it is read again
+UNAUTHORIZED: Final = 401
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
 class Https:
-    """One server as one user; use it from one event loop, and `aclose` it."""
+    """One server as one user; use it from one event loop, and `aclose` it.
+
+    Credentials that do not last are read again in time, and once more when the server refuses
+    them: then the request, which it has not looked at, is sent again. A new client certificate
+    takes new connections, watches too.
+    """
 
     over_network = True
 
     def __init__(
-        self, access: Kubeconfig, *, timeout: float = TIMEOUT, random: Random | None = None
+        self,
+        access: Kubeconfig,
+        *,
+        timeout: float = TIMEOUT,
+        random: Random | None = None,
+        clock: Clock = system_clock,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._base = access.server
+        self._access = access
+        self._renewal = renewal(access, clock)
+        self._renewing: asyncio.Lock | None = None
+        self._shown = shown(access)
         self._tls = tls_context(access)
         self._name = access.tls_server_name or None
-        self._proxy = access.proxy or None
+        self._proxy = access.proxy or proxy_for(access.server, environ) or None
         self._timeout = timeout
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
-        self._headers = {"accept": "application/json", "user-agent": f"kapy/{__version__}"}
-        self._token_file = access.token_file
-        self._token_from = 0.0
-        if access.token:
-            self._headers["authorization"] = f"Bearer {access.token}"
+        self._headers = CIMultiDict(access.impersonate)
+        self._headers.update({"accept": "application/json", "user-agent": f"kapy/{__version__}"})
+        self._authorize()
 
     @property
     def host(self) -> str:
@@ -63,8 +80,17 @@ class Https:
         return self._base.partition("://")[2].partition("/")[0]
 
     async def __call__(self, request: Request) -> Reply:
-        if self._token_file:
-            self._renew_token()
+        if self._renewal is None:
+            return await self._asked(request)
+        if self._renewal.is_due:
+            await self._renew()
+        used = self._renewal.credential
+        reply = await self._asked(request)
+        if reply.status == UNAUTHORIZED and await self._renewed(used):
+            return await self._asked(request)
+        return reply
+
+    async def _asked(self, request: Request) -> Reply:
         query = request.query
         streams = query.get("watch") == "true" or query.get("follow") == "true"
         timeout = aiohttp.ClientTimeout(self._timeout, sock_connect=CONNECT_TIMEOUT)
@@ -72,12 +98,14 @@ class Https:
             query = self._with_end(query)
             longest = float(query["timeoutSeconds"]) + GRACE
             timeout = aiohttp.ClientTimeout(longest, sock_connect=CONNECT_TIMEOUT)
+        headers = self._headers.copy()
+        headers.update(request.headers)
         try:
             response = await self._opened().request(
                 request.method,
                 self._url(request.path, query),
                 data=_encoded(request.body),
-                headers={**self._headers, **request.headers},
+                headers=headers,
                 timeout=timeout,
                 server_hostname=self._name,
                 proxy=self._proxy,
@@ -89,8 +117,12 @@ class Https:
                 body = await response.read()
         except NO_ANSWER as error:
             _no_answer(self.host, error)
-        headers = _lower(response.headers)
-        return Reply(response.status, _decoded(body, headers), headers)
+        except RuntimeError as error:  # the session was closed meanwhile: another one is there
+            if "closed" not in str(error):
+                raise
+            raise Unreachable(f"cannot reach {self.host}: its connections were renewed") from None
+        told = _lower(response.headers)
+        return Reply(response.status, _decoded(body, told), told)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -98,15 +130,48 @@ class Https:
         if session is not None:
             await session.close()
 
-    def _renew_token(self) -> None:
-        """Read the token again once in a while, as client-go does: nothing tells of a new one."""
-        now = asyncio.get_running_loop().time()
-        if now - self._token_from < TOKEN_LIFE:
-            return
-        self._token_from = now
-        with suppress(OSError):  # the old one is good for a while
-            token = Path(self._token_file).read_text().strip()
-            self._headers["authorization"] = f"Bearer {token}"
+    async def _renewed(self, refused: Credential) -> bool:
+        """Whether there is another credential than the one that was refused."""
+        assert self._renewal is not None
+        if self._renewal.may_read(refused):
+            await self._renew(refused)
+        return self._renewal.credential != refused
+
+    async def _renew(self, refused: Credential | None = None) -> None:
+        """Read the credentials again, one at a time. Raises NoCredentials."""
+        renewal = self._renewal
+        assert renewal is not None
+        if self._renewing is None:
+            self._renewing = asyncio.Lock()
+        async with self._renewing:
+            if not renewal.is_due and (refused is None or not renewal.may_read(refused)):
+                return  # somebody else did it meanwhile
+            if renewal.is_quick:
+                renewal.read()
+            else:
+                await asyncio.get_running_loop().run_in_executor(None, renewal.read)
+            await self._show(renewal.credential)
+
+    async def _show(self, found: Credential) -> None:
+        """Use a credential from now on."""
+        before = self._shown
+        if found[1:3] != before[1:3]:
+            try:
+                self._tls = tls_context(self._access, found)
+            except KubeconfigError as error:
+                if self._access.exec is not None:
+                    raise NoCredentials(str(error)) from None
+                return  # one of two files is new: the other one will be soon
+            await self.aclose()
+        self._shown = found
+        self._authorize()
+
+    def _authorize(self) -> None:
+        self._headers.pop("authorization", None)
+        if self._shown.token:
+            self._headers["authorization"] = f"Bearer {self._shown.token}"
+        elif self._access.basic:
+            self._headers["authorization"] = f"Basic {self._access.basic}"
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

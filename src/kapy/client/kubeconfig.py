@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from kapy.client.exec_plugin import ExecPlugin, plugin_of
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError, load
@@ -29,9 +31,12 @@ class KubeconfigError(KapyError):
 class Kubeconfig:
     """How to reach one server as one user. Certificates and keys are PEM, b"" where not given.
 
-    token: a bearer token; token_file: where it is read again, as it is renewed there. insecure: do not verify the server's certificate. tls_server_name: the
-    name that it must be of, where that is not the URL's host. namespace: the context's default.
-    proxy: the URL of the HTTP proxy on the way, which may hold a password.
+    token: a bearer token; `…_file`: where token, certificate and key are read again, as they are
+    renewed there. exec: the program that gives credentials. basic: user and password, as in the
+    header. impersonate: headers that say as whom to act. insecure: do not verify the server's
+    certificate. tls_server_name: the name that it must be of, where that is not the URL's host.
+    namespace: the context's default. proxy: the URL of the HTTP proxy on the way, which may hold a
+    password.
     """
 
     server: str
@@ -44,6 +49,11 @@ class Kubeconfig:
     namespace: str = ""
     proxy: str = field(default="", repr=False)
     token_file: str = ""
+    client_certificate_file: str = ""
+    client_key_file: str = ""
+    basic: str = field(default="", repr=False)
+    impersonate: tuple[tuple[str, str], ...] = ()
+    exec: ExecPlugin | None = None
 
 
 def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:
@@ -93,31 +103,75 @@ def access(
     user: Document = {}
     if chosen.get("user"):
         user = _named(document, "users", str(chosen["user"]), source)
-    for asked in ("exec", "auth-provider", "username"):
-        if user.get(asked):
-            raise KubeconfigError(f"{source}: credentials of the form {asked!r} are not supported")
+    if user.get("auth-provider"):
+        raise KubeconfigError(
+            f"{source}: credentials of the form 'auth-provider' are not supported, as client-go "
+            "does without them since 1.26; use an 'exec' program"
+        )
     server = cluster.get("server")
     if not isinstance(server, str) or not server.startswith(("https://", "http://")):
         raise KubeconfigError(f"{source}: context {name!r} has no server URL")
     files = _Files(source, folder)
+    token = files.text_of(user, "tokenFile") or str(user.get("token") or "")
+    certificate = files.bytes_of(user, "client-certificate")
+    exclusive = token or certificate or user.get("username")
     return Kubeconfig(
         server=server.rstrip("/"),
         certificate_authority=files.bytes_of(cluster, "certificate-authority"),
-        client_certificate=files.bytes_of(user, "client-certificate"),
+        client_certificate=certificate,
         client_key=files.bytes_of(user, "client-key"),
-        token=str(user.get("token") or "") or files.text_of(user, "tokenFile"),
+        token=token,
         insecure=cluster.get("insecure-skip-tls-verify") is True,
         tls_server_name=str(cluster.get("tls-server-name") or ""),
         namespace=str(chosen.get("namespace") or ""),
         proxy=_proxy(cluster, source),
+        token_file=files.name_of(user, "tokenFile"),
+        client_certificate_file=files.name_of(user, "client-certificate"),
+        client_key_file=files.name_of(user, "client-key"),
+        basic=_basic(user),
+        impersonate=tuple(_impersonated(user)),
+        exec=None if exclusive else _plugin(user, cluster, files),
     )
+
+
+def _basic(user: Document) -> str:
+    if not user.get("username"):
+        return ""
+    return _encoded(f"{user['username']}:{user.get('password') or ''}".encode())
+
+
+def _impersonated(user: Document) -> Iterator[tuple[str, str]]:
+    """The headers of kubectl's `--as`."""
+    for name, header in (("as", "Impersonate-User"), ("as-uid", "Impersonate-Uid")):
+        if user.get(name):
+            yield header, str(user[name])
+    for group in user.get("as-groups") or ():
+        yield "Impersonate-Group", str(group)
+    for key, values in (user.get("as-user-extra") or {}).items():
+        for value in values or ():
+            yield f"Impersonate-Extra-{quote(str(key), safe='')}", str(value)
+
+
+def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | None:
+    """The program that gives credentials; a kubeconfig that comes out of a Secret has none."""
+    asked = user.get("exec")
+    if not asked:
+        return None
+    if files.folder is None:
+        raise KubeconfigError(f"{files.source}: exec names a program; only a file's kubeconfig may")
+    try:
+        authority = files.bytes_of(cluster, "certificate-authority")
+        data = {"certificate-authority-data": _encoded(authority)} if authority else {}
+        return plugin_of(asked, {**cluster, **data})
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise KubeconfigError(f"{files.source}: exec: {error}") from None
 
 
 def _proxy(cluster: Document, source: str) -> str:
     """The cluster's `proxy-url`. The message does not repeat it: it may hold a password."""
     url = str(cluster.get("proxy-url") or "")
-    if url and not url.startswith("http://"):
-        raise KubeconfigError(f"{source}: proxy-url is supported with http:// only")
+    if url and not url.startswith(("http://", "https://")):
+        raise KubeconfigError(f"{source}: proxy-url is supported with http:// and https:// only")
     return url
 
 
@@ -139,6 +193,13 @@ class _Files:
     def text_of(self, entry: Mapping[str, Any], name: str) -> str:
         """The text of a file, "" when none is named."""
         return self._read(entry, name).decode("utf-8", "replace").strip()
+
+    def name_of(self, entry: Mapping[str, Any], name: str) -> str:
+        """Where a file is that is read, "" where none is."""
+        path = entry.get(name)
+        if not path or self.folder is None or entry.get(f"{name}-data"):
+            return ""
+        return str(self.folder / str(path))
 
     def _read(self, entry: Mapping[str, Any], name: str) -> bytes:
         path = entry.get(name)

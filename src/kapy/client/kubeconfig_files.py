@@ -103,5 +103,10 @@ def _absolute(document: Document, folder: Path) -> Document:
 
 
 def _with_absolute(entry: Document, fields: tuple[str, ...], folder: Path) -> Document:
-    found = {name: str((folder / entry[name]).absolute()) for name in fields if entry.get(name)}
+    found: Document = {
+        name: str((folder / entry[name]).absolute()) for name in fields if entry.get(name)
+    }
+    command = (entry.get("exec") or {}).get("command")
+    if isinstance(command, str) and "/" in command:
+        found["exec"] = {**entry["exec"], "command": str((folder / command).absolute())}
     return {**entry, **found}

@@ -1,0 +1,139 @@
+"""Credentials from a program: `users[].user.exec` of a kubeconfig.
+
+The program is run without a terminal, told what is wanted in `KUBERNETES_EXEC_INFO`, and prints an
+ExecCredential (`client.authentication.k8s.io`, v1 or v1beta1) with a token, a client certificate or
+both, and when they end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kapy.kube import Document
+from kapy.kube.errors import Unreachable
+
+GROUP: Final = "client.authentication.k8s.io"
+VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
+INFO: Final = "KUBERNETES_EXEC_INFO"
+EXTENSION: Final = f"{GROUP}/exec"
+PATIENCE: Final = 60.0  # seconds that the program may take
+
+
+class NoCredentials(Unreachable):
+    """There are no credentials to ask with; nothing was sent."""
+
+
+class Credential(NamedTuple):
+    """What a client shows. until: when it ends, None where nothing says so."""
+
+    token: str = ""
+    certificate: bytes = b""
+    key: bytes = b""
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPlugin:
+    """How the program is run. cluster: what it is told of the server (`provideClusterInfo`), None
+    for nothing. hint: how people get it."""
+
+    api_version: str
+    command: str
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cluster: Document | None = field(default=None, repr=False)
+    hint: str = ""
+
+
+def plugin_of(asked: Document, cluster: Document) -> ExecPlugin:
+    """The program that a user of a kubeconfig names, for a cluster of it. Raises ValueError with
+    what is wrong."""
+    version = str(asked.get("apiVersion") or "")
+    command = str(asked.get("command") or "")
+    if version not in VERSIONS:
+        raise ValueError(f"apiVersion is {version!r}; it can be {' or '.join(VERSIONS)}")
+    if not command:
+        raise ValueError("names no command")
+    if asked.get("interactiveMode") == "Always":
+        raise ValueError(
+            "interactiveMode is Always, and nobody is there to be asked; a kubeconfig for programs "
+            "has a user that needs no terminal"
+        )
+    return ExecPlugin(
+        api_version=version,
+        command=command,
+        arguments=tuple(str(one) for one in asked.get("args") or ()),
+        environment={str(one["name"]): str(one["value"]) for one in asked.get("env") or ()},
+        cluster=_told_of(cluster) if asked.get("provideClusterInfo") is True else None,
+        hint=str(asked.get("installHint") or ""),
+    )
+
+
+def _told_of(cluster: Document) -> Document:
+    names = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
+    told = {name: cluster[name] for name in names if cluster.get(name)}
+    if authority := cluster.get("certificate-authority-data"):
+        told["certificate-authority-data"] = authority
+    for extension in cluster.get("extensions") or ():
+        if extension.get("name") == EXTENSION:
+            told["config"] = extension.get("extension")
+    return told
+
+
+def executed(plugin: ExecPlugin) -> Credential:
+    """Run the program and wait for what it answers. Raises NoCredentials."""
+    import subprocess  # most kubeconfigs name no program
+
+    spec: Document = {"interactive": False}
+    if plugin.cluster is not None:
+        spec["cluster"] = plugin.cluster
+    asked = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+    environment = {**os.environ, **plugin.environment, INFO: msgspec.json.encode(asked).decode()}
+    try:
+        ended = subprocess.run(
+            [plugin.command, *plugin.arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _no(plugin, f"it did not end within {PATIENCE:g} seconds") from None
+    except OSError as error:
+        hint = f" ({plugin.hint.strip()})" if plugin.hint else ""
+        raise _no(plugin, f"{error.strerror or error}{hint}") from None
+    if ended.returncode:
+        said = ended.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise _no(plugin, f"it ended with {ended.returncode}: {said or 'it said nothing'}")
+    return _read(plugin, ended.stdout)
+
+
+def _read(plugin: ExecPlugin, answer: bytes) -> Credential:
+    try:
+        found: Any = msgspec.json.decode(answer)
+        version, status = found["apiVersion"], found.get("status") or {}
+        token = status.get("token") or ""
+        certificate = (status.get("clientCertificateData") or "").encode()
+        key = (status.get("clientKeyData") or "").encode()
+        ends = status.get("expirationTimestamp")
+        until = None if not ends else datetime.fromisoformat(ends)
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError, ValueError):
+        raise _no(plugin, "it did not print an ExecCredential") from None
+    if version != plugin.api_version:
+        raise _no(plugin, f"it answered in version {version}, not {plugin.api_version}")
+    if bool(certificate) is not bool(key):
+        raise _no(plugin, "it gave a certificate without its key, or a key without a certificate")
+    if not token and not certificate:
+        raise _no(plugin, "it gave neither a token nor a certificate")
+    return Credential(token, certificate, key, until)
+
+
+def _no(plugin: ExecPlugin, why: str) -> NoCredentials:
+    return NoCredentials(f"no credentials from {plugin.command}, which the kubeconfig names: {why}")

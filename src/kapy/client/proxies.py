@@ -1,0 +1,60 @@
+"""The proxy on the way to a server, as the environment says (`HTTPS_PROXY`, `NO_PROXY`).
+
+As Go's programs, and so kubectl, read it: this machine itself is always reached directly, and
+`NO_PROXY` knows names, suffixes of names, addresses and networks (`10.0.0.0/8`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+
+def proxy_for(server: str, environ: Mapping[str, str]) -> str:
+    """The URL of the proxy for a server's URL, "" for none."""
+    url = urlsplit(server)
+    scheme, host = url.scheme, url.hostname or ""
+    found = environ.get(f"{scheme}_proxy") or environ.get(f"{scheme.upper()}_PROXY") or ""
+    if not found or _is_here(host):
+        return ""
+    port = url.port or (443 if scheme == "https" else 80)
+    direct = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    if any(_names(one.strip().lower(), host, port) for one in direct.split(",") if one.strip()):
+        return ""
+    return found if "://" in found else f"http://{found}"
+
+
+def _is_here(host: str) -> bool:
+    if host == "localhost":
+        return True
+    from ipaddress import ip_address  # only who has a proxy asks
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _names(pattern: str, host: str, port: int) -> bool:
+    """Whether an entry of NO_PROXY means a host."""
+    if pattern == "*":
+        return True
+    if "/" in pattern:
+        return _is_within(pattern, host)
+    name, colon, its_port = pattern.rpartition(":")
+    if colon and its_port.isdecimal() and (":" not in name or name.endswith("]")):
+        if int(its_port) != port:
+            return False
+        pattern = name
+    pattern = pattern.strip("[]").removeprefix("*")
+    bare = pattern.lstrip(".")
+    return (host == bare and not pattern.startswith(".")) or host.endswith(f".{bare}")
+
+
+def _is_within(network: str, host: str) -> bool:
+    from ipaddress import ip_address, ip_network
+
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,109 @@
+"""Credentials that do not last: out of files that somebody renews, or from a program.
+
+They are read again when they end, once in a while, and when the server refuses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.client.exec_plugin import Credential, executed
+from kapy.client.kubeconfig import Kubeconfig
+
+FILE_LIFE: Final = 60.0
+"""Seconds that what a file said counts, as in client-go: nothing tells of a new one."""
+EARLY: Final = 10.0
+"""Seconds before its end in which a program's credential is not used: requests take a while."""
+REFUSED_AGAIN: Final = 5.0
+"""Seconds that a credential is kept that the server refused right after it was read."""
+
+
+class Renewal:
+    """What a client shows, kept fresh.
+
+    Reading takes as long as a program takes: whoever must not wait calls `read` elsewhere. clock:
+    the end of a credential is a time of day. now: seconds that go on however that one is set.
+    """
+
+    def __init__(
+        self, access: Kubeconfig, clock: Clock, now: Callable[[], float] = monotonic
+    ) -> None:
+        self._access = access
+        self._clock = clock
+        self._now = now
+        self._read_at: float | None = None
+        self._due: float | None = None
+        self.credential = shown(access)
+        if access.exec is None:
+            self._keep(self.credential)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to read again before the next request."""
+        return self._read_at is None or (self._due is not None and self._now() >= self._due)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether reading takes no longer than a file."""
+        return self._access.exec is None
+
+    def may_read(self, refused: Credential) -> bool:
+        """Whether to read again now that the server did not accept a credential.
+
+        Not when another one is there by now, nor all the time.
+        """
+        if refused is not self.credential or self._read_at is None:
+            return False
+        return self._now() - self._read_at >= REFUSED_AGAIN
+
+    def read(self) -> Credential:
+        """Read again. Raises NoCredentials; what files said last counts while they are away."""
+        plugin = self._access.exec
+        if plugin is not None:
+            self._keep(executed(plugin))
+        else:
+            self._keep(_of_files(self._access, self.credential))
+        return self.credential
+
+    def _keep(self, found: Credential) -> None:
+        if found != self.credential:
+            self.credential = found
+        self._read_at = self._now()
+        if self._access.exec is None:
+            self._due = self._read_at + FILE_LIFE
+        elif found.until is None:
+            self._due = None
+        else:
+            left = (found.until - self._clock()).total_seconds() - EARLY
+            self._due = self._read_at + max(left, 1.0)
+
+
+def shown(access: Kubeconfig) -> Credential:
+    """What a kubeconfig itself has to show."""
+    return Credential(access.token, access.client_certificate, access.client_key)
+
+
+def renewal(access: Kubeconfig, clock: Clock) -> Renewal | None:
+    """What keeps the credentials of an access fresh, None where they are in the kubeconfig."""
+    renewed = access.exec or access.token_file or access.client_certificate_file
+    return Renewal(access, clock) if renewed else None
+
+
+def _of_files(access: Kubeconfig, before: Credential) -> Credential:
+    def read(path: str, was: bytes) -> bytes:
+        return _file(path) or was if path else was
+
+    token = read(access.token_file, before.token.encode()).decode("utf-8", "replace").strip()
+    certificate = read(access.client_certificate_file, before.certificate)
+    return Credential(token, certificate, read(access.client_key_file, before.key))
+
+
+def _file(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
