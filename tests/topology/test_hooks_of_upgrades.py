@@ -256,11 +256,16 @@ async def test_annotations_of_users_hold_an_upgrade(names: list[str], sentence: 
     assert versions(story.current)["plane"] == OLD
 
 
-def calls(wanted: Cluster, extension: Extension | None, written: list[str]) -> HookCalls:
+def calls(
+    wanted: Cluster,
+    extension: Extension | None,
+    written: list[str],
+    memory: HookMemory | None = None,
+) -> HookCalls:
     async def write(annotation: str) -> None:
         written.append(annotation)
 
-    return HookCalls(wanted, extension, HookMemory(), write)
+    return HookCalls(wanted, extension, memory or HookMemory(), write)
 
 
 async def test_with_the_gate_closed_nobody_is_asked_and_nothing_is_owed() -> None:
@@ -309,6 +314,39 @@ async def test_creation_and_deletion_are_asked_for() -> None:
     allowed = cluster({"metadata": {"annotations": {"runtime.cluster.x-k8s.io/ok-to-delete": ""}}})
     assert await calls(allowed, extension, []).before_cluster_delete()
     assert extension.asked == ["BeforeClusterCreate", "BeforeClusterDelete"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "again"),
+    [
+        ({}, False),
+        ({"generation": 2}, True),
+        ({"labels": {"team": "blue"}}, True),
+        ({"annotations": {"example.com/backup": "done"}}, True),
+        ({"annotations": {PENDING: "AfterClusterUpgrade"}}, False),
+        ({"annotations": {"topology.internal.cluster.x-k8s.io/upgrade-step": NEW}}, False),
+        ({"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}, False),
+    ],
+)
+async def test_who_holds_is_asked_again_at_once_when_the_cluster_is_another(
+    metadata: Document, again: bool
+) -> None:
+    extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookMemory()
+    await calls(cluster(), extension, [], memory).before_cluster_delete()
+    await asyncio.sleep(1)
+    later = calls(cluster({"metadata": metadata}), extension, [], memory)
+    assert not await later.before_cluster_delete()
+    assert len(extension.asked) == 1 + again
+    assert later.retry_after == (10 if again else 9)
+
+
+async def test_an_extension_that_writes_an_annotation_each_time_is_asked_once_a_second() -> None:
+    extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookMemory()
+    for number in range(30):
+        noted = cluster({"metadata": {"annotations": {"example.com/asked": f"{number}"}}})
+        assert not await calls(noted, extension, [], memory).before_cluster_delete()
+        await asyncio.sleep(0.1)
+    assert len(extension.asked) == 3
 
 
 async def test_extensions_are_shown_the_cluster_without_what_is_kept_for_others() -> None:

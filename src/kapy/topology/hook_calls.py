@@ -11,11 +11,12 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from kapy.api.cluster import Cluster
-from kapy.api.names import Annotation
-from kapy.topology.hook_memory import HookMemory
+from kapy.api.names import CLUSTER_GROUP, Annotation
+from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
+from kapy.topology.hook_memory import About, HookMemory
 from kapy.topology.hooks import (
     Answer,
     Hook,
@@ -240,11 +241,12 @@ class HookCalls:
         self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
     ) -> bool:
         """Whether things may go on; an extension that wanted time is not asked before that, unless
-        the Cluster is meant to be another, or the facts that it is told are others."""
+        the Cluster is another than before, status aside, or the facts that it is told are."""
         if self._hooks is None or not await self._hooks.is_registered(hook, self._cluster):
             return True
         metadata = self._cluster.metadata
-        about = metadata.generation, metadata.labels, facts
+        told = metadata.generation, metadata.labels, facts
+        about = About(told, _of_others(metadata.annotations))
         answer = self._memory.answer(metadata.uid, hook, about)
         if answer is None:
             answer = await ask()
@@ -257,6 +259,15 @@ class HookCalls:
 def _listed(cluster: Cluster) -> frozenset[str]:
     listed = cluster.metadata.annotations.get(Annotation.PENDING_HOOKS, "")
     return frozenset(listed.split(",")) - {""}
+
+
+def _of_others(annotations: Mapping[str, str]) -> Mapping[str, str]:
+    """What people and products write, without what Cluster API and kubectl keep for themselves."""
+    return {
+        name: value
+        for name, value in annotations.items()
+        if name != LAST_APPLIED and not name.partition("/")[0].endswith(CLUSTER_GROUP)
+    }
 
 
 def _held_by_annotations(cluster: Cluster) -> str:

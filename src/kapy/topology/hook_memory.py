@@ -8,6 +8,7 @@ as they are when they are others than before, and when the Cluster or what is as
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -15,6 +16,10 @@ from kapy.topology.hooks import Answer, Hook, UpgradePlans
 
 PLAN_SECONDS: Final = 600.0
 """How long a plan is remembered; extensions are functions of what they are asked."""
+
+APART: Final = 1.0
+"""Seconds between two questions where only annotations are others: extensions write some, too, and
+should not be asked again and again because of what they write."""
 
 _EARLY: Final = 0.001  # as much as a timer may be
 K = TypeVar("K")
@@ -24,24 +29,40 @@ PlanKey = tuple[str, str, str, str]
 """A Cluster's UID, and the versions of control plane and workers, now and wanted."""
 
 
+class About(NamedTuple):
+    """What an answer depends on; asked about something else, an extension may answer otherwise."""
+
+    facts: Any
+    annotations: Mapping[str, str]
+
+
+class _Said(NamedTuple):
+    about: About
+    message: str
+    at: float
+
+
 class HookMemory:
     """Answers and plans, by the UID of the Cluster."""
 
     def __init__(self) -> None:
-        self._answers = _Lasting[tuple[str, Hook], tuple[Any, str]]()
+        self._answers = _Lasting[tuple[str, Hook], _Said]()
         self._plans = _Lasting[PlanKey, UpgradePlans]()
 
-    def keep(self, uid: str, hook: Hook, about: Any, answer: Answer) -> None:
-        """Remember a blocking answer. about: what it depends on; asked about something else, the
-        extension may answer otherwise."""
-        self._answers.keep((uid, hook), (about, answer.message), answer.retry_after)
+    def keep(self, uid: str, hook: Hook, about: About, answer: Answer) -> None:
+        """Remember a blocking answer."""
+        said = _Said(about, answer.message, _now())
+        self._answers.keep((uid, hook), said, answer.retry_after)
 
-    def answer(self, uid: str, hook: Hook, about: Any) -> Answer | None:
+    def answer(self, uid: str, hook: Hook, about: About) -> Answer | None:
         """The answer that still counts, with the seconds that are left."""
         kept = self._answers.get((uid, hook))
-        if kept is None or kept.value[0] != about:
+        if kept is None or kept.value.about.facts != about.facts:
             return None
-        return Answer(ceil(round(kept.left, 3)), kept.value[1])
+        said, left = kept
+        if said.about.annotations != about.annotations:
+            left = min(left, said.at + APART - _now())
+        return Answer(ceil(round(left, 3)), said.message) if left > _EARLY else None
 
     def forget(self) -> None:
         """Ask everybody again: the extensions are others than before."""
