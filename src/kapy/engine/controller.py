@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from kapy.engine.cache import Change, Informer
@@ -34,6 +34,18 @@ LONGEST_GATHERING: Final = 0.25
 _UNHURRIED: Final = 0.02  # what a reconcile with two writes takes where there is nothing else to do
 
 
+class Gate(Protocol):
+    """Says what a controller may begin, and is told when that has ended."""
+
+    def begin(self, key: Key) -> object | None:
+        """A token, None where the key is somebody else's."""
+        ...
+
+    def end(self, token: object) -> None:
+        """The work that was begun with this token has ended."""
+        ...
+
+
 def own_key(change: Change) -> Iterable[Key]:
     """The changed object itself."""
     return (Key.of(change.document),)
@@ -51,6 +63,7 @@ class Controller:
         self.random = Random()
         self.measures = Measures()
         self._reconcile = reconcile
+        self.gate: Gate | None = None
         self._is_ours: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
         self._workers = 0
@@ -175,6 +188,10 @@ class Controller:
             if self._is_ours is not None and not self._is_ours(key):
                 queue.done(key)
                 continue
+            gate, token = self.gate, None
+            if gate is not None and (token := gate.begin(key)) is None:
+                queue.done(key)
+                continue
             try:
                 result = await self._reconcile(key)
             except Exception as error:
@@ -189,6 +206,9 @@ class Controller:
                     self._failures.pop(key, None)
                 if not queue.done(key) and after is not None:
                     queue.add_after(key, after.total_seconds(), result.because, retry=True)
+            finally:
+                if gate is not None:
+                    gate.end(token)
             # A reconcile that never had to wait would keep the loop from everybody else.
             await asyncio.sleep(0)
 

@@ -17,18 +17,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
-from kapy.client.stream import Event
+from kapy.engine.leases import Seen, given_up, lease_of
 from kapy.engine.reflector import Reflector
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, ApiError, Conflict, KapyError, NotFound, Unreachable
@@ -56,7 +55,7 @@ class Terms:
 
     lease: the Lease's key. identity: of this program, unlike any other's. duration: seconds
     without a renewal after which others may take the Lease. renew_deadline: seconds without one
-    after which the holder gives up. retry_period: seconds between tries.
+    after which the holder gives up. retry_period: seconds between tries. labels: of the Lease.
     """
 
     lease: Key
@@ -64,6 +63,7 @@ class Terms:
     duration: float = 15.0
     renew_deadline: float = 10.0
     retry_period: float = 2.0
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.duration > self.renew_deadline > (1 + JITTER) * self.retry_period > 0:
@@ -75,16 +75,25 @@ class Terms:
 
 
 class Leadership:
-    """One candidate. client: of its own, not fenced. leading: whether it leads now."""
+    """One candidate. client: of its own, not fenced. seen: the Lease, where somebody watches it
+    already. leading: whether it leads now."""
 
-    def __init__(self, client: Client, terms: Terms, clock: Clock, random: Random) -> None:
+    def __init__(
+        self,
+        client: Client,
+        terms: Terms,
+        clock: Clock,
+        random: Random,
+        seen: Seen | None = None,
+    ) -> None:
         self.terms = terms
         self.leading = False
         self._client = client
         self._clock = clock
         self._random = random
-        self._seen = _Seen()
+        self._seen = seen or Seen()
         self._until = 0.0
+        self._turn = asyncio.Lock()  # of writers of the Lease
 
     @property
     def holder(self) -> str:
@@ -106,6 +115,10 @@ class Leadership:
         need not wait. Raises LostLeadership, after the work has ended.
         """
         await self._acquire()
+        await self.hold(work)
+
+    async def hold(self, work: Service) -> None:
+        """Run `work` for as long as the Lease is held that was got (`tried`), as `lead` does."""
         try:
             async with asyncio.TaskGroup() as group:
                 working = group.create_task(_ended(work), name="work")
@@ -114,19 +127,16 @@ class Leadership:
                 finally:
                     working.cancel()
         except BaseExceptionGroup as failures:
-            # The first is what ended the others.
-            raise failures.exceptions[0] from None
+            raise first_of(failures) from None
         finally:
             await self._release()
 
     async def _acquire(self) -> None:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(), name="watch of the lease")
-            while not await self._tried():
+            while not await self.tried():
                 await self._seen.free(self.terms.duration)
             watching.cancel()
-        self.leading = True
-        log.info("%s leads (lease %s)", self.terms.identity, self.terms.lease)
 
     async def _watch(self) -> None:
         fields = f"metadata.name={self.terms.lease.name}"
@@ -135,16 +145,25 @@ class Leadership:
             self._client, LEASES, self._seen, self._random, fields=fields, namespace=namespace
         ).run()
 
-    async def _tried(self) -> bool:
+    async def tried(self) -> bool:
         """Take the Lease if it can be had. Whatever fails counts as "not now"."""
         try:
-            return await self._try()
+            self.leading = await self._try()
         except (Conflict, AlreadyExists):
-            return False  # somebody was quicker
+            pass  # somebody was quicker
         except (ApiError, Unreachable) as error:
             log.error("cannot get lease %s: %s", self.terms.lease, error)
             await asyncio.sleep(self.terms.retry_period * (1 + JITTER * self._random.random()))
-            return False
+        if self.leading:
+            log.info("%s leads (lease %s)", self.terms.identity, self.terms.lease)
+        return self.leading
+
+    async def note(self, annotations: Mapping[str, str]) -> None:
+        """Write annotations on the Lease, tried until it is done.
+
+        Raises LostLeadership when another one leads; cancelled when this one does not any more.
+        """
+        await self._renewed(asyncio.get_running_loop().time(), annotations)
 
     async def _try(self) -> bool:
         asked = asyncio.get_running_loop().time()
@@ -152,7 +171,8 @@ class Leadership:
             lease = await self._client.get(LEASES, self.terms.lease)
         except NotFound:
             spec = self._spec(acquired=self._clock(), transitions=0)
-            await self._client.create(LEASES, _lease(self.terms.lease, spec))
+            lease = lease_of(self.terms.lease, spec, self.terms.labels)
+            self._seen.note(await self._client.create(LEASES, lease))
             self._until = asked + self.terms.renew_deadline
             return True
         self._seen.note(lease)
@@ -163,7 +183,7 @@ class Leadership:
         if holder != self.terms.identity:
             transitions += 1
         spec = self._spec(acquired=self._clock(), transitions=transitions)
-        await self._client.update(LEASES, {**lease, "spec": spec})
+        self._seen.note(await self._client.update(LEASES, {**lease, "spec": spec}))
         self._until = asked + self.terms.renew_deadline
         return True
 
@@ -179,24 +199,32 @@ class Leadership:
                 why = f"it was not renewed for {self.terms.renew_deadline:g} seconds"
                 raise LostLeadership(f"lost lease {self.terms.lease}: {why}") from None
 
-    async def _renewed(self, asked: float) -> None:
+    async def _renewed(self, asked: float, annotations: Mapping[str, str] | None = None) -> None:
         """One renewal, tried until it is done. Raises LostLeadership when another one leads."""
         while True:
             try:
-                lease = await self._client.get(LEASES, self.terms.lease)
-                spec = lease.get("spec") or {}
-                if spec.get("holderIdentity") != self.terms.identity:
-                    other = spec.get("holderIdentity") or "nobody"
-                    raise LostLeadership(f"lost lease {self.terms.lease}: {other} has it")
-                renewed = {**spec, "renewTime": micro_time(self._clock())}
-                await self._client.update(LEASES, {**lease, "spec": renewed})
+                async with self._turn:
+                    await self._write(annotations or {})
             except (ApiError, Unreachable) as error:
                 log.warning("cannot renew lease %s: %s", self.terms.lease, error)
                 await asyncio.sleep(self.terms.retry_period)
                 asked = asyncio.get_running_loop().time()
             else:
-                self._until = asked + self.terms.renew_deadline
+                self._until = max(self._until, asked + self.terms.renew_deadline)
                 return
+
+    async def _write(self, annotations: Mapping[str, str]) -> None:
+        lease = await self._client.get(LEASES, self.terms.lease)
+        spec = lease.get("spec") or {}
+        if spec.get("holderIdentity") != self.terms.identity:
+            other = spec.get("holderIdentity") or "nobody"
+            raise LostLeadership(f"lost lease {self.terms.lease}: {other} has it")
+        changed = {**lease, "spec": {**spec, "renewTime": micro_time(self._clock())}}
+        if annotations:
+            metadata = lease["metadata"]
+            there = metadata.get("annotations") or {}
+            changed["metadata"] = {**metadata, "annotations": {**there, **annotations}}
+        self._seen.note(await self._client.update(LEASES, changed))
 
     async def _release(self) -> None:
         """Give the Lease up, if it is still ours."""
@@ -208,9 +236,8 @@ class Leadership:
                 lease = await self._client.get(LEASES, self.terms.lease)
                 spec = lease.get("spec") or {}
                 if spec.get("holderIdentity") == self.terms.identity:
-                    given_up = {**spec, "holderIdentity": "", "leaseDurationSeconds": 1}
-                    given_up["renewTime"] = micro_time(self._clock())
-                    await self._client.update(LEASES, {**lease, "spec": given_up})
+                    free = given_up(lease, self._clock())
+                    self._seen.note(await self._client.update(LEASES, free))
                     log.info("%s gave lease %s up", self.terms.identity, self.terms.lease)
         except (ApiError, Unreachable, TimeoutError) as error:
             # The next one waits for the Lease's duration, as it would after a crash.
@@ -226,12 +253,20 @@ class Leadership:
         }
 
 
+class MayWrite(Protocol):
+    """Who knows whose turn it is."""
+
+    def may_write(self) -> bool:
+        """Whether nobody else can lead at this moment."""
+        ...
+
+
 class Fenced(Interceptor):
     """Lets writes through only while a program leads."""
 
     __slots__ = ("_leadership",)
 
-    def __init__(self, transport: Transport, leadership: Leadership) -> None:
+    def __init__(self, transport: Transport, leadership: MayWrite) -> None:
         super().__init__(transport)
         self._leadership = leadership
 
@@ -241,79 +276,12 @@ class Fenced(Interceptor):
         return await self.transport(request)
 
 
-class _Seen:
-    """The Lease as a candidate saw it last, and when that was by its own clock."""
-
-    def __init__(self) -> None:
-        self.holder = ""
-        self._version = ""
-        self._lasts = 0.0
-        self._since = 0.0
-        self._given_up = asyncio.Event()
-
-    def note(self, lease: Document) -> None:
-        """It was read. Only a Lease that changed is a sign of life."""
-        version = lease["metadata"].get("resourceVersion", "")
-        if version == self._version:
-            return
-        spec = lease.get("spec") or {}
-        self._version = version
-        self.holder = spec.get("holderIdentity") or ""
-        self._lasts = float(spec.get("leaseDurationSeconds") or 0)
-        self._since = asyncio.get_running_loop().time()
-
-    def left(self, at_least: float) -> float:
-        """Seconds until it may be taken, if nothing else happens."""
-        if not self.holder:
-            return 0.0
-        ends = self._since + max(self._lasts, at_least)
-        return max(0.0, ends - asyncio.get_running_loop().time())
-
-    async def free(self, at_least: float) -> None:
-        """Wait until it may be taken.
-
-        Its holder giving it up is watched. The timer is the Lease's own: nothing tells that
-        somebody does not renew.
-        """
-        while (left := self.left(at_least)) > 0:
-            self._given_up.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._given_up.wait()
-
-    def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a list, for the reflector."""
-        del version
-        for lease in items:
-            self._take(lease)
-        return True
-
-    def rewind(self) -> None:
-        """Distrust what is known; what is read next is noted anyway."""
-
-    def take(self, event: Event) -> None:
-        """Take in an event, for the reflector."""
-        if event.type == "DELETED":
-            self.holder = self._version = ""
-            self._given_up.set()
-        elif event.type in ("ADDED", "MODIFIED"):
-            self._take(event.document)
-
-    def _take(self, lease: Document) -> None:
-        self.note(lease)
-        if not self.holder:
-            self._given_up.set()
+def first_of(failures: BaseExceptionGroup) -> BaseException:
+    """What ended the others."""
+    first = failures.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 async def _ended(work: Service) -> None:
     await work()
     raise RuntimeError("the work returned; it should go on until it is cancelled")
-
-
-def _lease(key: Key, spec: Document) -> Document:
-    return {
-        "apiVersion": LEASES.api_version,
-        "kind": LEASES.kind,
-        "metadata": {"name": key.name, "namespace": key.namespace},
-        "spec": spec,
-    }

@@ -19,6 +19,7 @@ from kapy.engine.keys import Keys
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.queue import INITIAL
+from kapy.engine.shards import Shards
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
 
@@ -43,7 +44,8 @@ class Runtime:
     writes: verbs by what controllers write besides the objects that they reconcile, for whoever
     grants it to them. working: set while the controllers do. keys: where new private keys come
     from. random: where all jitter of this program comes from; a seeded one makes a run repeatable.
-    turn: of several programs, which one works; the others keep their caches filled.
+    turn: of several programs, which one works; the others keep their caches filled. shards: of
+    several programs, which one works on what; None where this one works on everything.
     """
 
     client: Client
@@ -59,6 +61,7 @@ class Runtime:
     reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
     writes: dict[Resource, set[str]] = field(default_factory=dict)
     turn: Turn = _at_once
+    shards: Shards | None = None
 
     @classmethod
     def on(
@@ -93,7 +96,10 @@ class Runtime:
         self.writes.setdefault(resource, set()).update(verbs)
 
     def adopt(self, controller: Controller, of: Informer[Any] | None = None) -> None:
-        """Hold a controller to the options and show what it does; somebody else runs it."""
+        """Hold a controller to the options and show what it does; somebody else runs it.
+
+        One of no objects works in each of several programs.
+        """
         controller.random = self.random
         controller.concurrency = self.options.concurrency.get(
             controller.name, controller.concurrency
@@ -102,6 +108,8 @@ class Runtime:
             self.reconciled.append((controller, of))
             if self.options.watch_filter:
                 controller.limit(of, self.options.selects)
+            if self.shards is not None:
+                self.shards.share(controller, of)
         self.metrics.measure(controller)
 
     async def run(self) -> None:

@@ -94,10 +94,13 @@ class Connections:
         self._links: dict[Key, Link] = {}
         self._handlers: list[Callable[[Key], None]] = []
         self._group: asyncio.TaskGroup | None = None
-        filtered = bool(runtime.options.watch_filter)
+        shared = runtime.shards
+        filtered = shared is not None or bool(runtime.options.watch_filter)
         runtime.adopt(
             self.controller, runtime.cache.informer(Cluster.RESOURCE) if filtered else None
         )
+        if shared is not None:
+            shared.subscribe(self._leave)
         runtime.metrics.add(LinkMetrics(self._links.values))
 
     def client(self, cluster: Key) -> Client:
@@ -316,6 +319,16 @@ class Connections:
         if was_connected:
             log.info("disconnected from cluster %s: %s", link.cluster, because)
             self._tell(link.cluster)
+
+    def _leave(self) -> None:
+        """Let go of clusters that another program looks after."""
+        shards = self._runtime.shards
+        assert shards is not None
+        for cluster in [one for one in self._links if not shards.claims(one)]:
+            link = self._links.pop(cluster)
+            if self._group is not None:
+                because = "another program looks after it"
+                self._group.create_task(self._disconnect(link, because), name=f"leave {cluster}")
 
     def _suspect(self, link: Link) -> None:
         if link.client is not None and not link.suspected:
