@@ -66,8 +66,9 @@ def program(provider: Provider) -> click.Group:
 
 
 def _options(command: F) -> F:
+    from kapy.apps.components.serving import PORT
     from kapy.apps.manager_flags import FLAGS
-    from kapy.apps.provider.webhooks import PORT, SERVING
+    from kapy.apps.provider.webhooks import SERVING
 
     options = [
         click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),

@@ -17,6 +17,7 @@ from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import running
+from kapy.apps.components.serving import PORT
 from kapy.apps.extension_server.certificate import certificate_in
 from kapy.apps.extension_server.serving import NoAddress, serving
 from kapy.apps.manager.endpoints import Endpoints, told_at
@@ -29,7 +30,7 @@ from kapy.apps.provider.installing import (
     install_webhooks,
     remove_webhooks,
 )
-from kapy.apps.provider.webhooks import PORT, SERVING
+from kapy.apps.provider.webhooks import SERVING
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig

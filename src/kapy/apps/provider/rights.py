@@ -5,14 +5,14 @@ No more than that: what a provider does besides, it says itself (`Provider.right
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from kapy._aio.clock import system_clock
 from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
+from kapy.apps.components.rules import FULL, READ, rules_of
 from kapy.apps.provider.adding import added
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
@@ -21,8 +21,6 @@ from kapy.kube.http import Reply, Request
 from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS, Resource
 from kapy.sdk.provider import Provider, Right
 
-_READ: Final = ("get", "list", "watch")
-_FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
 _LATER: Final = {Machine.RESOURCE: MachinePool.RESOURCE}
 """What the SDK watches from the moment on that it needs it, beside something that it watches."""
 _CORE: Final = frozenset(
@@ -62,10 +60,10 @@ def manager_rules(provider: Provider) -> list[Document]:
     rights += [Right(one.group, (one.plural,), tuple(v)) for one, v in runtime.writes.items()]
     for one in watched:
         mine = one.group_resource in own
-        rights.append(Right(one.group, (one.plural,), (*_READ, "patch") if mine else _READ))
+        rights.append(Right(one.group, (one.plural,), (*READ, "patch") if mine else READ))
         if mine:
             rights.append(Right(one.group, (f"{one.plural}/status",), ("patch",)))
-    return _rules([*rights, *_written_by_sdk(provider, watched)])
+    return rules_of([*rights, *_written_by_sdk(provider, watched)])
 
 
 def _written_by_sdk(provider: Provider, watched: Collection[Resource]) -> Iterator[Right]:
@@ -82,23 +80,8 @@ def _written_by_sdk(provider: Provider, watched: Collection[Resource]) -> Iterat
 
 def core_rules(provider: Provider) -> list[Document]:
     """What core has to be granted: it works with kinds of groups of the provider's own, too."""
-    return _rules(
-        Right(kind.RESOURCE.group, (kind.RESOURCE.plural,), _FULL)
+    return rules_of(
+        Right(kind.RESOURCE.group, (kind.RESOURCE.plural,), FULL)
         for kind in provider.kinds
         if kind.RESOURCE.group not in _CORE
     )
-
-
-def _rules(rights: Iterable[Right]) -> list[Document]:
-    """Rules as they are written: one for all resources of a group with the same verbs."""
-    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for one in rights:
-        for resource in one.resources:
-            verbs[one.group, resource].update(one.verbs)
-    together: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (group, resource), granted in verbs.items():
-        together[group, tuple(sorted(granted))].append(resource)
-    return [
-        {"apiGroups": [group], "resources": sorted(resources), "verbs": list(granted)}
-        for (group, granted), resources in sorted(together.items())
-    ]

@@ -6,36 +6,19 @@ authority where it belongs. `kapy init` does both itself where there is no cert-
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from kapy.apps.provider.objects import object_of
+from kapy.apps.components.objects import object_of
+from kapy.apps.components.serving import client_of, secret_of, service_of, webhook_service
 from kapy.kube import Document
 from kapy.sdk.admission import Rulebook
 from kapy.sdk.admission_configurations import webhook_configurations
 
-PORT: Final = 9443
-SERVER: Final = "webhook-server"
 CERTIFICATES: Final = "cert"
 SERVING: Final = "/tmp/k8s-webhook-server/serving-certs"
 """Where managers find their certificate."""
 _CERT_MANAGER: Final = "cert-manager.io/v1"
 _INJECT: Final = "cert-manager.io/inject-ca-from"
-
-
-def secret_of(prefix: str) -> str:
-    """The Secret with the certificate."""
-    return f"{service_of(prefix)}-cert"
-
-
-def service_of(prefix: str) -> str:
-    """The Service that API servers call."""
-    return f"{prefix}-webhook-service"
-
-
-def client_of(prefix: str, namespace: str) -> Document:
-    """How a server reaches the webhooks (`clientConfig`, without a path)."""
-    return {"service": {"name": service_of(prefix), "namespace": namespace}}
 
 
 def trusting(document: Document, prefix: str, namespace: str) -> Document:
@@ -45,7 +28,7 @@ def trusting(document: Document, prefix: str, namespace: str) -> Document:
 
 
 def webhooks_of(
-    rules: Rulebook, prefix: str, namespace: str, selector: Mapping[str, str]
+    rules: Rulebook, prefix: str, namespace: str, selector: dict[str, str]
 ) -> list[Document]:
     """The objects. selector: of the pods that answer."""
     service, issuer, serving = service_of(prefix), f"{prefix}-selfsigned-issuer", _serving(prefix)
@@ -58,9 +41,8 @@ def webhooks_of(
         "issuerRef": {"kind": "Issuer", "name": issuer},
         "secretName": secret_of(prefix),
     }
-    spec = {"ports": [{"port": 443, "targetPort": SERVER}], "selector": dict(selector)}
     return [
-        object_of("v1", "Service", service, namespace, spec=spec),
+        webhook_service(prefix, namespace, selector),
         object_of(_CERT_MANAGER, "Issuer", issuer, namespace, spec={"selfSigned": {}}),
         object_of(_CERT_MANAGER, "Certificate", serving, namespace, spec=certificate),
         *(trusting(one, prefix, namespace) for one in configurations),

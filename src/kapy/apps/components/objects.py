@@ -1,0 +1,28 @@
+"""Objects of Kubernetes, written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kapy.api.names import Label
+from kapy.kube import Document
+
+
+def object_of(
+    api_version: str, kind: str, name: str, namespace: str = "", /, **more: Any
+) -> Document:
+    """An object; more: its parts besides `metadata`."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
+
+
+def with_labels(one: Document, labels: Mapping[str, str]) -> Document:
+    """The object with more labels."""
+    metadata = one["metadata"]
+    return {**one, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}}}
+
+
+def of_provider(one: Document, label: str) -> Document:
+    """The object, marked as a part of a provider (contract: clusterctl, "Labels")."""
+    return with_labels(one, {Label.PROVIDER: label})

@@ -1,0 +1,42 @@
+"""A pod that may do as little as possible, and says how it is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.kube import Document
+
+_NOBODY: Final = 65532
+_USER: Final = {"runAsNonRoot": True, "runAsUser": _NOBODY, "runAsGroup": _NOBODY}
+POD: Final[Document] = {**_USER, "seccompProfile": {"type": "RuntimeDefault"}}
+"""Security context of the pod."""
+CONTAINER: Final[Document] = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "privileged": False,
+    "readOnlyRootFilesystem": True,
+    **_USER,
+}
+"""Security context of its container."""
+TOLERATIONS: Final = [
+    {"effect": "NoSchedule", "key": f"node-role.kubernetes.io/{one}"}
+    for one in ("master", "control-plane")
+]
+HEALTH: Final = "healthz"
+SELECTED: Final = {"control-plane": "controller-manager"}
+"""Labels of managers' pods and Deployments, beside that of their provider."""
+
+
+def port(name: str, number: int) -> Document:
+    """A port that the container listens on."""
+    return {"containerPort": number, "name": name, "protocol": "TCP"}
+
+
+def probe(path: str) -> Document:
+    """A question that kubelets ask."""
+    return {"httpGet": {"path": path, "port": HEALTH}}
+
+
+def probes() -> Document:
+    """Both questions, as parts of a container."""
+    return {"livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz")}

@@ -1,0 +1,49 @@
+"""Rights as rules of roles; roles, and who has them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kapy.apps.components.objects import object_of
+from kapy.kube import Document
+from kapy.sdk.provider import Right
+
+RBAC: Final = "rbac.authorization.k8s.io"
+READ: Final = ("get", "list", "watch")
+FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
+
+
+def rules_of(rights: Iterable[Right]) -> list[Document]:
+    """Rules as they are written: one for all resources of a group with the same verbs."""
+    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in rights:
+        for resource in one.resources:
+            verbs[one.group, resource].update(one.verbs)
+    together: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, resource), granted in verbs.items():
+        together[group, tuple(sorted(granted))].append(resource)
+    return [
+        {"apiGroups": [group], "resources": sorted(resources), "verbs": list(granted)}
+        for (group, granted), resources in sorted(together.items())
+    ]
+
+
+def bound(role: Document, binding: str, account: str, namespace: str) -> Document:
+    """The binding that gives a role to a service account: where the role holds, there only."""
+    kind, meta = role["kind"], role["metadata"]
+    return object_of(
+        f"{RBAC}/v1",
+        f"{kind}Binding",
+        binding,
+        meta.get("namespace", ""),
+        roleRef={"apiGroup": RBAC, "kind": kind, "name": meta["name"]},
+        subjects=[{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    )
+
+
+def role(name: str, rules: Sequence[Document], namespace: str = "") -> Document:
+    """A ClusterRole, or a Role where a namespace is named."""
+    kind = "Role" if namespace else "ClusterRole"
+    return object_of(f"{RBAC}/v1", kind, name, namespace, rules=list(rules))

@@ -1,0 +1,32 @@
+"""Names of what a provider's webhooks are served by."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.apps.components.objects import object_of
+from kapy.kube import Document
+
+PORT: Final = 9443
+SERVER: Final = "webhook-server"
+
+
+def service_of(prefix: str) -> str:
+    """The Service that API servers call."""
+    return f"{prefix}-webhook-service"
+
+
+def secret_of(prefix: str) -> str:
+    """The Secret with the certificate."""
+    return f"{service_of(prefix)}-cert"
+
+
+def client_of(prefix: str, namespace: str) -> Document:
+    """How a server reaches the webhooks (`clientConfig`, without a path)."""
+    return {"service": {"name": service_of(prefix), "namespace": namespace}}
+
+
+def webhook_service(prefix: str, namespace: str, selector: dict[str, str]) -> Document:
+    """The Service. selector: of the pods that answer."""
+    spec = {"ports": [{"port": 443, "targetPort": SERVER}], "selector": dict(selector)}
+    return object_of("v1", "Service", service_of(prefix), namespace, spec=spec)
