@@ -399,6 +399,9 @@ async def test_a_machines_data_that_is_answered_anew_is_a_mistake_and_not_writte
         async with bench.running():
             await bench.cluster("blue", provisioned=True)
             await machine(bench, "worker-0")
+            await bench.until(RESOURCE, "worker-0", is_made)
+            taken = {"spec": {"bootstrap": {"dataSecretName": "worker-0"}}}
+            await bench.client.patch(Machine.RESOURCE, key("worker-0"), taken)
             await asyncio.sleep(20)
             config = await bench.until(RESOURCE, "worker-0", is_made)
             status, reason, message = conditions(config)["Ready"]

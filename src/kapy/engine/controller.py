@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from random import Random
 from typing import Any, Final, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
@@ -12,6 +13,7 @@ from weakref import WeakKeyDictionary
 from kapy.engine.cache import Change, Informer
 from kapy.engine.failure import is_ordinary, is_ours, patience, told
 from kapy.engine.measures import Measures
+from kapy.engine.own_writes import OF_THIS_RECONCILE, OwnWrites
 from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.result import Result
 from kapy.kube import Document, Key
@@ -55,14 +57,26 @@ class Controller:
     """Level-based: a request carries a key, never an event. One key is never reconciled twice at
     the same time; different keys are, up to `concurrency`. An error backs off (5 ms … 1000 s, with
     jitter); a Result with `after` comes again then; changes win over both.
+
+    hears_itself: whether what a reconcile wrote with a Draft is a change that wakes it, too.
     """
 
-    def __init__(self, name: str, reconcile: Reconcile, *, concurrency: int = 10) -> None:
+    def __init__(
+        self,
+        name: str,
+        reconcile: Reconcile,
+        *,
+        concurrency: int = 10,
+        hears_itself: bool = True,
+    ) -> None:
         self.name = name
         self.concurrency = concurrency
         self.random = Random()
         self.measures = Measures()
-        self._reconcile = reconcile
+        self._reconcile = reconcile if hears_itself else partial(self._unheard, reconcile)
+        self._hears_itself = hears_itself
+        # Changes for keys that are being worked on, until it is known whose they are.
+        self._meanwhile: dict[Key, list[tuple[Change, Gathering]]] = {}
         self.gate: Gate | None = None
         self._is_ours: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -117,13 +131,19 @@ class Controller:
             for key in keys(change):
                 if change.initial:
                     queue.add(key, initial)
-                elif gather and queue.is_open:
-                    within = gather(key) if callable(gather) else gather
-                    queue.gather(key, self._within(within, ended=change.new is None))
+                elif not self._hears_itself and key in queue.running:
+                    self._meanwhile.setdefault(key, []).append((change, gather))
                 else:
-                    queue.add(key)
+                    self._ask(key, change, gather)
 
         informer.subscribe(handle)
+
+    def _ask(self, key: Key, change: Change, gather: Gathering) -> None:
+        if gather and self.queue.is_open:
+            within = gather(key) if callable(gather) else gather
+            self.queue.gather(key, self._within(within, ended=change.new is None))
+        else:
+            self.queue.add(key)
 
     def _within(self, seconds: float, *, ended: bool) -> float:
         """How long changes are gathered that should be for so long."""
@@ -132,6 +152,18 @@ class Controller:
         # Nobody waits for it.
         longer = seconds * max(1.0, self._pace / _UNHURRIED)
         return min(longer, max(seconds, LONGEST_GATHERING))
+
+    async def _unheard(self, reconcile: Reconcile, key: Key) -> Result:
+        """One reconcile, which is not asked for again because of what it writes itself."""
+        own = OwnWrites()
+        token = OF_THIS_RECONCILE.set(own)
+        try:
+            return await reconcile(key)
+        finally:
+            OF_THIS_RECONCILE.reset(token)
+            for change, gather in self._meanwhile.pop(key, ()):
+                if not own.explain(change):
+                    self._ask(key, change, gather)
 
     async def look(self, key: Key) -> Result:
         """One reconcile, past the queue: for who measures it while nothing else goes on."""

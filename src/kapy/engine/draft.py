@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
 
 from kapy.client.client import Client
+from kapy.engine.own_writes import OF_THIS_RECONCILE
 from kapy.engine.rebase import rebased, touches_shared_list
 from kapy.engine.store import is_gone, version_of
 from kapy.kube import Document
@@ -138,6 +139,8 @@ class Draft(Generic[O]):
                 if not patch:
                     return  # others did the same meanwhile
             else:
+                if (own := OF_THIS_RECONCILE.get(None)) is not None:
+                    own.add(self.before, patch, answer)
                 self._stand_on(answer, keep=("status",) if rest else ())
                 return
 

@@ -40,7 +40,9 @@ def add_control_plane(
     """
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     reconciler = ControlPlanes(runtime, kind, provider, finalizer)
-    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    controller = Controller(
+        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+    )
     reconciler.watches.attach(controller)
     return runtime.add(controller, runtime.cache.informer(resource))
 

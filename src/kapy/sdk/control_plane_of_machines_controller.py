@@ -67,7 +67,9 @@ def add_control_plane_of_machines(
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     external = External(runtime.client, runtime.cache)
     reconciler = ControlPlanesOfMachines(runtime, kind, provider, finalizer, external)
-    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    controller = Controller(
+        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+    )
     reconciler.watches.attach(controller)
     owners = owner_keys(resource.group_kind)
     controller.watch(runtime.cache.informer(Machine.RESOURCE), owners, gather=SUMMED_UP)

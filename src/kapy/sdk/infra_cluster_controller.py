@@ -65,7 +65,9 @@ def add_infra_cluster(
     reconciler = InfraClusters(
         runtime, kind, provider, finalizer, load_balancer, Extras(makes, credentials)
     )
-    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    controller = Controller(
+        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+    )
 
     def of_cluster(change: Change) -> Iterable[Key]:
         """The infrastructure of a Cluster that was paused or resumed, came or went."""

@@ -76,7 +76,9 @@ def add_infra_machine(
     bootstrap = BootstrapReader(runtime)
     members, extras = Membership(load_balancer), Extras(makes, credentials)
     reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap, members, extras)
-    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    controller = Controller(
+        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+    )
     watches = InfraMachineWatches(runtime, resource, bootstrap.secrets)
     watches.attach(controller)
     reconciler.wake_owners(controller)

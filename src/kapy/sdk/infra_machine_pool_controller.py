@@ -70,7 +70,9 @@ def add_infra_machine_pool(
     reconciler = InfraMachinePools(
         runtime, kind, provider, finalizer, bootstrap, Extras(makes, credentials)
     )
-    controller = Controller(resource.kind.lower(), reconciler.reconcile, concurrency=concurrency)
+    controller = Controller(
+        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+    )
     pools = MachinePool.RESOURCE
     watches = InfraMachineWatches(runtime, resource, bootstrap.secrets, pools)
     watches.attach(controller)

@@ -63,7 +63,7 @@ class AddressPools(Generic[P]):
 
     def attach(self) -> Controller:
         """Have a controller look after the pools."""
-        controller = Controller(self.kind.lower(), self.reconcile)
+        controller = Controller(self.kind.lower(), self.reconcile, hears_itself=False)
         controller.watch(self._known, own_key)
         controller.watch(self._addresses.known, self._of_address, gather=REPORTED)
         return self._runtime.add(controller, self._known)

@@ -73,7 +73,9 @@ async def _control_plane(scene: Scene, name: str, example: Document, data: bool)
     if isinstance(scene.world.subject.way, Accompanied):
         await _accompanied(scene, name, example, data=data)
         return
-    spec: dict[str, Any] = {"controlPlaneEndpoint": ENDPOINT} if data else {}
+    spec: dict[str, Any] = {"controlPlaneRef": reference(example)}
+    if data:
+        spec["controlPlaneEndpoint"] = ENDPOINT
     cluster = await scene.core.cluster(name, provisioned=True, **spec)
     domains = {"status": {"failureDomains": list(map(encode, DOMAINS))}}
     await scene.patch(domains, name, Cluster.RESOURCE, "status")
