@@ -129,6 +129,7 @@ class Https:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+            await asyncio.sleep(0)  # the loop lets go of sockets in its next step
 
     async def _renewed(self, refused: Credential) -> bool:
         """Whether there is another credential than the one that was refused."""
@@ -232,7 +233,7 @@ class EventBody:
 
     async def aclose(self) -> None:
         """Close the connection: the server would go on writing to it."""
-        self._response.close()
+        _hang_up(self._response)
 
 
 async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
@@ -242,7 +243,15 @@ async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[
     except NO_ANSWER as error:
         _no_answer(host, error)
     finally:
-        response.close()
+        _hang_up(response)
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """At once: TLS would wait until the other side says goodbye, too."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
 
 
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)

@@ -1,0 +1,76 @@
+"""How fast a program asks: a bucket of tokens, and patience with a server that says 429.
+
+client-go's `--kube-api-qps` and `--kube-api-burst`: so many requests a second, so many at a time.
+A server that answers 429 is given what it asks for: nobody asks before its Retry-After is over,
+and then at half the pace, which grows again with every answer. Streams and short requests alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from kapy.client.intercept import Interceptor
+from kapy.client.reply import retry_after
+from kapy.kube.http import Reply, Request, Transport
+
+SLOWEST: Final = 1.0  # requests a second, at least, whatever the server says
+RECOVERY: Final = 0.05  # of the full pace, per answer that is no 429
+LONGEST_PAUSE: Final = 60.0
+TOO_MANY: Final = 429
+
+
+class Paced(Interceptor):
+    """A transport that asks at most `qps` times a second in the long run, `burst` times at once.
+
+    pace: requests a second at the moment. waited: how many requests had to wait.
+    """
+
+    __slots__ = ("_burst", "_from", "_gate", "_last", "_qps", "_tokens", "pace", "waited")
+
+    def __init__(self, transport: Transport, *, qps: float, burst: float) -> None:
+        super().__init__(transport)
+        self._qps = self.pace = max(qps, 0.001)
+        self._burst = self._tokens = max(burst, 1.0)
+        self._gate = asyncio.Lock()
+        self._last = 0.0
+        self._from = 0.0
+        self.waited = 0
+
+    async def __call__(self, request: Request) -> Reply:
+        if self._gate.locked() or self._missing() > 0:
+            await self._wait()
+        self._tokens -= 1.0
+        reply = await self.transport(request)
+        if reply.status == TOO_MANY:
+            self._slow_down(retry_after(reply.headers))
+        elif self.pace < self._qps:
+            self.pace = min(self._qps, self.pace + self._qps * RECOVERY)
+        return reply
+
+    async def _wait(self) -> None:
+        """Wait for this request's turn, first come first served."""
+        self.waited += 1
+        async with self._gate:
+            while (missing := self._missing()) > 0:
+                # A timer: what is waited for is time itself.
+                await asyncio.sleep(missing)  # noqa: ASYNC110
+
+    def _missing(self) -> float:
+        """Seconds until the next request may be sent."""
+        now = asyncio.get_running_loop().time()
+        if now < self._from:
+            return self._from - now
+        self._tokens = min(self._burst, self._tokens + (now - self._last) * self.pace)
+        self._last = now
+        # Sums of small parts are never quite whole.
+        return 0.0 if self._tokens > 1.0 - 1e-6 else (1.0 - self._tokens) / self.pace
+
+    def _slow_down(self, asked: float | None) -> None:
+        """The server has enough. Once per pause: all who asked before it hear the same."""
+        now = asyncio.get_running_loop().time()
+        if now < self._from:
+            return
+        self._from = self._last = now + min(1.0 if asked is None else asked, LONGEST_PAUSE)
+        self._tokens = min(self._tokens, 1.0)  # what was saved up before is of no use now
+        self.pace = max(self.pace / 2, min(SLOWEST, self._qps))
