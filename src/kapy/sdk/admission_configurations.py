@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kapy.kube import Document
@@ -15,6 +15,7 @@ DEFAULT_PATH: Final = "/default"
 VALIDATION_PATH: Final = "/validate"
 CONVERSION_PATH: Final = "/convert"
 CLIENT_CONFIG: Final = "clientConfig"
+WRITES: Final = ("CREATE", "UPDATE")
 
 
 def webhook_name(what: str, resource: Resource) -> str:
@@ -56,16 +57,24 @@ def crd_conversion(rules: Rulebook, resource: Resource, client: Document) -> Doc
     return {"strategy": "Webhook", "webhook": webhook}
 
 
-def _webhook(ruled: Ruled, what: str, path: str, client: Document) -> Document:
-    resource = ruled.resource
+def webhook_of(
+    name: str,
+    resource: Resource,
+    client: Document,
+    *,
+    path: str,
+    operations: Sequence[str] = WRITES,
+    part: str = "",
+) -> Document:
+    """One webhook of a configuration. client: without a path. part: of objects, as `/scale`."""
     rule = {
         "apiGroups": [resource.group],
         "apiVersions": [resource.version],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": [resource.plural],
+        "operations": list(operations),
+        "resources": [resource.plural + part],
     }
     return {
-        "name": webhook_name(what, resource),
+        "name": name,
         "admissionReviewVersions": ["v1"],
         CLIENT_CONFIG: _at(client, path),
         "failurePolicy": "Fail",
@@ -73,6 +82,11 @@ def _webhook(ruled: Ruled, what: str, path: str, client: Document) -> Document:
         "rules": [rule],
         "sideEffects": "None",
     }
+
+
+def _webhook(ruled: Ruled, what: str, path: str, client: Document) -> Document:
+    resource = ruled.resource
+    return webhook_of(webhook_name(what, resource), resource, client, path=path)
 
 
 def _at(client: Document, path: str) -> Document:

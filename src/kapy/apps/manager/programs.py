@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from kapy._aio.services import Service
+from kapy.apps.components.serving import secret_of, service_of
 from kapy.apps.controllers import add_core, extension_doors, over_network, services_of
 from kapy.apps.manager_flags import Manager
 from kapy.apps.settings import Controlling
@@ -68,9 +69,24 @@ class Program:
     add: Add
 
     @property
+    def namespace(self) -> str:
+        """Where it is installed unless somebody wants it elsewhere."""
+        return f"{self.prefix}-system"
+
+    @property
+    def account(self) -> str:
+        """Its service account."""
+        return f"{self.prefix}-manager"
+
+    @property
     def service(self) -> str:
         """The Service that API servers call."""
-        return f"{self.prefix}-webhook-service"
+        return service_of(self.prefix)
+
+    @property
+    def secret(self) -> str:
+        """The Secret with the certificate of its webhooks."""
+        return secret_of(self.prefix)
 
 
 def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:

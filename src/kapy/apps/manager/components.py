@@ -1,0 +1,220 @@
+"""The components of kapy's own managers: what `kapy components` prints and `kapy init` installs.
+
+Objects have upstream's names, so either takes the other's place. Only cert-manager's are missing:
+managers look after their certificates themselves, and use cert-manager's where its Secret is there.
+
+Contract: "Components YAML" of the clusterctl provider contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kapy import __version__
+from kapy.api.crds import crds, for_kubernetes
+from kapy.api.names import Label
+from kapy.apps.components.objects import object_of, of_provider, with_labels
+from kapy.apps.components.pods import CONTAINER, HEALTH, POD, SELECTED, TOLERATIONS, port, probes
+from kapy.apps.components.rules import RBAC, bound, role
+from kapy.apps.components.serving import PORT, SERVER, webhook_service
+from kapy.apps.manager.configurations import configurations
+from kapy.apps.manager.programs import PROGRAMS, Program
+from kapy.apps.manager.rights import AGGREGATED, cluster_rules, own_rules
+from kapy.clusterctl.components.images import MANAGER
+from kapy.kube import Document
+
+IMAGE: Final = f"kapy:{__version__}"
+"""The image of all managers, as `Containerfile` makes it."""
+_HEALTH: Final = 9440
+_METRICS: Final = 8443
+_GATES: Final = {
+    "MachinePool": "EXP_MACHINE_POOL:=true",
+    "ClusterTopology": "CLUSTER_TOPOLOGY:=false",
+    "KubeadmBootstrapFormatIgnition": "EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION:=false",
+    "RuntimeSDK": "EXP_RUNTIME_SDK:=false",
+    "MachineSetPreflightChecks": "EXP_MACHINE_SET_PREFLIGHT_CHECKS:=true",
+    "MachineWaitForVolumeDetachConsiderVolumeAttachments": (
+        "EXP_MACHINE_WAITFORVOLUMEDETACH_CONSIDER_VOLUMEATTACHMENTS:=true"
+    ),
+    "PriorityQueue": "EXP_PRIORITY_QUEUE:=true",
+    "ReconcilerRateLimiting": "EXP_RECONCILER_RATE_LIMITING:=true",
+    "InPlaceUpdates": "EXP_IN_PLACE_UPDATES:=false",
+    "MachineTaintPropagation": "EXP_MACHINE_TAINT_PROPAGATION:=false",
+}
+"""Feature gates, and the variables of clusterctl that open and close them."""
+_COMMON: Final = ("MachinePool", "PriorityQueue", "ReconcilerRateLimiting")
+_TOPOLOGY: Final = (*_COMMON, "ClusterTopology")
+_OPENED: Final = {
+    "core": frozenset(_GATES) - {"KubeadmBootstrapFormatIgnition"},
+    "bootstrap-kubeadm": frozenset((*_COMMON, "KubeadmBootstrapFormatIgnition")),
+    "control-plane-kubeadm": frozenset(
+        (
+            *_TOPOLOGY,
+            "KubeadmBootstrapFormatIgnition",
+            "RuntimeSDK",
+            "InPlaceUpdates",
+            "MachineTaintPropagation",
+        )
+    ),
+    "infrastructure-dev": frozenset(_TOPOLOGY),
+}
+"""The gates that managers are told of. Upstream's control plane manager is not told of RuntimeSDK;
+ours calls extensions of updates in place itself, and has to be."""
+_MORE: Final = {
+    "bootstrap-kubeadm": ["--bootstrap-token-ttl=${KUBEADM_BOOTSTRAP_TOKEN_TTL:=15m}"],
+}
+_FIELDS: Final = {
+    "POD_NAMESPACE": "metadata.namespace",
+    "POD_NAME": "metadata.name",
+    "POD_UID": "metadata.uid",
+    "POD_IP": "status.podIP",
+}
+
+
+def components_of(name: str, image: str = IMAGE) -> list[Document]:
+    """The objects of a manager (a name of `PROGRAMS`), in the order in which they are applied."""
+    program = PROGRAMS[name]
+    definitions = [for_kubernetes(one) for one in crds() if _is_of(one, program)]
+    groups = frozenset(one["spec"]["group"] for one in definitions)
+    asked = configurations(program.prefix, program.namespace, groups)
+    objects = [
+        with_labels(object_of("v1", "Namespace", program.namespace), SELECTED),
+        *definitions,
+        object_of("v1", "ServiceAccount", program.account, program.namespace),
+        *_roles(name, [*definitions, *asked]),
+        webhook_service(program.prefix, program.namespace, _selector(program)),
+        _metrics_service(program),
+        _deployment(name, image),
+        _budget(program),
+        _network_policy(program),
+        *asked,
+    ]
+    return [of_provider(one, program.provider) for one in objects]
+
+
+def _is_of(crd: Document, program: Program) -> bool:
+    return bool(crd["metadata"]["labels"][Label.PROVIDER] == program.provider)
+
+
+def _selector(program: Program) -> dict[str, str]:
+    return {Label.PROVIDER: program.provider, **SELECTED}
+
+
+def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
+    """Upstream's names: the role of the Lease is the one for all in the manager's namespace."""
+    program = PROGRAMS[name]
+    prefix, namespace, account = program.prefix, program.namespace, program.account
+    own = role(f"{prefix}-leader-election-role", own_rules(name), namespace)
+    every = role(f"{prefix}-manager-role", cluster_rules(name, trusting))
+    granted, aggregated = every, list[Document]()
+    if label := AGGREGATED.get(name):
+        every = with_labels(every, {label: "true"})
+        selectors = [{"matchLabels": {label: "true"}}]
+        granted = object_of(
+            f"{RBAC}/v1",
+            "ClusterRole",
+            f"{prefix}-aggregated-manager-role",
+            aggregationRule={"clusterRoleSelectors": selectors},
+            rules=[],
+        )
+        aggregated = [granted]
+    return [
+        own,
+        *aggregated,
+        every,
+        bound(own, f"{prefix}-leader-election-rolebinding", account, namespace),
+        bound(granted, f"{prefix}-manager-rolebinding", account, namespace),
+    ]
+
+
+def _metrics_service(program: Program) -> Document:
+    spec = {
+        "ports": [{"name": "metrics", "port": _METRICS, "targetPort": "metrics"}],
+        "selector": _selector(program),
+    }
+    return object_of("v1", "Service", f"{program.prefix}-metrics", program.namespace, spec=spec)
+
+
+def _budget(program: Program) -> Document:
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": _selector(program)}}
+    return object_of(
+        "policy/v1",
+        "PodDisruptionBudget",
+        f"{program.prefix}-controller-manager",
+        program.namespace,
+        spec=spec,
+    )
+
+
+def _network_policy(program: Program) -> Document:
+    """Nothing but what it serves is reached. Where it goes itself nobody knows beforehand: workload
+    clusters are anywhere."""
+    ports = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, "metrics")]
+    spec: Document = {
+        "podSelector": {"matchLabels": _selector(program)},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"ports": ports}],
+    }
+    return object_of(
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        f"{program.prefix}-controller-manager",
+        program.namespace,
+        spec=spec,
+    )
+
+
+def _deployment(name: str, image: str) -> Document:
+    program = PROGRAMS[name]
+    labels = _selector(program)
+    pod = {
+        "containers": [_container(name, image)],
+        "securityContext": POD,
+        "serviceAccountName": program.account,
+        "terminationGracePeriodSeconds": 10,
+        "tolerations": TOLERATIONS,
+        "volumes": [{"name": "tmp", "emptyDir": {}}],
+    }
+    spec = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
+    deployment = object_of(
+        "apps/v1",
+        "Deployment",
+        f"{program.prefix}-controller-manager",
+        program.namespace,
+        spec=spec,
+    )
+    return with_labels(deployment, labels)
+
+
+def _container(name: str, image: str) -> Document:
+    fields = {one: {"fieldRef": {"fieldPath": path}} for one, path in _FIELDS.items()}
+    return {
+        "name": MANAGER,
+        "image": image,
+        "command": ["kapy", "manager", name],
+        "args": arguments(name),
+        "env": [{"name": one, "valueFrom": value} for one, value in fields.items()],
+        "ports": [port(SERVER, PORT), port(HEALTH, _HEALTH), port("metrics", _METRICS)],
+        **probes(),
+        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+        "securityContext": CONTAINER,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"mountPath": "/tmp", "name": "tmp"}],
+    }
+
+
+def arguments(name: str) -> list[str]:
+    """What a manager is told, with variables of clusterctl."""
+    gates = [f"{gate}=${{{told}}}" for gate, told in _GATES.items() if gate in _OPENED[name]]
+    return [
+        "--leader-elect",
+        "--diagnostics-address=${CAPI_DIAGNOSTICS_ADDRESS:=:8443}",
+        "--insecure-diagnostics=${CAPI_INSECURE_DIAGNOSTICS:=false}",
+        f"--feature-gates={','.join(gates)}",
+        *_MORE.get(name, ()),
+    ]

@@ -1,0 +1,153 @@
+"""What each manager may do: the rules of its roles, and no more than its flows need.
+
+Full rights on all resources of the API groups of providers are core's and the control plane
+provider's as upstream grants them: kinds come into these groups that nobody knows today. Kinds of
+other groups come by aggregation (`AGGREGATED`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.extension_config import ExtensionConfig
+from kapy.api.ip_address import IPAddressClaim
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_drain_rule import MachineDrainRule
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_pool import MachinePool
+from kapy.api.machine_set import MachineSet
+from kapy.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP
+from kapy.apps.components.rules import FULL, READ, rules_of
+from kapy.apps.manager.injection import MUTATING, VALIDATING
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.contract.external import AGGREGATE_TO_MANAGER
+from kapy.kube import Document
+from kapy.kube.meta import Object
+from kapy.kube.names import CONFIG_MAPS, CRDS, EVENTS, LEASES, NAMESPACES, SECRETS, Resource
+from kapy.sdk.provider import Right
+
+AGGREGATED: Final[Mapping[str, str]] = {
+    "core": AGGREGATE_TO_MANAGER,
+    "control-plane-kubeadm": f"kubeadm.{CONTROL_PLANE_GROUP}/aggregate-to-manager",
+}
+"""Labels of ClusterRoles whose rules these managers get, too: upstream's."""
+_WATCH: Final = ("list", "watch")
+_WRITE: Final = (*READ, "patch")
+_TRUSTING: Final = (MUTATING, VALIDATING, CRDS)
+_PROVIDERS: Final = (BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP)
+
+
+def _of(one: Resource | type[Object], *verbs: str) -> Right:
+    resource = one if isinstance(one, Resource) else one.RESOURCE
+    return Right(resource.group, (resource.plural,), verbs)
+
+
+def _reconciled(kind: type[Object], *more: str) -> Iterator[Right]:
+    """Of objects that a controller looks after. more: verbs besides."""
+    resource = kind.RESOURCE
+    yield _of(kind, *_WRITE, *more)
+    yield Right(resource.group, (f"{resource.plural}/status",), ("patch",))
+
+
+_EVENTS: Final = _of(EVENTS, "create", "patch")
+_EVERYTHING: Final = tuple(Right(group, ("*",), FULL) for group in _PROVIDERS)
+_RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
+    "core": (
+        _EVENTS,
+        *_EVERYTHING,
+        _of(CRDS, *READ),
+        _of(NAMESPACES, *_WATCH),
+        _of(CONFIG_MAPS, *_WRITE),
+        _of(SECRETS, *_WRITE, "create", "delete"),
+        *_reconciled(ClusterResourceSet),
+        _of(ClusterResourceSetBinding, *_WRITE, "create", "delete"),
+        *_reconciled(ClusterClass),
+        *_reconciled(Cluster),
+        _of(MachineDrainRule, *_WATCH),
+        *_reconciled(Machine, "create", "delete"),
+        *_reconciled(MachineSet, "create", "delete"),
+        *_reconciled(MachineDeployment, "create", "delete"),
+        *_reconciled(MachinePool, "create", "delete"),
+        *_reconciled(MachineHealthCheck, "create", "delete"),
+        *_reconciled(ExtensionConfig),
+        _of(IPAddressClaim, "get"),
+    ),
+    "bootstrap-kubeadm": (
+        _EVENTS,
+        _of(CRDS, *_WATCH),
+        _of(CONFIG_MAPS, *_WATCH, "create", "delete"),
+        _of(SECRETS, *_WRITE, "create"),
+        _of(Cluster, *_WATCH),
+        _of(Machine, *_WATCH),
+        _of(MachinePool, *_WATCH),
+        *_reconciled(KubeadmConfig),
+    ),
+    "control-plane-kubeadm": (
+        _EVENTS,
+        *_EVERYTHING,
+        _of(CRDS, *READ),
+        _of(NAMESPACES, *_WATCH),
+        _of(SECRETS, *_WRITE, "create"),
+        _of(ExtensionConfig, *_WATCH),
+        _of(Cluster, *_WATCH),
+        _of(MachinePool, *_WATCH),
+        *_reconciled(Machine, "create", "delete"),
+    ),
+    "infrastructure-dev": (
+        _of(SECRETS, *_WATCH),
+        _of(Cluster, *_WATCH),
+        _of(MachinePool, *_WATCH),
+        _of(Machine, *_WATCH, "patch", "delete"),
+        *_reconciled(DevCluster),
+        *_reconciled(DevMachine, "create", "delete"),
+        *_reconciled(DevMachinePool),
+    ),
+}
+
+
+def cluster_rules(name: str, trusting: Sequence[Document]) -> list[Document]:
+    """Of a manager's ClusterRole. trusting: its CRDs and webhook configurations, into which it
+    writes whom to trust."""
+    rights = [
+        *_RIGHTS[name],
+        Right("authentication.k8s.io", ("tokenreviews",), ("create",)),
+        Right("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
+        *(_of(resource, *_WATCH) for resource in _TRUSTING),
+    ]
+    named = {
+        resource: [one["metadata"]["name"] for one in trusting if one["kind"] == resource.kind]
+        for resource in _TRUSTING
+    }
+    return [
+        *rules_of(rights),
+        *(_named(resource, names, "patch") for resource, names in named.items() if names),
+    ]
+
+
+def own_rules(name: str) -> list[Document]:
+    """Of a manager's Role, in its own namespace: its Lease, and its webhooks' certificate."""
+    program = PROGRAMS[name]
+    return [
+        *rules_of([_of(LEASES, "create"), _of(SECRETS, "create")]),
+        _named(LEASES, [program.lease], *READ, "update"),
+        _named(SECRETS, [program.secret], *READ, "update"),
+    ]
+
+
+def _named(resource: Resource, names: Sequence[str], *verbs: str) -> Document:
+    return {
+        "apiGroups": [resource.group],
+        "resourceNames": sorted(names),
+        "resources": [resource.plural],
+        "verbs": sorted(verbs),
+    }
