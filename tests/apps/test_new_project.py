@@ -14,7 +14,7 @@ from kapy._aio.services import running
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.extension_server.project import make_extension
-from kapy.apps.extension_server.shared import SharedCertificate
+from kapy.apps.https.shared import SharedCertificate
 from kapy.apps.new_project import CannotMake
 from kapy.client.client import Client
 from kapy.kube import Key

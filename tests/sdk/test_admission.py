@@ -15,8 +15,8 @@ import pytest_asyncio
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import Server
-from kapy.apps.extension_server.certificate import certificate_in
-from kapy.apps.extension_server.serving import serving
+from kapy.apps.https.certificate import certificate_in
+from kapy.apps.https.serving import serving
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError

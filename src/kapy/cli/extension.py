@@ -16,7 +16,7 @@ import msgspec
 from kapy.cli.flags import command
 
 if TYPE_CHECKING:
-    from kapy.apps.extension_server.certificate import Certificate
+    from kapy.apps.https.certificate import Certificate
     from kapy.hooks.application import Application
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
@@ -117,7 +117,7 @@ def serve(
 
 
 async def _serve(application: Application, wish: Wish) -> None:
-    from kapy.apps.extension_server.serving import serving
+    from kapy.apps.https.serving import serving
     from kapy.cli.stopping import told_to_stop
 
     host = wish.host
@@ -158,13 +158,13 @@ def _stop_with_plane(asked: asyncio.Event) -> None:
 
 async def _certificate(stack: AsyncExitStack, wish: Wish, names: set[str]) -> Certificate:
     from kapy._aio.clock import system_clock
-    from kapy.apps.extension_server.certificate import certificate_in
+    from kapy.apps.https.certificate import certificate_in
 
     if not wish.secret:
         return await certificate_in(wish.folder, sorted(names), system_clock)
     from random import Random
 
-    from kapy.apps.extension_server.shared import SharedCertificate
+    from kapy.apps.https.shared import SharedCertificate
     from kapy.hooks.clusters import management_cluster
     from kapy.kube import Key
 

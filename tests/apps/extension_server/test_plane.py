@@ -16,8 +16,8 @@ from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.extension_server.certificate import certificate_in
-from kapy.apps.extension_server.serving import serving
+from kapy.apps.https.certificate import certificate_in
+from kapy.apps.https.serving import serving
 from kapy.conditions import is_true, message_of
 from kapy.hooks import (
     AFTER_CONTROL_PLANE_INITIALIZED,

@@ -18,8 +18,8 @@ from kapy._aio.services import running
 from kapy.api.crds import crds, for_kubernetes
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
-from kapy.apps.extension_server.serving import serving
-from kapy.apps.extension_server.shared import SharedCertificate
+from kapy.apps.https.serving import serving
+from kapy.apps.https.shared import SharedCertificate
 from kapy.apps.manager.injection import MUTATING, VALIDATING, Injection
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.manager.webhooks import Webhooks

@@ -18,10 +18,10 @@ from tests.hooks.proposal.purpose import (
 from tests.hooks.proposal.rules import OLDER, RECORDED, SEVERAL
 from tests.hooks.proposal.section import Section, row
 
-_SERVING: Final = "apps/extension_server/test_serving.py::"
+_SERVING: Final = "apps/https/test_serving.py::"
 _HTTPS: Final = "hooks/test_https.py::"
 _REGISTRY: Final = "hooks/test_registry.py::"
-_SHARED: Final = "apps/extension_server/test_shared.py::"
+_SHARED: Final = "apps/https/test_shared.py::"
 SERVICE: Final = f"{_HTTPS}test_a_service_is_called_where_it_is_under_its_own_name"
 CLOSED: Final = (
     "core/extensionconfig/test_stories.py::"

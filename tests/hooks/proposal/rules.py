@@ -111,7 +111,7 @@ SECTIONS: Final = (
                 (1, 2),
                 "No plug-ins: code of an extension never runs in the process of the controllers.",
                 PLANE,
-                "apps/extension_server/test_serving.py::test_it_is_called_over_tls_with_its_own_ca",
+                "apps/https/test_serving.py::test_it_is_called_over_tls_with_its_own_ca",
             ),
             row((3, 4), "No gRPC: JSON and OpenAPI are what Kubernetes' people know.", KEPT),
         ),

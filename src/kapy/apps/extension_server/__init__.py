@@ -1,7 +1,6 @@
-"""Running an extension: HTTPS with a certificate that stays valid, until it is told to stop.
+"""Running an extension: over HTTPS (`kapy.apps.https`), until it is told to stop.
 
-`serving` runs an application; `certificate` looks after what it shows, from a folder, `shared` from
-a Secret that replicas share (`authorities`); `loading` finds the extension in a module; `manifest`
-makes the ExtensionConfig that registers it. `process` runs extensions beside a plane that is told
-of them (`wanted`); `project` begins a new one.
+`loading` finds the extension in a module; `protocol` is an HTTP protocol that knows no more than
+hooks need; `manifest` makes the ExtensionConfig that registers it. `process` runs extensions beside
+a plane that is told of them (`wanted`); `project` begins a new one.
 """

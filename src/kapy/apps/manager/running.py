@@ -16,9 +16,9 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, running
 from kapy.apps.admission import Rules
-from kapy.apps.extension_server.certificate import Certificate, certificate_in
-from kapy.apps.extension_server.serving import serving
-from kapy.apps.extension_server.shared import SharedCertificate
+from kapy.apps.https.certificate import Certificate, certificate_in
+from kapy.apps.https.serving import serving
+from kapy.apps.https.shared import SharedCertificate
 from kapy.apps.manager.diagnostics import Diagnostics
 from kapy.apps.manager.endpoints import Endpoints, address_of, told_at
 from kapy.apps.manager.injection import Injection

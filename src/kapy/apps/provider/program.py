@@ -18,8 +18,8 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy._aio.services import running
 from kapy.apps.components.serving import PORT
-from kapy.apps.extension_server.certificate import certificate_in
-from kapy.apps.extension_server.serving import NoAddress, serving
+from kapy.apps.https.certificate import certificate_in
+from kapy.apps.https.serving import NoAddress, serving
 from kapy.apps.manager.endpoints import Endpoints, told_at
 from kapy.apps.manager.running import missing
 from kapy.apps.provider.adding import added

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from kapy._aio.clock import Clock
-from kapy.apps.extension_server.authorities import Lives, authorities, leaf, leaf_due
+from kapy.apps.https.authorities import Lives, authorities, leaf, leaf_due
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apps.extension_server.certificate import (
+from kapy.apps.https.certificate import (
     LIVES,
     LOOK_SECONDS,
     Certificate,

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 from uvicorn import Config, Server
 
 from kapy._aio.asgi import Receive, Scope, Send
-from kapy.apps.extension_server.certificate import Certificate, require_clients_of
 from kapy.apps.extension_server.protocol import HookProtocol
+from kapy.apps.https.certificate import Certificate, require_clients_of
 from kapy.hooks.application import Application as Extension
 from kapy.kube.errors import KapyError
 

@@ -13,13 +13,13 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apps.extension_server.certificate import (
+from kapy.apps.extension_server.loading import application_at
+from kapy.apps.https.certificate import (
     NoCertificate,
     certificate_in,
     require_clients_of,
 )
-from kapy.apps.extension_server.loading import application_at
-from kapy.apps.extension_server.serving import NoAddress, serving
+from kapy.apps.https.serving import NoAddress, serving
 from kapy.apps.modules import NoModule
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,

@@ -18,7 +18,7 @@ from random import Random
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.serving.tls import show
-from kapy.apps.extension_server.authorities import (
+from kapy.apps.https.authorities import (
     CA,
     USUAL,
     Authorities,
@@ -28,7 +28,7 @@ from kapy.apps.extension_server.authorities import (
     leaf_due,
     value,
 )
-from kapy.apps.extension_server.certificate import NoCertificate, off_the_loop
+from kapy.apps.https.certificate import NoCertificate, off_the_loop
 from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.reflector import Backoff, Reflector
@@ -41,7 +41,7 @@ _LEAF, _KEY = "tls.crt", "tls.key"
 
 
 class SharedCertificate:
-    """A `kapy.apps.extension_server.certificate.Certificate` of a Secret's authority.
+    """A `kapy.apps.https.certificate.Certificate` of a Secret's authority.
 
     key: the Secret's. names: DNS names and addresses that clients call. told: is called when the
     Secret changes.

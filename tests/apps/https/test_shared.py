@@ -17,11 +17,11 @@ from kapy._aio.services import running
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.apiserver.server import Server
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.extension_server.authorities import USUAL, Authorities, Lives, authorities
-from kapy.apps.extension_server.certificate import NoCertificate
 from kapy.apps.extension_server.manifest import extension_config
-from kapy.apps.extension_server.serving import serving
-from kapy.apps.extension_server.shared import SharedCertificate
+from kapy.apps.https.authorities import USUAL, Authorities, Lives, authorities
+from kapy.apps.https.certificate import NoCertificate
+from kapy.apps.https.serving import serving
+from kapy.apps.https.shared import SharedCertificate
 from kapy.client.client import Client
 from kapy.hooks import DISCOVERY, Application, Extension
 from kapy.hooks.https import HttpsPost
@@ -30,7 +30,7 @@ from kapy.kube.errors import NotFound
 from kapy.kube.http import ADMIN
 from kapy.kube.names import NAMESPACES, SECRETS
 from kapy.testing.story import Story
-from tests.apps.extension_server.test_certificate import shown_by
+from tests.apps.https.test_certificate import shown_by
 from tests.stories.test_extensions import OPEN
 
 SHORT = Lives(timedelta(hours=6), timedelta(hours=1), timedelta(minutes=10))
