@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from tests.oracle.recorded import PROVIDERS, absent
+from tests.real.servers import not_real
 
 
 def not_run() -> list[str]:
@@ -18,6 +19,8 @@ def not_run() -> list[str]:
         lines.append("not run, as kubectl is not on PATH: tests/e2e")
     if not has_go():
         lines.append("not run, as go is not on PATH: programs in Go (tests/foreign, tests/e2e)")
+    if why := not_real():
+        lines.append(f"tests/real ran against the embedded server, as {why}")
     return lines
 
 

@@ -1,0 +1,35 @@
+"""One server for all tests of this folder, with Cluster API's CRDs; namespaces of their own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from random import Random
+
+import pytest
+import pytest_asyncio
+
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.kube.names import NAMESPACES
+from tests.real.servers import Place, place
+
+
+@pytest.fixture(scope="session")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with place(tmp_path_factory.mktemp("server")) as found:
+        yield found
+
+
+@pytest_asyncio.fixture
+async def client(there: Place) -> AsyncIterator[Client]:
+    transport = Https(there.access)
+    yield Client(transport, field_manager="kapy-test")
+    await transport.aclose()
+
+
+@pytest_asyncio.fixture
+async def namespace(client: Client) -> AsyncIterator[str]:
+    name = f"kapy-test-{Random().getrandbits(40):x}"
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    await client.create(NAMESPACES, document)
+    yield name

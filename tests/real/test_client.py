@@ -1,0 +1,183 @@
+"""What the client counts on, of any API server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy._aio.services import running
+from kapy.api.crds import crds, for_kubernetes
+from kapy.client import client as client_module
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import (
+    AlreadyExists,
+    BadRequest,
+    Conflict,
+    Expired,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthorized,
+)
+from kapy.kube.names import CONFIG_MAPS, CRDS
+from tests.real.servers import Place
+from tests.waiting import until
+
+pytestmark = pytest.mark.sockets
+END = "k8s.io/initial-events-end"
+
+
+def config_map(namespace: str, name: str, **data: str) -> Document:
+    metadata = {"name": name, "namespace": namespace, "labels": {"herd": "north"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+async def herd(client: Client, namespace: str, count: int) -> list[str]:
+    """So many ConfigMaps; their names."""
+    names = [f"capybara-{number}" for number in range(count)]
+    for name in names:
+        await client.create(CONFIG_MAPS, config_map(namespace, name))
+    return names
+
+
+async def test_every_definition_is_taken_as_it_is_printed(client: Client) -> None:
+    for crd in crds():
+        printed = for_kubernetes(crd)
+        versions = [one["name"] for one in printed["spec"]["versions"]]
+        told = await client.apply(CRDS, printed, field_manager="kapy-test", dry_run=True)
+        assert [one["name"] for one in told["spec"]["versions"]] == versions
+
+
+async def test_objects_are_made_changed_and_deleted_but_not_twice(
+    client: Client, namespace: str
+) -> None:
+    key = Key(namespace, "capybara")
+    made = await client.create(CONFIG_MAPS, config_map(namespace, "capybara", grass="green"))
+    with pytest.raises(AlreadyExists):
+        await client.create(CONFIG_MAPS, config_map(namespace, "capybara"))
+    changed = await client.patch(CONFIG_MAPS, key, {"data": {"grass": "brown", "water": "cold"}})
+    assert changed["data"] == {"grass": "brown", "water": "cold"}
+    stale = {"metadata": {"resourceVersion": made["metadata"]["resourceVersion"]}, "data": None}
+    with pytest.raises(Conflict):
+        await client.patch(CONFIG_MAPS, key, stale)
+    with pytest.raises(Conflict):
+        await client.update(CONFIG_MAPS, {**made, "data": {}})
+    with pytest.raises(Conflict):
+        await client.delete(CONFIG_MAPS, key, uid="somebody-elses")
+    await client.delete(CONFIG_MAPS, key, uid=made["metadata"]["uid"])
+    with pytest.raises(NotFound):
+        await client.get(CONFIG_MAPS, key)
+
+
+async def test_fields_have_owners(client: Client, namespace: str) -> None:
+    mine = config_map(namespace, "capybara", grass="green")
+    theirs = config_map(namespace, "capybara", grass="brown")
+    await client.apply(CONFIG_MAPS, mine, field_manager="mine")
+    with pytest.raises(Conflict, match="mine"):
+        await client.apply(CONFIG_MAPS, theirs, field_manager="theirs", force=False)
+    tried = await client.apply(CONFIG_MAPS, theirs, field_manager="theirs", dry_run=True)
+    assert tried["data"] == {"grass": "brown"}
+    found = await client.get(CONFIG_MAPS, Key(namespace, "capybara"))
+    assert found["data"] == {"grass": "green"}
+    await client.apply(CONFIG_MAPS, theirs, field_manager="theirs")
+    found = await client.get(CONFIG_MAPS, Key(namespace, "capybara"))
+    assert found["data"] == {"grass": "brown"}
+
+
+async def test_what_is_wrong_is_said(client: Client, namespace: str) -> None:
+    with pytest.raises(Invalid, match=r"metadata\.name"):
+        await client.create(CONFIG_MAPS, config_map(namespace, "Not A Name"))
+    with pytest.raises(NotFound, match="nowhere"):
+        await client.create(CONFIG_MAPS, config_map("nowhere", "capybara"))
+    with pytest.raises(BadRequest):
+        await client.list(CONFIG_MAPS, namespace, labels="not a selector")
+
+
+async def test_long_lists_come_in_pages(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = await herd(client, namespace, 7)
+    monkeypatch.setattr(client_module, "PAGE", 3)
+    listed = await client.list(CONFIG_MAPS, namespace, labels="herd=north")
+    assert [one["metadata"]["name"] for one in listed.items] == names
+    assert {one["kind"] for one in listed.items} == {"ConfigMap"}
+    assert (await client.list(CONFIG_MAPS, namespace, labels="herd=south")).items == []
+    one = await client.list(CONFIG_MAPS, namespace, fields="metadata.name=capybara-4")
+    assert [each["metadata"]["name"] for each in one.items] == ["capybara-4"]
+
+
+async def test_a_watch_tells_what_comes_after_a_list(client: Client, namespace: str) -> None:
+    await herd(client, namespace, 1)
+    listed = await client.list(CONFIG_MAPS, namespace)
+    key, seen = Key(namespace, "capybara-0"), []
+    opened = client.watch(CONFIG_MAPS, namespace, resource_version=listed.resource_version)
+    async with opened as events:
+        await client.create(CONFIG_MAPS, config_map(namespace, "late"))
+        await client.patch(CONFIG_MAPS, key, {"data": {"grass": "brown"}})
+        await client.delete(CONFIG_MAPS, key)
+        async for event in events:
+            seen.append((event.type, event.document["metadata"]["name"]))
+            if event.type == "DELETED":
+                break
+    assert seen == [("ADDED", "late"), ("MODIFIED", key.name), ("DELETED", key.name)]
+
+
+async def test_a_watch_can_begin_with_all_that_is_there(client: Client, namespace: str) -> None:
+    names, seen = await herd(client, namespace, 3), []
+    opened = client.watch(CONFIG_MAPS, namespace, labels="herd=north", initial_events=True)
+    async with opened as events:
+        async for event in events:
+            if event.type == "BOOKMARK":
+                assert event.document["metadata"]["annotations"] == {END: "true"}
+                break
+            seen.append(event.document["metadata"]["name"])
+    assert sorted(seen) == names
+
+
+async def test_a_page_of_a_state_that_is_forgotten_is_refused(
+    client: Client, namespace: str
+) -> None:
+    path, query = CONFIG_MAPS.path(namespace), {"limit": "1", "continue": "bm90IGEgdG9rZW4"}
+    with pytest.raises((Expired, BadRequest)):
+        await client.raw("GET", path, query)
+
+
+async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
+    there: Place, client: Client, namespace: str
+) -> None:
+    seen: set[str] = set()
+
+    async def reconcile(key: Key) -> Result:
+        seen.add(key.name)
+        return DONE
+
+    names = await herd(client, namespace, 3)
+    transport = Https(there.access)
+    runtime = Runtime.on(transport, clock=system_clock)
+    maps = runtime.cache.informer(CONFIG_MAPS, labels="herd=north")
+    runtime.add(Controller("maps", reconcile)).watch(maps)
+    async with running(runtime=runtime.run):
+        await until(lambda: seen.issuperset(names))
+        await client.create(CONFIG_MAPS, config_map(namespace, "late"))
+        await until(lambda: "late" in seen)
+    await transport.aclose()
+
+
+async def test_who_may_not_is_told_what(there: Place, namespace: str) -> None:
+    nobody = replace(there.access, token="nobodys", client_certificate=b"", client_key=b"")
+    stranger = replace(there.access, impersonate=(("Impersonate-User", "stranger"),))
+    for access, error, told in (
+        (nobody, Unauthorized, "Unauthorized"),
+        (stranger, Forbidden, 'User "stranger" cannot list resource "configmaps"'),
+    ):
+        transport = Https(access)
+        with pytest.raises(error, match=told):
+            await Client(transport).list(CONFIG_MAPS, namespace)
+        await transport.aclose()
