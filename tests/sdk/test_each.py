@@ -1,0 +1,149 @@
+"""What every controller of the SDK does alike: back off, and look at no more than it should."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from kapy.api.names import Annotation, Label
+from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.sdk import ControlPlaneSeen, Waiting
+from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from tests.sdk.one_of_each import EACH, FINALIZER, NAME, Each
+
+EVERY: Final = [pytest.param(one, id=name) for name, one in EACH.items()]
+
+
+class Asked:
+    """A provider's question in the place of its own; how often it was asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.times = 0
+        self._answer = answer
+
+    async def __call__(self, *args: Any, **named: Any) -> Any:
+        self.times += 1
+        return await self._answer(*args, **named)
+
+
+@asynccontextmanager
+async def asked(
+    one: Each, answer: Any = None, options: ManagerOptions = DEFAULT_OPTIONS, **metadata: Any
+) -> AsyncIterator[tuple[ProviderBench, Asked]]:
+    async with provider_bench([one.resource, *one.kinds]) as bench:
+        bench.runtime = Runtime.on(bench.transport, clock=bench.clock, options=options)
+        provider = one.provider()
+        question = Asked(answer or getattr(provider, one.question))
+        setattr(provider, one.question, question)
+        one.add(bench.runtime, provider)
+        async with bench.running():
+            await one.begin(bench, metadata)
+            yield bench, question
+
+
+def failing() -> Any:
+    requests = count()
+
+    async def answer(*_: Any, **__: Any) -> Any:
+        raise KapyError(f"request {next(requests)} was refused")
+
+    return answer
+
+
+def waiting() -> Any:
+    requests = count()
+
+    async def answer(*_: Any, **__: Any) -> Any:
+        return Waiting(because=f"waiting for request {next(requests)}")
+
+    return answer
+
+
+def unsteady() -> Any:
+    requests = count()
+
+    async def answer(*_: Any, **__: Any) -> Any:
+        return ControlPlaneSeen(
+            initialized=False,
+            conditions=[_condition(f"request {next(requests)}")],
+            look_again=timedelta(seconds=10),
+            because="it is early",
+        )
+
+    return answer
+
+
+def _condition(message: str) -> Any:
+    from kapy.sdk import conditions
+
+    return conditions.false("Steady", "Unsteady", message)
+
+
+@pytest.mark.parametrize("one", EVERY)
+@pytest.mark.parametrize("how", ["fails", "waits"])
+async def test_words_that_differ_each_time_make_it_no_busier_and_others_wake_it(
+    one: Each, how: str
+) -> None:
+    later = unsteady if one.question == "observe" else waiting
+    answer, most = (failing(), 14) if how == "fails" else (later(), 6)
+    async with asked(one, answer) as (bench, question):
+        await asyncio.sleep(30)
+        assert 2 <= question.times <= most
+        times = question.times
+        somebodys = {"status": {"somebody": "was here"}}
+        await bench.client.patch(one.resource, key(NAME), somebodys, subresource="status")
+        await asyncio.sleep(0.4)
+        assert question.times > times
+
+
+LIMITS: Final[list[tuple[str, ManagerOptions, Document, bool]]] = [
+    ("nothing", DEFAULT_OPTIONS, {}, True),
+    ("its namespace", ManagerOptions(namespace="default"), {}, True),
+    ("another namespace", ManagerOptions(namespace="elsewhere"), {}, False),
+    (
+        "its filter",
+        ManagerOptions(watch_filter="mine"),
+        {"labels": {Label.WATCH_FILTER: "mine"}},
+        True,
+    ),
+    (
+        "another filter",
+        ManagerOptions(watch_filter="mine"),
+        {"labels": {Label.WATCH_FILTER: "yours"}},
+        False,
+    ),
+    ("no label", ManagerOptions(watch_filter="mine"), {}, False),
+    ("managed from outside", DEFAULT_OPTIONS, {"annotations": {Annotation.MANAGED_BY: ""}}, False),
+]
+NEVER_FROM_OUTSIDE: Final = ("claims", "infra machine", "infra machine pool")
+"""What no contract lets be managed from outside."""
+
+
+@pytest.mark.parametrize(
+    ("one", "options", "metadata", "served"),
+    [
+        pytest.param(EACH[name], options, metadata, served, id=f"{name}, {limit}")
+        for name in EACH
+        for limit, options, metadata, served in LIMITS
+        if not (limit == "managed from outside" and name in NEVER_FROM_OUTSIDE)
+    ],
+)
+async def test_only_what_it_is_told_to_serve_is_served(
+    one: Each, options: ManagerOptions, metadata: Document, *, served: bool
+) -> None:
+    async with asked(one, None, options, **metadata) as (bench, question):
+        await asyncio.sleep(20)
+        found = await bench.get(one.resource, NAME)
+        assert found is not None
+        assert (question.times > 0) is served
+        assert (FINALIZER in found["metadata"].get("finalizers", ())) is served
+        assert ("status" in found) is served
