@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kapy.apps.feature_gates import notices
-from kapy.apps.manager.options import flags_of as own_flags_of
-from kapy.apps.manager.options import managing
 from kapy.apps.manager_flags import BadFlag, controlling, flags_of
 from kapy.apps.manager_flags import Manager as Kind
+from kapy.apps.program.options import flags_of as own_flags_of
+from kapy.apps.program.options import managing
 from kapy.cli.controller_options import flag_option, texts_of
 from kapy.cli.flags import command
 from kapy.cli.reaching import own_access
 
 if TYPE_CHECKING:
-    from kapy.apps.manager.running import Adding, Manager
+    from kapy.apps.program.running import Adding, Manager
     from kapy.apps.settings import ExtensionCalls
     from kapy.hooks.posting import Post
 
@@ -38,8 +38,8 @@ def _command(name: str) -> click.Command:
     def run(
         *, kubeconfig: str, kubeconfig_context: str, v: int, logging_format: str, **given: Any
     ) -> None:
-        from kapy.apps.manager.diagnostics import set_level
-        from kapy.apps.manager.running import Manager
+        from kapy.apps.program.diagnostics import set_level
+        from kapy.apps.program.running import Manager
         from kapy.cli.event_loop import run as run_loop
         from kapy.cli.log_lines import log_to_stderr
 
@@ -93,7 +93,7 @@ def _post(told: ExtensionCalls) -> Post:
 
 async def _run(manager: Manager, add: Adding) -> None:
     from kapy._aio.clock import system_clock
-    from kapy.apps.manager.running import managed
+    from kapy.apps.program.running import managed
     from kapy.cli.stopping import told_to_stop
 
     with told_to_stop() as asked:

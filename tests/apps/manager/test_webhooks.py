@@ -20,9 +20,9 @@ from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.apps.https.serving import serving
 from kapy.apps.https.shared import SharedCertificate
-from kapy.apps.manager.injection import MUTATING, VALIDATING, Injection
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.manager.webhooks import Webhooks
+from kapy.apps.program.injection import MUTATING, VALIDATING, Injection
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key

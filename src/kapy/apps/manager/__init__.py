@@ -1,8 +1,7 @@
-"""Managers: processes that work at any Kubernetes API server, as upstream's do.
+"""kapy's own managers, each a program as upstream's are (`kapy.apps.program` runs them).
 
-* `programs`      what each of kapy's managers runs, and the name of its Lease
-* `options`       what a manager is told, by upstream's flags
-* `running`       one manager: connection, leader election, controllers, endpoints
-* `endpoints`     where it tells how it is: `/healthz`, `/readyz`
-* `diagnostics`   where it shows what it does, to those who may see it: `/metrics`, log level
+* `programs`        what each runs, and the name of its Lease
+* `webhooks`        admission and conversion of our kinds, `configurations` who asks for them
+* `rights`          what each may do
+* `components`      all objects of its components file
 """

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from kapy.api.kinds import KINDS
 from kapy.apps.components.objects import object_of
 from kapy.apps.components.serving import client_of
-from kapy.apps.manager.injection import MUTATING, VALIDATING
 from kapy.apps.manager.webhooks import path_of
+from kapy.apps.program.injection import MUTATING, VALIDATING
 from kapy.kube import Document
 from kapy.kube.names import Resource
 from kapy.sdk.admission_configurations import WRITES, webhook_name, webhook_of

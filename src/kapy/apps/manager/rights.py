@@ -28,8 +28,8 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP
 from kapy.apps.components.rules import FULL, READ, rules_of
-from kapy.apps.manager.injection import MUTATING, VALIDATING
 from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.program.injection import MUTATING, VALIDATING
 from kapy.contract.external import AGGREGATE_TO_MANAGER
 from kapy.kube import Document
 from kapy.kube.meta import Object

@@ -20,8 +20,8 @@ from kapy._aio.services import running
 from kapy.apps.components.serving import PORT
 from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import NoAddress, serving
-from kapy.apps.manager.endpoints import Endpoints, told_at
-from kapy.apps.manager.running import missing
+from kapy.apps.program.endpoints import Endpoints, told_at
+from kapy.apps.program.running import missing
 from kapy.apps.provider.adding import added
 from kapy.apps.provider.components import HEALTH_PORT
 from kapy.apps.provider.installing import (

@@ -16,11 +16,11 @@ from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.apps.definitions import install_definitions
-from kapy.apps.manager.diagnostics import Diagnostics
-from kapy.apps.manager.options import Managing, managing
 from kapy.apps.manager.programs import PROGRAMS, Outside
-from kapy.apps.manager.running import Manager, managed, missing
 from kapy.apps.manager_flags import BadFlag, controlling
+from kapy.apps.program.diagnostics import Diagnostics
+from kapy.apps.program.options import Managing, managing
+from kapy.apps.program.running import Manager, managed, missing
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime

@@ -19,12 +19,12 @@ from kapy.apps.admission import Rules
 from kapy.apps.https.certificate import Certificate, certificate_in
 from kapy.apps.https.serving import serving
 from kapy.apps.https.shared import SharedCertificate
-from kapy.apps.manager.diagnostics import Diagnostics
-from kapy.apps.manager.endpoints import Endpoints, address_of, told_at
-from kapy.apps.manager.injection import Injection
-from kapy.apps.manager.options import Managing
 from kapy.apps.manager.webhooks import Webhooks
 from kapy.apps.manager_flags import BadFlag
+from kapy.apps.program.diagnostics import Diagnostics
+from kapy.apps.program.endpoints import Endpoints, address_of, told_at
+from kapy.apps.program.injection import Injection
+from kapy.apps.program.options import Managing
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.in_cluster import MOUNTED
