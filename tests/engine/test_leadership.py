@@ -14,7 +14,7 @@ from kapy._aio.services import running
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
-from kapy.engine.leadership import Leadership, LostLeadership, NotLeading, Terms
+from kapy.engine.leadership import Fenced, Leadership, LostLeadership, NotLeading, Terms
 from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import ADMIN, Reply, Request
@@ -50,7 +50,7 @@ class Candidate:
         terms = Terms(lease=LEASE, identity=name)
         seed = Random(name)
         self.leadership = Leadership(Client(self.line), terms, loop_clock(), seed)
-        self.client = Client(self.leadership.fenced(self.line), field_manager=name)
+        self.client = Client(Fenced(self.line, self.leadership), field_manager=name)
         self.name = name
         self.wrote: list[float] = []
         self.task: asyncio.Task[None] | None = None

@@ -104,10 +104,6 @@ class Leadership:
         """Whether nobody else can lead at this moment."""
         return self.leading and asyncio.get_running_loop().time() < self._until
 
-    def fenced(self, transport: Transport) -> Fenced:
-        """The transport that lets writes through only while this program leads."""
-        return Fenced(transport, self)
-
     async def lead(self, work: Service) -> None:
         """Wait for the Lease, then run `work` for as long as it is held.
 

@@ -25,6 +25,7 @@ _TLS: Final = {
 }
 """What nothing but old software speaks is not spoken here."""
 
+MOST_SHARDS: Final = 100
 SERVING: Final = "/tmp/k8s-webhook-server/serving-certs/"
 LEASE_LENGTHS: Final = ("15s", "10s", "2s")
 _PATIENT_LENGTHS: Final = ("1m0s", "40s", "5s")
@@ -43,6 +44,12 @@ def _rate(texts: Sequence[str]) -> float:
         return float(texts[-1])
     except ValueError:
         raise ValueError(f"{texts[-1]!r} is not a number") from None
+
+
+def _shards(texts: Sequence[str]) -> int:
+    if not texts[-1].isdecimal() or int(texts[-1]) > MOST_SHARDS:
+        raise ValueError(f"{texts[-1]!r} is not a number of managers, up to {MOST_SHARDS}")
+    return int(texts[-1])
 
 
 def _port(texts: Sequence[str]) -> int:
@@ -73,6 +80,8 @@ def _listed(texts: Sequence[str]) -> tuple[str, ...]:
 _ALL: Final[frozenset[Manager]] = frozenset(
     ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
 )
+_SHARED: Final = _ALL - {"docker"}
+"""Machines in memory are in one process, and cannot be looked after by another one."""
 _PATIENT: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
 
 
@@ -99,6 +108,14 @@ def _lease_flags(lengths: tuple[str, str, str], of: frozenset[Manager]) -> tuple
 
 FLAGS: Final = (
     Flag("leader-elect", _truth, "false", "One of several managers works.", _ALL, switch=True),
+    Flag(
+        "shards",
+        _shards,
+        "0",
+        "How many of these managers work side by side, each on clusters of its own, by leases with "
+        "the lengths of --leader-elect; further ones stand by. 0: each works on everything.",
+        _SHARED,
+    ),
     *_lease_flags(LEASE_LENGTHS, _ALL - _PATIENT),
     *_lease_flags(_PATIENT_LENGTHS, _PATIENT),
     Flag(
@@ -176,6 +193,7 @@ class Managing:
     """What a manager is told.
 
     lengths: of the lease (None without leader election): duration, renew deadline, retry period.
+    shards: how many managers work side by side, 0 where that is not shared out.
     lease_namespace: "" for the usual one. qps, burst: of requests to the API server; remote_qps,
     remote_burst: to each workload cluster. webhook_namespace: of the Service of webhooks, "" for
     this pod's. certificates: a folder with tls.crt and tls.key for them. health, diagnostics:
@@ -183,6 +201,7 @@ class Managing:
     """
 
     lengths: tuple[float, float, float] | None = None
+    shards: int = 0
     lease_namespace: str = ""
     qps: float = 100
     burst: float = 200
@@ -226,7 +245,8 @@ def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
         for flag in flags_of(manager)
     }
     lengths = None
-    if found["leader-elect"]:
+    shards = found.get("shards", 0)
+    if found["leader-elect"] or shards:
         lengths = (
             _seconds(found["leader-elect-lease-duration"]),
             _seconds(found["leader-elect-renew-deadline"]),
@@ -234,6 +254,7 @@ def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
         )
     return Managing(
         lengths=lengths,
+        shards=shards,
         lease_namespace=found["leader-elect-namespace"],
         qps=found["kube-api-qps"],
         burst=found["kube-api-burst"],

@@ -29,9 +29,10 @@ from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.in_cluster import MOUNTED
 from kapy.client.kubeconfig import Kubeconfig
-from kapy.engine.leadership import Leadership
+from kapy.engine.leadership import Fenced, Leadership
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
+from kapy.engine.shards import Shards
 from kapy.kube import Key
 from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.names import CRDS, Resource
@@ -70,17 +71,18 @@ async def managed(manager: Manager, add: Adding, clock: Clock) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         stack.push_async_callback(transport.aclose)
         own = Client(transport, field_manager=manager.name)
-        terms = told.terms(_lease(manager), f"{socket.gethostname()}_{random.getrandbits(64):x}")
-        leadership = None if terms is None else Leadership(own, terms, clock, random)
+        turn = _turn(manager, own, clock, random)
         runtime = Runtime.on(
-            transport if leadership is None else leadership.fenced(transport),
+            transport if turn is None else Fenced(transport, turn),
             clock=clock,
             field_manager=manager.name,
             random=random,
             options=manager.options,
         )
-        if leadership is not None:
-            runtime.turn = leadership.lead
+        if isinstance(turn, Leadership):
+            runtime.turn = turn.lead
+        elif turn is not None:
+            runtime.turn, runtime.shards = turn.take_part, turn
         services = add(runtime)
         await _serve_webhooks(stack, manager, runtime, own, clock)
         endpoints = Endpoints(runtime, lambda: missing(runtime))
@@ -88,6 +90,19 @@ async def managed(manager: Manager, add: Adding, clock: Clock) -> AsyncIterator[
         await _diagnose(stack, Diagnostics(runtime, _judge(told, own)), told, clock)
         await stack.enter_async_context(running(controllers=runtime.run, **services))
         yield runtime
+
+
+def _turn(
+    manager: Manager, own: Client, clock: Clock, random: Random
+) -> Leadership | Shards | None:
+    """Who says when this manager works, and on what. Raises BadFlag."""
+    told = manager.told
+    terms = told.terms(_lease(manager), f"{socket.gethostname()}_{random.getrandbits(64):x}")
+    if terms is None:
+        return None
+    if told.shards:
+        return Shards(own, terms, told.shards, clock, random)
+    return Leadership(own, terms, clock, random)
 
 
 def missing(runtime: Runtime) -> str:

@@ -1,0 +1,340 @@
+"""Shards: every cluster has one that works on it, and never two."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import pairwise
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy._aio.services import running
+from kapy.apiserver.server import Server
+from kapy.client.client import Client
+from kapy.client.intercept import Interceptor
+from kapy.engine.belonging import chosen, cluster_of
+from kapy.engine.controller import Controller
+from kapy.engine.leadership import Fenced, LostLeadership, NotLeading, Terms
+from kapy.engine.result import Result, requeue
+from kapy.engine.runtime import Runtime
+from kapy.engine.shards import Shards
+from kapy.kube import Document, Key
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import ADMIN, Reply, Request
+from kapy.kube.names import CONFIG_MAPS, LEASES
+from kapy.testing.virtual_time import VirtualTimeLoop
+
+LEASE = Key("default", "controller-leader-election-capi")
+CLUSTERS = [Key("default", f"cluster-{number}") for number in range(60)]
+LABEL = "cluster.x-k8s.io/cluster-name"
+WORK = 3.0
+"""Seconds between the two writes of one look at a cluster."""
+AGAIN = timedelta(seconds=1)
+
+
+class Line(Interceptor):
+    """A way to the server that can be cut, or made slow; what it tells of Leases, too."""
+
+    __slots__ = ("cut", "late")
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.transport(ADMIN))
+        self.cut = False
+        self.late = 0.0
+
+    async def __call__(self, request: Request) -> Reply:
+        if self.cut:
+            raise Unreachable("cut off")
+        reply = await self.transport(request)
+        if "watch" in request.query:
+            leases = LEASES.plural in request.path
+            return Reply(reply.status, self._told(reply.body)) if leases else reply
+        if self.late:
+            await asyncio.sleep(self.late)
+        if self.cut:
+            raise Unreachable("cut off")
+        return reply
+
+    async def _told(self, events: Any) -> AsyncIterator[Document]:
+        async for event in events:
+            if self.late:
+                await asyncio.sleep(self.late)
+            yield event
+
+
+class Look(NamedTuple):
+    """From a program's first write for a cluster to its last one."""
+
+    began: float
+    ended: float
+    program: str
+
+
+class Program:
+    """Looks at each of its clusters again and again, and writes twice each time."""
+
+    def __init__(self, server: Server, name: str, looks: dict[Key, list[Look]], count: int) -> None:
+        self.name, self.looks = name, looks
+        self.line = Line(server)
+        seed, terms = Random(name), Terms(lease=LEASE, identity=name)
+        self.shards = Shards(Client(self.line), terms, count, loop_clock(), seed)
+        fenced = Fenced(self.line, self.shards)
+        self.runtime = Runtime.on(fenced, clock=loop_clock(), field_manager=name, random=seed)
+        self.runtime.turn, self.runtime.shards = self.shards.take_part, self.shards
+        maps = self.runtime.cache.informer(CONFIG_MAPS, labels=LABEL)
+        controller = Controller("maps", self.look, concurrency=100)
+        controller.watch(maps, lambda change: [Key.of(change.document)] if change.initial else [])
+        self.runtime.add(controller, maps)
+        self.task: asyncio.Task[None] | None = None
+
+    async def look(self, key: Key) -> Result:
+        began = await self.write(key)
+        self.looks[key].append(Look(began, began, self.name))  # the other write may fail
+        await asyncio.sleep(WORK)
+        ended = await self.write(key)
+        self.looks[key].append(Look(began, ended, self.name))
+        return requeue(after=AGAIN, because="again and again")
+
+    async def write(self, key: Key) -> float:
+        await self.runtime.client.patch(CONFIG_MAPS, key, {"data": {"writer": self.name}})
+        return asyncio.get_running_loop().time()
+
+    @property
+    def held(self) -> list[Key]:
+        return [cluster for cluster in CLUSTERS if self.shards.holds(cluster)]
+
+
+class Stage:
+    def __init__(self, server: Server, group: asyncio.TaskGroup) -> None:
+        self.server = server
+        self.client = Client(server.transport(ADMIN))
+        self.looks: dict[Key, list[Look]] = {cluster: [] for cluster in CLUSTERS}
+        self.ended: dict[str, str] = {}
+        self._group = group
+
+    def program(self, name: str, count: int = 9) -> Program:
+        found = Program(self.server, name, self.looks, count)
+        found.task = self._group.create_task(self._run(found))
+        return found
+
+    async def programs(self, *names: str) -> list[Program]:
+        """They work, and each has its clusters."""
+        found = [self.program(name) for name in names]
+        await asyncio.sleep(30)
+        assert all(one.held for one in found)
+        return found
+
+    async def _run(self, one: Program) -> None:
+        try:
+            await one.runtime.run()
+        except* LostLeadership as lost:
+            self.ended[one.name] = str(lost.exceptions[0])
+
+    def told(self, *programs: Program) -> None:
+        """Each cluster is one program's at present, and no two ever worked on it at a time."""
+        shares = [cluster for one in programs for cluster in one.held]
+        assert sorted(shares) == sorted(CLUSTERS)
+        now = asyncio.get_running_loop().time()
+        for cluster, looks in self.looks.items():
+            for before, after in pairwise(sorted(looks)):
+                assert before.ended <= after.began, cluster
+            assert now - max(looks).ended <= 2 * (WORK + AGAIN.total_seconds()), cluster
+
+
+@asynccontextmanager
+async def stage() -> AsyncIterator[Stage]:
+    server = Server.open(None, clock=loop_clock())
+    try:
+        async with running(server=server.run), asyncio.TaskGroup() as group:
+            await asyncio.sleep(1)
+            here = Stage(server, group)
+            for cluster in CLUSTERS:
+                metadata: Document = {"name": cluster.name, "namespace": cluster.namespace}
+                metadata["labels"] = {LABEL: cluster.name}
+                document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+                await here.client.create(CONFIG_MAPS, document)
+            tasks = asyncio.all_tasks()
+            yield here
+            for task in asyncio.all_tasks() - tasks:
+                task.cancel()
+    finally:
+        server.close()
+
+
+async def test_three_shards_share_the_clusters_and_a_fourth_gets_its_part() -> None:
+    async with stage() as here:
+        three = await here.programs("one", "two", "three")
+        here.told(*three)
+        before = {one.name: set(one.held) for one in three}
+        four = here.program("four")
+        await asyncio.sleep(30)
+        here.told(*three, four)
+        # Nothing moves but to the one that came.
+        assert all(set(one.held) <= before[one.name] for one in three)
+        assert 5 <= len(four.held) <= 30
+
+
+async def test_a_shard_that_is_stopped_hands_over_at_once() -> None:
+    async with stage() as here:
+        one, two, three = await here.programs("one", "two", "three")
+        kept = {*one.held}, {*two.held}
+        assert three.task is not None
+        three.task.cancel()
+        await asyncio.sleep(2 * WORK)
+        here.told(one, two)
+        assert kept[0] <= {*one.held}
+        assert kept[1] <= {*two.held}
+
+
+async def test_the_clusters_of_a_shard_that_died_go_to_the_others_when_its_lease_is_over() -> None:
+    async with stage() as here:
+        one, two, three = await here.programs("one", "two", "three")
+        lost = three.held
+        three.line.cut = True
+        assert three.task is not None
+        three.task.cancel()
+        await asyncio.sleep(10)
+        assert not {*lost} & {*one.held, *two.held}
+        await asyncio.sleep(15)
+        here.told(one, two)
+
+
+async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() -> None:
+    async with stage() as here:
+        one, two, three = await here.programs("one", "two", "three")
+        three.line.cut = True
+        await asyncio.sleep(30)
+        assert "not renewed for 10 seconds" in here.ended["three"]
+        three.line.cut = False
+        with pytest.raises(NotLeading):
+            await three.write(CLUSTERS[0])
+        here.told(one, two)
+
+
+async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothing() -> None:
+    """What it was doing goes on when it wakes up, and its next write is held back."""
+    async with stage() as here:
+        one, two, three = await here.programs("one", "two", "three")
+        three.line.cut = True  # it sleeps: nothing goes out, and nothing comes in
+        three.line.late = 40.0
+        await asyncio.sleep(30)
+        here.told(one, two)
+        three.line.cut = False
+        await asyncio.sleep(30)
+        assert "three" in here.ended
+        here.told(one, two)
+
+
+async def test_a_program_whose_clock_jumped_asks_before_it_writes() -> None:
+    async with stage() as here:
+        one, two = await here.programs("one", "two")
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.jump(20)  # both slept
+        for program in (one, two):
+            with pytest.raises(NotLeading):
+                await program.write(program.held[0])
+
+
+async def test_a_shard_that_sees_the_others_late_waits_for_them() -> None:
+    """Its watch tells it of the Leases after the others know."""
+    async with stage() as here:
+        one, two = await here.programs("one", "two")
+        three = here.program("three")
+        three.line.late = 0.4
+        await asyncio.sleep(60)
+        two.line.late = 0.3
+        four = here.program("four")
+        await asyncio.sleep(60)
+        assert one.task is not None
+        one.task.cancel()
+        await asyncio.sleep(60)
+        here.told(two, three, four)
+
+
+async def test_programs_beyond_the_slots_stand_by() -> None:
+    async with stage() as here:
+        one, two, three = (here.program(name, count=2) for name in ("one", "two", "three"))
+        await asyncio.sleep(30)
+        here.told(one, two)
+        assert not three.held
+        assert one.task is not None
+        one.task.cancel()
+        await asyncio.sleep(20)
+        here.told(two, three)
+        leases = (await here.client.list(LEASES, "default")).items
+        holders = {lease["spec"]["holderIdentity"] for lease in leases}
+        assert (len(leases), holders) == (2, {"two", "three"})
+
+
+async def test_many_days_of_coming_and_going() -> None:
+    """Seeded: programs come, are stopped, die, or are cut off for a while, in any order."""
+    random, names = Random(11), (f"program-{number}" for number in range(99))
+    async with stage() as here:
+        there = await here.programs(next(names), next(names))
+        for _ in range(15):
+            one = random.choice(there)
+            match random.choice(("comes", "stops", "dies", "cut off", "slow")):
+                case "comes":
+                    there.append(here.program(next(names)))
+                case "stops" | "dies" as how if len(there) > 1:
+                    one.line.cut = how == "dies"
+                    assert one.task is not None
+                    one.task.cancel()
+                    there.remove(one)
+                case "cut off":
+                    one.line.cut = True
+                    await asyncio.sleep(random.uniform(1, 20))
+                    one.line.cut = False
+                case _:
+                    one.line.late = random.uniform(0, 0.5)
+            await asyncio.sleep(random.uniform(1, 30))
+            there = [one for one in there if one.name not in here.ended] or [
+                here.program(next(names))
+            ]
+        await asyncio.sleep(60)
+        here.told(*(one for one in there if one.name not in here.ended))
+
+
+@pytest.mark.parametrize(
+    ("document", "cluster"),
+    [
+        ({"kind": "Cluster", "apiVersion": "cluster.x-k8s.io/v1beta2"}, "own"),
+        ({"kind": "Machine", "spec": {"clusterName": "herd"}}, "herd"),
+        ({"kind": "DevMachine", "metadata": {"labels": {LABEL: "herd"}}}, "herd"),
+        (
+            {
+                "kind": "DevCluster",
+                "metadata": {
+                    "ownerReferences": [
+                        {"kind": "Secret", "apiVersion": "v1", "name": "other"},
+                        {
+                            "kind": "Cluster",
+                            "apiVersion": "cluster.x-k8s.io/v1beta1",
+                            "name": "herd",
+                        },
+                    ]
+                },
+            },
+            "herd",
+        ),
+        ({"kind": "ClusterClass", "spec": {}}, "own"),
+    ],
+)
+def test_objects_go_with_their_cluster(document: Document, cluster: str) -> None:
+    metadata = {"namespace": "default", "name": "own", **document.get("metadata", {})}
+    assert cluster_of({**document, "metadata": metadata}) == Key("default", cluster)
+
+
+def test_shares_are_about_equal_and_only_those_move_that_must() -> None:
+    clusters = [Key("default", f"c{number}") for number in range(1000)]
+    three = {cluster: chosen(cluster, ("a", "b", "c")) for cluster in clusters}
+    sizes = [sum(one == name for one in three.values()) for name in "abc"]
+    assert min(sizes) > 280
+    two = {cluster: chosen(cluster, ("c", "a")) for cluster in clusters}
+    assert all(two[one] == three[one] for one in clusters if three[one] != "b")
