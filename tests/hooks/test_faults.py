@@ -45,11 +45,13 @@ NOWHERE: Final = "https://nowhere.invalid"
 
 @dataclass
 class Fault:
-    """respond: what a server does that was asked. own: its certificate. url: another than its."""
+    """respond: what a server does that was asked. own: its certificate. url: another than its.
+    longest: seconds that it may take."""
 
     respond: Respond
     own: KeyPair = OWN
     url: str = ""
+    longest: int = 10
 
 
 def told() -> dict[str, str]:
@@ -79,6 +81,12 @@ async def slowly(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.2)
 
 
+async def large(writer: asyncio.StreamWriter) -> None:
+    """Says how long it is going to be; what comes is read by nobody."""
+    writer.write(f"HTTP/1.1 200 OK\r\ncontent-length: {LARGEST_ANSWER + 1}\r\n\r\n".encode())
+    await writer.drain()
+
+
 async def late(writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(1.5)
     await says(handlers=[])(writer)
@@ -99,9 +107,9 @@ FAULTS: Final[dict[str, Fault]] = {
     "another kind, unknown fields": Fault(says(kind="Cow", handlers=[handler(later=5)], than=5)),
     "status Failure": Fault(says(status="Failure", message="no herders today")),
     "another status": Fault(says(status="Perhaps")),
-    "more than 20 MiB": Fault(answer(b" " * (LARGEST_ANSWER + 1))),
-    "a byte now and then": Fault(slowly),
-    "an answer after the timeout": Fault(late),
+    "more than 20 MiB": Fault(large),
+    "a byte now and then": Fault(slowly, longest=1),
+    "an answer after the timeout": Fault(late, longest=1),
     "a certificate of another CA": Fault(answer(b""), certificate(ANOTHER)),
     "a certificate that has expired": Fault(answer(b""), certificate(ago=3)),
     "a certificate of another name": Fault(answer(b""), certificate(name="example.com")),
@@ -128,7 +136,7 @@ async def faulty(folder: Path) -> AsyncIterator[list[Document]]:
             port = await stack.enter_async_context(server(fault.respond, fault.own, own))
             url = fault.url or f"https://127.0.0.1:{port}"
             made = config(f"fault-{number}", clientConfig=encode(trusting(AUTHORITY, url)))
-            made["metadata"]["annotations"] = {Annotation.LONGEST_TIMEOUT: "1"}
+            made["metadata"]["annotations"] = {Annotation.LONGEST_TIMEOUT: f"{fault.longest}"}
             configs.append(made)
         yield configs
 

@@ -103,7 +103,7 @@ async def server(
 
 
 async def post(
-    config: ClientConfig, url: str, made: HttpsPost | None = None, seconds: float = 5
+    config: ClientConfig, url: str, made: HttpsPost | None = None, seconds: float = 60
 ) -> tuple[int, bytes]:
     sender = made or HttpsPost()
     try:

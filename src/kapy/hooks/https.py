@@ -89,11 +89,14 @@ class HttpsPost:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
+    too_large = NoAnswer(f"the answer is larger than {LARGEST_ANSWER} bytes")
+    if (response.content_length or 0) > LARGEST_ANSWER:
+        raise too_large
     found = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK):
         found += chunk
         if len(found) > LARGEST_ANSWER:
-            raise NoAnswer(f"the answer is larger than {LARGEST_ANSWER} bytes")
+            raise too_large
     return bytes(found)
 
 
