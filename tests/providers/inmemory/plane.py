@@ -68,9 +68,10 @@ def is_ready(document: Document) -> bool:
 class Plane:
     """One process with the provider, and what core does around it."""
 
-    def __init__(self, bench: ProviderBench, *, sockets: bool = False) -> None:
+    def __init__(self, bench: ProviderBench, *, sockets: bool = False, host: str = "") -> None:
         self.bench = bench
         self._sockets = sockets
+        self._host = host
         self.in_memory = InMemory(clock=bench.clock)
         self._running = AsyncExitStack()
 
@@ -145,7 +146,7 @@ class Plane:
         await self.start()
 
     async def start(self) -> None:
-        self.in_memory = InMemory(clock=self.bench.clock)
+        self.in_memory = InMemory(clock=self.bench.clock, host=self._host)
         add_to(self.bench.runtime, self.in_memory)
         if self._sockets:
             self.in_memory.listen()
@@ -168,10 +169,10 @@ async def _serving(in_memory: InMemory) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def in_memory_plane(*, sockets: bool = False) -> AsyncIterator[Plane]:
+async def in_memory_plane(*, sockets: bool = False, host: str = "") -> AsyncIterator[Plane]:
     clock = system_clock if sockets else None  # certificates are checked by those who have one
     async with provider_bench([CLUSTERS, MACHINES, POOLS], clock=clock) as bench:
-        plane = Plane(bench, sockets=sockets)
+        plane = Plane(bench, sockets=sockets, host=host)
         await plane.start()
         try:
             yield plane

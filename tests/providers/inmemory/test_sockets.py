@@ -96,6 +96,17 @@ async def test_with_a_single_loopback_address_every_cluster_has_a_port(
             await asyncio.open_connection("127.0.0.1", urlsplit(ways["blue"].server).port)
 
 
+async def test_in_a_pod_clusters_are_at_its_address() -> None:
+    host = _address_of_this_machine() or "127.0.0.1"
+    async with in_memory_plane(sockets=True, host=host) as plane:
+        for name in ("blue", "red"):
+            await plane.running(name)
+            way = await plane.kubeconfig(name)
+            assert urlsplit(way.server).hostname == host
+            async with https(way) as client:
+                assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
+
+
 async def test_a_watch_ends_when_the_cluster_goes() -> None:
     async with listening() as plane:
         await plane.running("blue")

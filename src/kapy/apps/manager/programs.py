@@ -5,6 +5,7 @@ A manager of ours and upstream's of the same name therefore never work side by s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -124,7 +125,7 @@ def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mappi
     if outside.machines is not None:
         add_in_memory(runtime, outside.machines)
         return {}
-    in_memory = InMemory(clock=runtime.clock)
+    in_memory = InMemory(clock=runtime.clock, host=os.environ.get("POD_IP", ""))
     add_in_memory(runtime, in_memory)
     in_memory.listen()
     return {"workload clusters": in_memory.serve}

@@ -33,7 +33,8 @@ class InMemory:
 
     clock: of their API servers. seed: what the jitter of start-up durations follows from.
     elsewhere: how clusters that are not of this provider are reached. failure_domains: of all
-    clusters.
+    clusters. host: the address of this program as others reach it (a pod's), "" where all are on
+    this machine.
     """
 
     def __init__(
@@ -43,10 +44,12 @@ class InMemory:
         seed: int = 0,
         elsewhere: Dial | None = None,
         failure_domains: Sequence[FailureDomain] = (),
+        host: str = "",
     ) -> None:
         self.clock = clock
         self.failure_domains = failure_domains
         self.seed = seed
+        self._host = host
         self._port = PORT
         self._front: Front | None = None
         self._elsewhere = elsewhere
@@ -82,7 +85,7 @@ class InMemory:
 
         front = self._front
         if front is not None and not front.many_addresses:
-            ports = (Endpoint(LOOPBACK, port) for port in PORTS)
+            ports = (Endpoint(self._host or LOOPBACK, port) for port in PORTS)
             free = next((one for one in ports if is_free(one) and front.can_admit(one)), None)
             if free is None:
                 raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
@@ -159,7 +162,7 @@ class InMemory:
 
         Without it, they are reached in process only, and their addresses are mere data.
         """
-        self._front = Front(self.at, self.clock)
+        self._front = Front(self.at, self.clock, self._host)
         self._port = self._front.first_port()
 
     async def serve(self) -> None:

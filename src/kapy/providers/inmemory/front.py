@@ -2,8 +2,8 @@
 
 One socket listens on every address of the machine but hears the loopback device only; which
 cluster is meant is the local address of a connection, and so are the certificate that the client
-sees and the CA that its own must be of. Where the machine has a single loopback address (macOS),
-every cluster has a port of its own instead.
+sees and the CA that its own must be of. Where the machine has a single loopback address (macOS), or
+clusters are reached from elsewhere (in a pod), every cluster has a port of its own instead.
 """
 
 from __future__ import annotations
@@ -59,10 +59,12 @@ class Reached(NamedTuple):
 
 
 class Front:
-    """Listens for all workload clusters. find: the cluster at an address."""
+    """Listens for all workload clusters. find: the cluster at an address. host: the address of all
+    of them, "" for the loopback device."""
 
-    def __init__(self, find: Find, clock: Clock) -> None:
+    def __init__(self, find: Find, clock: Clock, host: str = "") -> None:
         self._find = find
+        self._host = host
         self._clock = clock
         self._sockets: dict[Endpoint, socket.socket] = {}
         self._accepting: dict[Endpoint, asyncio.Task[None]] = {}
@@ -72,7 +74,7 @@ class Front:
         self._group: asyncio.TaskGroup | None = None
         self._key = b""
         self._listener = Listener(Workloads(self._application))
-        self.many_addresses = has_many_loopback_addresses()
+        self.many_addresses = not host and has_many_loopback_addresses()
 
     def first_port(self) -> int:
         """Begin to listen (where all share a port); the port for new clusters. Raises NoPort."""
@@ -174,7 +176,8 @@ class Front:
         """Serve one connection; whatever goes wrong with it must not end the others."""
         try:
             host, port = connection.getsockname()[:2]
-            cluster = self._find(host, port) if ip_address(host).is_loopback else None
+            may = host == self._host or ip_address(host).is_loopback
+            cluster = self._find(host, port) if may else None
             if cluster is None or not cluster.answers:
                 connection.close()
                 return
