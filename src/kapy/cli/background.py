@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kapy.apps.presence import PlaneRuns, Presence, is_claimed, presence_of
 from kapy.apps.settings import Folder
-from kapy.cli.plane import Options
+from kapy.cli.plane_options import Options
 from kapy.client import kubeconfig_files
 from kapy.client.client import Client
 from kapy.client.https import Https

@@ -3,99 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import Any
 
 from kapy import __version__
 from kapy._aio.clock import system_clock
 from kapy.apiserver.authentication import read_tokens
-from kapy.apiserver.traffic.inflight import Limits
 from kapy.apps.all_in_one import CannotListen, Plane, management_plane
 from kapy.apps.context import context_written, kubeconfig_path
 from kapy.apps.extension_server.process import extended
-from kapy.apps.extension_server.wanted import Wanted
 from kapy.apps.presence import Presence, announced, claimed
-from kapy.apps.settings import (
-    DEFAULT_PORT,
-    LOOPBACK,
-    AuditLog,
-    Controlling,
-    Durability,
-    Folder,
-    Serving,
-    Settings,
-    context_name,
-)
+from kapy.apps.settings import DEFAULT_PORT, Serving, Settings, context_name
+from kapy.cli.plane_options import Options
 from kapy.kube.http import User
-
-if TYPE_CHECKING:
-    from kapy.sdk.provider import Provider
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the command line says of a plane.
-
-    folder: None for a plane that leaves nothing on disk. port: None for the usual one, or any free
-    one where that is taken.
-    """
-
-    name: str
-    folder: Folder | None
-    in_memory: bool
-    host: str
-    port: int | None
-    token_file: str
-    kubeconfig: str
-    limits: Limits | None = None
-    audit: AuditLog | None = None
-    services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
-    durability: Durability = "crash"
-    controlling: Controlling = field(default_factory=Controlling)
-    providers: tuple[Provider, ...] = ()
-    extensions: Sequence[Wanted] = ()
-
-
-def plane_options(command: F) -> F:
-    """The options of commands that run a plane."""
-    for option in (
-        click.option(
-            "--kubeconfig",
-            default="",
-            help="File to write the plane's context to, instead of $KUBECONFIG or ~/.kube/config.",
-        ),
-        click.option(
-            "--token-auth-file",
-            "token_file",
-            default="",
-            help="CSV file of token, user, uid and groups, as kube-apiserver's.",
-        ),
-        click.option(
-            "--bind-address",
-            "host",
-            default=LOOPBACK,
-            show_default=True,
-            help="Address to listen on.",
-        ),
-        click.option(
-            "--port",
-            type=click.IntRange(0, 65535),
-            default=None,
-            help=f"Port to listen on; {DEFAULT_PORT} or a free one by default.",
-        ),
-        click.option("--in-memory", is_flag=True, help="Keep nothing on disk."),
-        click.option("--data-dir", default="", help="Folder of the plane's data."),
-    ):
-        command = option(command)
-    return command
 
 
 @dataclass(frozen=True, slots=True)

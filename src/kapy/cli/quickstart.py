@@ -26,7 +26,7 @@ from kapy.cli.describe import wants_color
 from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.plane import Options, plane_options, up_and_announced
+from kapy.cli.plane_options import Options, plane_options
 from kapy.cli.running import chosen_folder
 from kapy.cli.stopping import told_to_stop
 from kapy.client.client import Client
@@ -120,6 +120,8 @@ def _own_folder(name: str, data_dir: str, *, in_memory: bool) -> Iterator[Any]:
 
 async def _here(options: Options, wish: Wish) -> None:
     """In this process: the plane ends with it."""
+    from kapy.cli.plane import up_and_announced  # what looks on from outside does without it
+
     console = Console(json=wish.output == "json")
     began = time.monotonic()
     console.step("starting the management plane")

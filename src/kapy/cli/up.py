@@ -15,7 +15,8 @@ from kapy.cli.event_loop import run
 from kapy.cli.extension_options import extension_options, extensions_of, gates_for
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.plane import Options, Up, plane_options, up_and_announced
+from kapy.cli.plane import Up, up_and_announced
+from kapy.cli.plane_options import Options, plane_options
 from kapy.cli.running import chosen_folder
 from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.stopping import told_to_stop

@@ -1,0 +1,83 @@
+"""What the command line says of a plane, known without loading the plane (a second of imports)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kapy.apps.settings import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    AuditLog,
+    Controlling,
+    Durability,
+    Folder,
+)
+
+if TYPE_CHECKING:
+    from kapy.apiserver.traffic.inflight import Limits
+    from kapy.apps.extension_server.wanted import Wanted
+    from kapy.sdk.provider import Provider
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says of a plane.
+
+    folder: None for a plane that leaves nothing on disk. port: None for the usual one, or any free
+    one where that is taken.
+    """
+
+    name: str
+    folder: Folder | None
+    in_memory: bool
+    host: str
+    port: int | None
+    token_file: str
+    kubeconfig: str
+    limits: Limits | None = None
+    audit: AuditLog | None = None
+    services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
+    durability: Durability = "crash"
+    controlling: Controlling = field(default_factory=Controlling)
+    providers: tuple[Provider, ...] = ()
+    extensions: Sequence[Wanted] = ()
+
+
+def plane_options(command: F) -> F:
+    """The options of commands that run a plane."""
+    for option in (
+        click.option(
+            "--kubeconfig",
+            default="",
+            help="File to write the plane's context to, instead of $KUBECONFIG or ~/.kube/config.",
+        ),
+        click.option(
+            "--token-auth-file",
+            "token_file",
+            default="",
+            help="CSV file of token, user, uid and groups, as kube-apiserver's.",
+        ),
+        click.option(
+            "--bind-address",
+            "host",
+            default=LOOPBACK,
+            show_default=True,
+            help="Address to listen on.",
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=None,
+            help=f"Port to listen on; {DEFAULT_PORT} or a free one by default.",
+        ),
+        click.option("--in-memory", is_flag=True, help="Keep nothing on disk."),
+        click.option("--data-dir", default="", help="Folder of the plane's data."),
+    ):
+        command = option(command)
+    return command
