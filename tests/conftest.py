@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from kapy.testing.virtual_time import VirtualTimeLoop
 from tests.absent import not_run
+
+# Tests start processes by the hundred: each would compile all of kapy anew, for seconds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+SLOWEST = (
+    "tests/foreign/test_manager",  # a program in Go is built
+    "tests/e2e/test_write_a_provider",
+    "tests/testing/conformance/",
+    "tests/e2e/test_managers",
+    "tests/e2e/test_extensions",
+    "tests/e2e/test_documents",
+    "tests/e2e/",
+    "tests/foreign/",
+    "tests/apps/test_killed",
+    "tests/oracle/",
+    "tests/stories/",
+)
+"""What takes long, the longest first."""
 
 
 def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callable[[], Any]]:
@@ -17,8 +36,13 @@ def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callab
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """What takes minutes begins first: a program in Go is built, and nobody waits for it."""
-    items.sort(key=lambda item: "tests/foreign/test_manager" not in item.nodeid)
+    """What takes long begins first: nobody waits for it in the end."""
+    items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(test: str) -> int:
+    found = (number for number, slow in enumerate(SLOWEST) if test.startswith(slow))
+    return next(found, len(SLOWEST))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
