@@ -66,7 +66,7 @@ async def test_a_runtime_outlives_its_server() -> None:
             await runtime.client.create(CONFIG_MAPS, config_map("before"))
             await until(lambda: "before" in seen)
         with pytest.raises(Unreachable):
-            await runtime.client.get(CONFIG_MAPS, Key("default", "before"))
+            await Client(transport).get(CONFIG_MAPS, Key("default", "before"))
         await people.create(CONFIG_MAPS, config_map("meanwhile"))
         assert "meanwhile" not in seen
         async with listen(application(opened), host=host, port=port):

@@ -37,6 +37,8 @@ Newest = Callable[[Resource, Key], Document | None]
 
 ATTEMPTS: Final = 5
 PAGE: Final = 500
+_METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
+"""Asks for what tells which objects there are (PartialObjectMetadata), where the server can."""
 LONGEST_WAIT: Final = 60.0  # seconds of Retry-After that a caller is kept waiting
 
 
@@ -84,19 +86,35 @@ class Client:
     ) -> Listed[O]: ...
     @overload
     async def list(
-        self, kind: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+        self,
+        kind: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        metadata: bool = False,
     ) -> Listed[Document]: ...
     async def list(
-        self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
+        self,
+        kind: Any,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        metadata: bool = False,
     ) -> Any:
-        """All matching objects (paged below), "" = all namespaces; selectors as kubectl's."""
+        """All matching objects (paged below), "" = all namespaces; selectors as kubectl's.
+
+        metadata: no more of them is needed; they come as PartialObjectMetadata where a server can.
+        """
         resource = _resource(kind)
         query = _selectors(labels, fields)
         path = resource.path(namespace)
+        headers = _only_metadata("PartialObjectMetadataList") if metadata else {}
         if over_network(self.transport):
-            items, version = await self._pages(path, query)
+            items, version = await self._pages(path, query, headers)
         else:
-            items, version = _page(await self._send(Request("GET", path, query)))
+            items, version = _page(await self._send(Request("GET", path, query, headers)))
         if items and "kind" not in items[0]:
             named = {"apiVersion": resource.api_version, "kind": resource.kind}
             items = [named | item for item in items]
@@ -211,15 +229,22 @@ class Client:
         labels: str = "",
         fields: str = "",
         initial_events: bool = False,
+        metadata: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
-        """Events after `resource_version`; Expired when that is too old, on opening or later."""
+        """Events after `resource_version`; Expired when that is too old, on opening or later.
+
+        initial_events: what there is comes first, as ADDED, then a BOOKMARK that says so. metadata:
+        no more of the objects is needed.
+        """
         query = _selectors(labels, fields)
         query |= {"watch": "true", "allowWatchBookmarks": "true"}
         if resource_version:
             query["resourceVersion"] = resource_version
         if initial_events:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        return EventStream(self.transport, Request("GET", resource.path(namespace), query))
+        headers = _only_metadata("PartialObjectMetadata") if metadata else {}
+        request = Request("GET", resource.path(namespace), query, headers)
+        return EventStream(self.transport, request)
 
     async def raw(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None
@@ -257,17 +282,19 @@ class Client:
             self.observe(resource, answer)
         return answer
 
-    async def _pages(self, path: str, query: Mapping[str, str]) -> tuple[Sequence[Document], str]:
+    async def _pages(
+        self, path: str, query: Mapping[str, str], headers: Mapping[str, str]
+    ) -> tuple[Sequence[Document], str]:
         items: list[Document] = []
         page: Mapping[str, str] = {**query, "limit": str(PAGE)}
         while True:
             try:
-                answer = await self._send(Request("GET", path, page))
+                answer = await self._send(Request("GET", path, page, headers))
             except Expired:
                 if "continue" not in page:
                     raise
                 # The server forgot the state that the pages are of: ask for all in one answer.
-                return _page(await self._send(Request("GET", path, query)))
+                return _page(await self._send(Request("GET", path, query, headers)))
             found, version = _page(answer)
             items += found
             token = answer["metadata"].get("continue")
@@ -317,6 +344,10 @@ def _body(kind: Any, document: Document | None) -> tuple[Resource, Document]:
         return kind.RESOURCE, written(kind)
     assert document is not None
     return kind, document
+
+
+def _only_metadata(form: str) -> dict[str, str]:
+    return {"accept": _METADATA.format(form)}
 
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:

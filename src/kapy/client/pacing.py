@@ -52,9 +52,9 @@ class Paced(Interceptor):
         """Wait for this request's turn, first come first served."""
         self.waited += 1
         async with self._gate:
-            while (missing := self._missing()) > 0:
+            while (missing := self._missing()) > 0:  # noqa: ASYNC110
                 # A timer: what is waited for is time itself.
-                await asyncio.sleep(missing)  # noqa: ASYNC110
+                await asyncio.sleep(missing)
 
     def _missing(self) -> float:
         """Seconds until the next request may be sent."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from kapy.client.client import Client
+from kapy.client.client import Client, over_network
 from kapy.engine.index import IndexValues
 from kapy.engine.reflector import Reflector
 from kapy.engine.store import Change as Change
 from kapy.engine.store import Handler, Store
+from kapy.engine.trimming import trim_of
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read
 from kapy.kube.names import Resource
@@ -113,9 +114,10 @@ def _same(document: Document) -> Document:
 
 
 class Cache:
-    """The informers of one program, one store per resource (and label selector).
+    """The informers of one program, one store per resource (and selection of it).
 
-    namespace: the only one that is read of resources that have namespaces; "" for all.
+    namespace: the only one that is read of resources that have namespaces; "" for all. What comes
+    over a network is kept without what nobody reads (`kapy.engine.trimming`).
     """
 
     def __init__(
@@ -124,25 +126,33 @@ class Cache:
         self._client = client
         self._namespace = namespace
         self._random = random or Random()
-        self._informers: dict[tuple[Any, str], Informer[Any]] = {}
-        self._stores: dict[Resource, dict[str, Store]] = {}
+        self._trims = over_network(client.transport)
+        self._informers: dict[tuple[Any, _Selected], Informer[Any]] = {}
+        self._stores: dict[Resource, dict[_Selected, Store]] = {}
         self._reflectors: list[Reflector] = []
         self._group: asyncio.TaskGroup | None = None
 
     @overload
     def informer(self, kind: type[O], *, labels: str = "") -> Informer[O]: ...
     @overload
-    def informer(self, kind: Resource, *, labels: str = "") -> Informer[Document]: ...
-    def informer(self, kind: Any, *, labels: str = "") -> Any:
+    def informer(
+        self, kind: Resource, *, labels: str = "", fields: str = "", metadata: bool = False
+    ) -> Informer[Document]: ...
+    def informer(
+        self, kind: Any, *, labels: str = "", fields: str = "", metadata: bool = False
+    ) -> Any:
         """The informer of a kind: made for the first caller, started by (or during) `run`.
 
-        The typed and the untyped informer of one resource share what they hold.
+        The typed and the untyped informer of one resource share what they hold. fields: a field
+        selector; what does not change in an object, as a write's answer is not checked by it.
+        metadata: only that is read of the objects, the rest may or may not be there.
         """
-        found = self._informers.get((kind, labels))
+        selected = _Selected(labels, fields, metadata)
+        found = self._informers.get((kind, selected))
         if found is None:
             resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-            found = Informer(kind, self._store(resource, labels))
-            self._informers[(kind, labels)] = found
+            found = Informer(kind, self._store(resource, selected))
+            self._informers[(kind, selected)] = found
         return found
 
     def observe(self, resource: Resource, document: Document) -> None:
@@ -154,13 +164,14 @@ class Cache:
             return
         stores = self._stores.get(resource)
         if stores is not None:
-            for store in stores.values():
-                store.observe(document)
+            for selected, store in stores.items():
+                if not selected.fields or Key.of(document) in store.objects:
+                    store.observe(document)
 
     def newest(self, resource: Resource, key: Key) -> Document | None:
         """The object as it is known, None when it is not there or not cached."""
-        for store in self._stores.get(resource, {}).values():
-            if (found := store.objects.get(key)) is not None:
+        for selected, store in self._stores.get(resource, {}).items():
+            if not selected.metadata and (found := store.objects.get(key)) is not None:
                 return found
         return None
 
@@ -192,17 +203,32 @@ class Cache:
         finally:
             self._group = None
 
-    def _store(self, resource: Resource, labels: str) -> Store:
+    def _store(self, resource: Resource, selected: _Selected) -> Store:
         stores = self._stores.setdefault(resource, {})
-        store = stores.get(labels)
+        store = stores.get(selected)
         if store is None:
-            store = Store(parse_labels(labels) if labels else None)
-            stores[labels] = store
-            namespace = self._namespace if resource.namespaced else ""
+            labels, fields, metadata = selected
+            trim = trim_of(resource, metadata=metadata) if self._trims else None
+            store = stores[selected] = Store(parse_labels(labels) if labels else None, trim)
             reflector = Reflector(
-                self._client, resource, store, self._random, labels=labels, namespace=namespace
+                self._client,
+                resource,
+                store,
+                self._random,
+                labels=labels,
+                fields=fields,
+                namespace=self._namespace if resource.namespaced else "",
+                metadata=metadata and self._trims,
             )
             self._reflectors.append(reflector)
             if self._group is not None:
                 self._group.create_task(reflector.run(), name=str(reflector))
         return store
+
+
+class _Selected(NamedTuple):
+    """What is read of a resource."""
+
+    labels: str
+    fields: str
+    metadata: bool

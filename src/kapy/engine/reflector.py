@@ -4,6 +4,10 @@
      ▲             │
      └──── 410 ────┘        any other failure: wait (back-off with jitter, Retry-After), then go on
 
+Over a network the list is the beginning of a watch (`sendInitialEvents`): one request instead of
+two and of pages, and no server has to build the whole answer. Servers that cannot are asked for
+lists from then on.
+
 No failure ends it and no failure makes it spin: two requests in a row without a pause happen only
 after a watch that lived for a while, or after the first 410 of a watch that did.
 """
@@ -12,26 +16,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Final, Protocol
 
-from kapy.client.client import Client
+from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
-from kapy.kube import Document
-from kapy.kube.errors import ApiError, Expired, KapyError
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, BadRequest, Expired, Invalid, KapyError, Unreachable
 from kapy.kube.names import Resource
 
 log = logging.getLogger(__name__)
 
 FIRST_DELAY: Final = 0.1
 LONGEST_DELAY: Final = 30.0
+LONGEST_WHEN_TOLD: Final = 5.0  # or what the server says, which knows better than we do
 LIVED: Final = 5.0  # seconds after which a watch that ends counts as having worked
 
 
 STALE_LISTS: Final = 4
 """Lists in a row that are too old, after which it is not a replica that lags behind but a server
 that was restored from a backup."""
+
+
+INITIAL_END: Final = "k8s.io/initial-events-end"
+LONGEST_BEGINNING: Final = 60.0
+"""Seconds in which a watch must have told what there is; a server that never says that it has does
+not know `sendInitialEvents`. A timer: silence is all that such a server answers."""
 
 
 class StaleList(KapyError):
@@ -75,14 +87,15 @@ class Backoff:
         self._failures += 1
         delay *= 0.75 + self._random.random() / 2
         asked = error.retry_after if isinstance(error, ApiError) else None
-        return delay if asked is None else max(delay, asked)
+        return delay if asked is None else max(min(delay, LONGEST_WHEN_TOLD), asked)
 
 
 class Reflector:
     """Keeps a sink equal to a server's collection.
 
     labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
-    sink has been filled already. failure: why it is not kept so at the moment, None when it is.
+    sink has been filled already. metadata: no more of the objects is asked for. failure: why it is
+    not kept so at the moment, None when it is.
     """
 
     def __init__(
@@ -96,8 +109,11 @@ class Reflector:
         fields: str = "",
         namespace: str = "",
         since: str = "",
+        metadata: bool = False,
     ) -> None:
         self._client = client
+        self._metadata = metadata
+        self._streams_lists = over_network(client.transport)
         self._labels = labels
         self._fields = fields
         self._namespace = namespace
@@ -121,16 +137,20 @@ class Reflector:
         began = loop.time()
         error: Exception | None = None
         try:
-            if not self._version:
+            if self._version:
+                await self._watch()
+            elif self._streams_lists:
+                await self._watch_list()
+            else:
                 await self._list()
+                self.failure = None
                 return 0.0
-            await self._watch()
         except Expired as expired:
             self._version = ""
             error = expired
         except KapyError as failure:
             error = failure
-            log.info("watching %s: %s: %s", self.resource.plural, type(error).__name__, error)
+            self._tell(failure)
         except Exception as failure:
             # A document without metadata, say. Nothing is known any more: list again.
             self._version = ""
@@ -143,29 +163,85 @@ class Reflector:
                 return 0.0
         return self._backoff.next(error)
 
+    def _tell(self, failure: KapyError) -> None:
+        """What is the matter, once: as a warning when it is something new."""
+        known = str(self.failure) == str(failure)
+        level = logging.DEBUG if known else logging.WARNING
+        log.log(level, "watching %s: %s: %s", self.resource.plural, type(failure).__name__, failure)
+
     async def _list(self) -> None:
         listed = await self._client.list(
-            self.resource, self._namespace, labels=self._labels, fields=self._fields
-        )
-        if not self._sink.replace(listed.items, listed.resource_version):
-            self._stale_lists += 1
-            if self._stale_lists < STALE_LISTS:
-                raise StaleList(f"the list is as of {listed.resource_version}: older than known")
-            log.warning("%s went back in time: all is read anew", self.resource.plural)
-            self._sink.rewind()
-            self._sink.replace(listed.items, listed.resource_version)
-        self._stale_lists = 0
-        self._version = listed.resource_version
-
-    async def _watch(self) -> None:
-        opened = self._client.watch(
             self.resource,
             self._namespace,
-            resource_version=self._version,
             labels=self._labels,
             fields=self._fields,
+            metadata=self._metadata,
         )
-        async with opened as events:
-            async for event in events:
-                self._version = event.document["metadata"]["resourceVersion"]
-                self._sink.take(event)
+        self._replace(listed.items, listed.resource_version)
+
+    def _replace(self, items: Sequence[Document], version: str) -> None:
+        if not self._sink.replace(items, version):
+            self._stale_lists += 1
+            if self._stale_lists < STALE_LISTS:
+                raise StaleList(f"the list is as of {version}: older than known")
+            log.warning("%s went back in time: all is read anew", self.resource.plural)
+            self._sink.rewind()
+            self._sink.replace(items, version)
+        self._stale_lists = 0
+        self._version = version
+
+    async def _watch_list(self) -> None:
+        """Take in what there is, then every change."""
+        try:
+            async with self._opened("") as events:
+                async with asyncio.timeout(LONGEST_BEGINNING):
+                    await self._begin(events)
+                await self._follow(events)
+        except (Invalid, BadRequest) as error:
+            if self._version:
+                raise
+            self._lists_from_now_on(str(error))
+        except TimeoutError:
+            self._lists_from_now_on("it did not say where the beginning ends")
+
+    async def _begin(self, events: AsyncIterator[Event]) -> None:
+        """Read up to the bookmark that ends the initial events."""
+        items: dict[Key, Document] = {}
+        async for event in events:
+            metadata = event.document["metadata"]
+            key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
+            if event.type == "BOOKMARK":
+                if (metadata.get("annotations") or {}).get(INITIAL_END) == "true":
+                    self._replace(list(items.values()), metadata["resourceVersion"])
+                    self.failure = None
+                    return
+            elif event.type == "DELETED":
+                items.pop(key, None)
+            else:
+                items[key] = event.document
+        raise Unreachable(f"the watch of {self.resource.plural} ended in its beginning")
+
+    def _lists_from_now_on(self, why: str) -> None:
+        log.debug("%s are listed: the server does not stream lists: %s", self.resource.plural, why)
+        self._streams_lists = False
+
+    async def _watch(self) -> None:
+        async with self._opened(self._version) as events:
+            self.failure = None
+            await self._follow(events)
+
+    def _opened(self, since: str) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        return self._client.watch(
+            self.resource,
+            self._namespace,
+            resource_version=since,
+            labels=self._labels,
+            fields=self._fields,
+            initial_events=not since,
+            metadata=self._metadata,
+        )
+
+    async def _follow(self, events: AsyncIterator[Event]) -> None:
+        async for event in events:
+            self._version = event.document["metadata"]["resourceVersion"]
+            self._sink.take(event)

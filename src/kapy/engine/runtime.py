@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
-from kapy.client.client import Client
+from kapy.client.client import Client, over_network
 from kapy.client.intercept import Counted
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
@@ -19,6 +19,7 @@ from kapy.engine.keys import Keys
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.queue import INITIAL
+from kapy.engine.reach import Reach
 from kapy.engine.shards import Shards
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
@@ -62,6 +63,7 @@ class Runtime:
     writes: dict[Resource, set[str]] = field(default_factory=dict)
     turn: Turn = _at_once
     shards: Shards | None = None
+    reach: Reach | None = None
 
     @classmethod
     def on(
@@ -75,6 +77,9 @@ class Runtime:
     ) -> Runtime:
         """A runtime on one API server."""
         random = random or Random()
+        reach = None
+        if over_network(transport):
+            transport = reach = Reach(transport, random)
         transport = Counted(transport)
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
@@ -83,7 +88,9 @@ class Runtime:
         journal = Journal(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
         metrics = Metrics(transport)
-        return cls(client, cache, events, clock, options, random=random, metrics=metrics)
+        return cls(
+            client, cache, events, clock, options, random=random, metrics=metrics, reach=reach
+        )
 
     def add(self, controller: Controller, of: Informer[Any] | None = None) -> Controller:
         """Run this controller too (before `run`); of: the objects that it reconciles."""

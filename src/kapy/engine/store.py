@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 from kapy.client.stream import Event
 from kapy.engine.index import Index, IndexValues
+from kapy.engine.trimming import Trim
 from kapy.kube import Document, Key
 from kapy.kube.selectors import LabelSelector
 
@@ -83,7 +84,8 @@ def _call(handler: Handler, change: Change) -> None:
 class Store:
     """The objects of one watched collection, and who wants to know of its changes.
 
-    progress: the resourceVersion up to which lists and watches have told everything.
+    progress: the resourceVersion up to which lists and watches have told everything. trim: what is
+    kept of an object, None for all of it.
     """
 
     __slots__ = (
@@ -95,12 +97,14 @@ class Store:
         "objects",
         "progress",
         "selector",
+        "trim",
     )
 
-    def __init__(self, selector: LabelSelector | None = None) -> None:
+    def __init__(self, selector: LabelSelector | None = None, trim: Trim | None = None) -> None:
         self.objects: dict[Key, Document] = {}
         self.progress = 0
         self.selector = selector
+        self.trim = trim
         self._order: list[Key] | None = None
         self._handlers: tuple[Handler, ...] = ()
         self._indexes: dict[str, Index] = {}
@@ -197,6 +201,8 @@ class Store:
             if old["metadata"].get("uid") != metadata.get("uid"):
                 self._remove(key, old)
                 old = None
+        if self.trim is not None:
+            document = self.trim(document)
         self.objects[key] = document
         for index in self._indexes.values():
             index.change(key, old, document)

@@ -1,0 +1,84 @@
+"""What a cache keeps of an object that came over a network: what nobody here reads costs memory.
+
+In process the server's own documents are handed out, which cost nothing more. Nothing that is left
+out here may be asked of an informer:
+
+* entries of `managedFields` but those of server-side applies, which tell whether one more would
+  change anything (`kapy.kube.apply.settled`);
+* of CRDs, the descriptions in their schemas, and the schemas of those that declare no contract;
+* where only metadata is asked for, all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.names import CRDS, Resource
+
+Trim: TypeAlias = Callable[[Document], Document]
+"""A document without what is not kept; it shares the rest."""
+
+_CONTRACT = "cluster.x-k8s.io/"
+
+
+def trim_of(resource: Resource, *, metadata: bool) -> Trim:
+    """How the objects of a resource are kept."""
+    if metadata:
+        return partial(only_metadata, resource)
+    return definition if resource == CRDS else whole
+
+
+def whole(document: Document) -> Document:
+    """Everything but what writers noted about each other."""
+    metadata = document["metadata"]
+    fields = metadata.get("managedFields")
+    if fields is None:
+        return document
+    metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
+    if applied := [one for one in fields if _is_apply(one)]:
+        metadata["managedFields"] = applied
+    return {**document, "metadata": metadata}
+
+
+def only_metadata(resource: Resource, document: Document) -> Document:
+    """What tells which object it is, and how it is labelled (a PartialObjectMetadata says neither
+    kind nor version of its object)."""
+    named = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return {**named, "metadata": whole(document)["metadata"]}
+
+
+def definition(document: Document) -> Document:
+    """A CRD: what is served how, and the form of what keeps a contract."""
+    kept = whole(document)
+    labels = kept["metadata"].get("labels") or {}
+    keeps = any(name.startswith(_CONTRACT) for name in labels)
+    spec = kept["spec"]
+    versions = [_version(one, keeps=keeps) for one in spec.get("versions") or ()]
+    return {**kept, "spec": {**spec, "versions": versions}}
+
+
+def _version(version: Document, *, keeps: bool) -> Document:
+    if not keeps:
+        return {name: value for name, value in version.items() if name != "schema"}
+    schema = version.get("schema")
+    return version if schema is None else {**version, "schema": _wordless(schema)}
+
+
+def _wordless(node: Any) -> Any:
+    """A schema without descriptions (a property of that name is no text, and stays)."""
+    if isinstance(node, dict):
+        return {
+            name: _wordless(value)
+            for name, value in node.items()
+            if not (name == "description" and isinstance(value, str))
+        }
+    if isinstance(node, list):
+        return [_wordless(one) for one in node]
+    return node
+
+
+def _is_apply(entry: Document) -> bool:
+    return entry.get("operation") == "Apply" and not entry.get("subresource")
