@@ -97,6 +97,7 @@ from kapy.sdk.kinds import (
 )
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
+from kapy.sdk.news import News
 from kapy.sdk.owned import Making
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
@@ -174,6 +175,7 @@ __all__ = [
     "Making",
     "Member",
     "Model",
+    "News",
     "NotYet",
     "Object",
     "Observed",

@@ -42,6 +42,7 @@ from kapy.sdk.control_plane_kinds import ControlPlaneLens, MachineControlPlaneLe
 from kapy.sdk.control_plane_maker import MachineMaker
 from kapy.sdk.control_plane_objects import ControlPlaneObjects, unavailable
 from kapy.sdk.control_plane_of_machines import MachineControlPlaneProvider, MachinesOrder
+from kapy.sdk.control_plane_rest import Rest, Rests
 from kapy.sdk.control_plane_watches import BY_CLUSTER
 
 T = TypeVar("T")
@@ -70,9 +71,10 @@ def add_control_plane_of_machines(
     controller = Controller(
         resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
     )
-    reconciler.watches.attach(controller)
+    noting = reconciler.rests.noting
+    reconciler.watches.attach(controller, noting)
     owners = owner_keys(resource.group_kind)
-    controller.watch(runtime.cache.informer(Machine.RESOURCE), owners, gather=SUMMED_UP)
+    controller.watch(runtime.cache.informer(Machine.RESOURCE), noting(owners), gather=SUMMED_UP)
 
     def of_external(change: Change) -> list[Key]:
         """A configuration or a machine's infrastructure, or a template that comes."""
@@ -82,7 +84,7 @@ def add_control_plane_of_machines(
             found += [Key.of(one) for one in runtime.cache.informer(resource).list(namespace)]
         return found
 
-    external.wake(controller, of_external, gather=REPORTED)
+    external.wake(controller, noting(of_external), gather=REPORTED)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
@@ -101,6 +103,28 @@ class ControlPlanesOfMachines(ControlPlaneObjects[T], Generic[T]):
         self._provider = provider
         self._machines = runtime.cache.informer(Machine.RESOURCE)
         self._maker = MachineMaker(runtime, external, self._lens.RESOURCE)
+        self.rests = Rests(runtime.clock)
+
+    async def reconcile(self, key: Key) -> Result:
+        """Bring one control plane forward, if something has happened since everything was done."""
+        rest = self.rests.begin(key)
+        if rest is not None and await self._is_seen_again(rest):
+            return rest.left(self._runtime.clock())
+        result = await super().reconcile(key)
+        if self._objects.raw(key) is None:
+            self.rests.forget(key)
+        return result
+
+    async def _is_seen_again(self, rest: Rest) -> bool:
+        """Whether the provider answers what it answered. What it raises, it raises again where that
+        is told."""
+        try:
+            said = await self._provider.observe(rest.order)
+            machines = rest.order.machines
+            outdated = any(self._provider.outdated(rest.order, one) for one in machines)
+        except Exception:
+            return False
+        return said == rest.said and not outdated
 
     async def _running(self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]) -> Result:
         plane = _plane(draft)
@@ -121,10 +145,12 @@ class ControlPlanesOfMachines(ControlPlaneObjects[T], Generic[T]):
         waits = await self._step(plane, seen, said, template, outdated)
         self._count(draft, seen, outdated, "" if waits is None else waits.because)
         self._tell_availability(draft, said)
-        result = result.sooner(requeue_if(after=said.look_again, because=said.because))
+        result = result.sooner(self._at_rollout(plane))
         if waits is not None:
             result = result.sooner(requeue_if(after=waits.poll_after, because=waits.because))
-        return result.sooner(self._at_rollout(plane))
+        elif template is not None and not outdated and order.initialized:
+            self.rests.settle(seen, said, result)
+        return result.sooner(requeue_if(after=said.look_again, because=said.because))
 
     async def _release(
         self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kapy.api.cluster import Cluster
@@ -11,7 +11,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.contract.handover import awaited
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
@@ -33,15 +33,17 @@ class ControlPlaneWatches:
         self._machines = [cache.informer(one) for one in (Machine.RESOURCE, MachinePool.RESOURCE)]
         self._secrets = cache.informer(SECRETS, labels=LABELLED)
 
-    def attach(self, controller: Controller) -> None:
-        """Make the controller wake up."""
+    def attach(
+        self, controller: Controller, noting: Callable[[Mapper], Mapper] = lambda keys: keys
+    ) -> None:
+        """Make the controller wake up. noting: told of what wakes it."""
         controller.watch(self._objects, awaited(own_key), gather=REPORTED)
-        controller.watch(self._objects, own_key, gather=SUMMED_UP)
-        controller.watch(self._clusters, self.of_cluster, gather=REPORTED)
-        controller.watch(self._secrets, self.of_secret, gather=REPORTED)
+        controller.watch(self._objects, noting(own_key), gather=SUMMED_UP)
+        controller.watch(self._clusters, noting(self.of_cluster), gather=REPORTED)
+        controller.watch(self._secrets, noting(self.of_secret), gather=REPORTED)
         for machines in self._machines:
             machines.add_index(BY_CLUSTER, cluster_of)
-            controller.watch(machines, self.of_gone)
+            controller.watch(machines, noting(self.of_gone))
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """The control plane of a Cluster that changed in what it depends on."""

@@ -138,9 +138,9 @@ class Scene:
         """Ask for an object's deletion."""
         await self.client.delete(resource or self.kind.resource, self.key(name))
 
-    async def quiet(self) -> None:
+    async def quiet(self, times: int = 1) -> None:
         """Let the provider do what it may do now."""
-        await asyncio.sleep(self.patience.quiet)
+        await asyncio.sleep(self.patience.quiet * times)
 
     async def reached(
         self,

@@ -7,13 +7,12 @@ end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from kapy.kube import Key
-from kapy.sdk import Change, Result, requeue
+from kapy.sdk import News, Result, requeue
 
 LOOK_ANYWAY: Final = timedelta(minutes=10)
 """How long nobody looks when nothing happens (upstream's default sync period)."""
@@ -26,31 +25,12 @@ class _Mark:
     because: str
 
 
-class Settled:
+class Settled(News):
     """Which control planes are settled."""
 
     def __init__(self) -> None:
-        self._news: dict[Key, int] = {}
+        super().__init__()
         self._marks: dict[Key, _Mark] = {}
-
-    def noting(self, keys: Callable[[Change], Iterable[Key]]) -> Callable[[Change], Iterable[Key]]:
-        """As `keys`, the mapper of a watch; what it tells ends the rest of a control plane."""
-
-        def noted(change: Change) -> Iterable[Key]:
-            return self.told(keys(change))
-
-        return noted
-
-    def told(self, keys: Iterable[Key]) -> Iterable[Key]:
-        """The keys again; something has happened to these control planes."""
-        found = tuple(keys)
-        for key in found:
-            self._news[key] = self.news(key) + 1
-        return found
-
-    def news(self, key: Key) -> int:
-        """How much has happened: to be read before a reconcile reads anything."""
-        return self._news.get(key, 0)
 
     def settle(self, key: Key, news: int, wake: Result, now: datetime) -> None:
         """Nothing is to be done, as of `news`, until `wake` at the latest."""
@@ -66,5 +46,5 @@ class Settled:
 
     def forget(self, key: Key) -> None:
         """The control plane is gone."""
-        self._news.pop(key, None)
+        super().forget(key)
         self._marks.pop(key, None)
