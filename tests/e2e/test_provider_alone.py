@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -20,6 +19,7 @@ from kapy._aio.services import running
 from kapy.api.cluster import Cluster
 from kapy.apiserver.serving import listen
 from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.program.options import ProgramOptions
 from kapy.apps.provider.loading import provider_at
 from kapy.apps.provider.program import Alone, alone
 from kapy.apps.provider.release import write_release
@@ -29,8 +29,8 @@ from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.variables import processed
 from kapy.kube import Document, Key
 from kapy.kube.errors import Invalid, NotFound
-from kapy.kube.http import User
-from kapy.kube.names import SECRETS, Resource
+from kapy.kube.http import ADMIN, User
+from kapy.kube.names import LEASES, Resource
 from kapy.kube.yaml import dump
 from kapy.sdk import Provider
 from kapy.testing.cloud.application import Application
@@ -38,6 +38,7 @@ from kapy.testing.cloud.cloud import Cloud
 from tests.e2e.test_documents import ROOT
 
 TOKEN = "of-the-service-account"
+OPERATOR = "of-an-operator"
 ACCOUNT = User(
     "system:serviceaccount:nimbus-system:nimbus-manager",
     ("system:serviceaccounts", "system:serviceaccounts:nimbus-system", "system:authenticated"),
@@ -70,7 +71,7 @@ class Place:
     cloud: Cloud
     provider: Provider
     release: Path
-    ports: tuple[int, int]
+    ports: tuple[int, int, int]
 
 
 @pytest.fixture
@@ -83,10 +84,10 @@ def nimbus(monkeypatch: pytest.MonkeyPatch) -> Provider:
 async def place(
     provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Place]:
-    webhooks, health = free_port(), free_port()
+    webhooks, health, diagnostics = free_port(), free_port(), free_port()
     service = ("nimbus-system", "nimbus-webhook-service", 0)
     settings = Settings(
-        serving=Serving(tokens={TOKEN: ACCOUNT}),
+        serving=Serving(tokens={TOKEN: ACCOUNT, OPERATOR: ADMIN}),
         webhook_services={service: f"https://127.0.0.1:{webhooks}"},
         inventory=True,
     )
@@ -98,11 +99,11 @@ async def place(
         management_plane(settings, clock=system_clock) as plane,
     ):
         monkeypatch.setenv("NIMBUS_URL", f"http://{host}:{port}")
-        yield Place(plane, cloud, provider, release, (webhooks, health))
+        yield Place(plane, cloud, provider, release, (webhooks, health, diagnostics))
 
 
 async def installed(at: Place, folder: Path) -> None:
-    """`kapy init --infrastructure nimbus`, and the certificate as its pod would find it."""
+    """`kapy init --infrastructure nimbus`."""
     assert at.plane.access is not None
     kubeconfig, config = folder / "kubeconfig", folder / "clusterctl.yaml"
     kubeconfig.write_text(dump(with_context({}, "plane", at.plane.access)))
@@ -117,9 +118,6 @@ async def installed(at: Place, folder: Path) -> None:
     )
     said, _ = await process.communicate()
     assert process.returncode == 0, said.decode()
-    secret = await at.plane.client.get(SECRETS, Key("nimbus-system", "nimbus-webhook-service-cert"))
-    for name, value in secret["data"].items():
-        (folder / name).write_bytes(base64.b64decode(value))
 
 
 def manifests(at: Place) -> list[Document]:
@@ -144,8 +142,12 @@ def is_available(cluster: Document | None) -> bool:
     return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
 
 
-async def page(port: int, path: str) -> tuple[int, str]:
-    async with aiohttp.request("GET", f"http://127.0.0.1:{port}{path}") as response:
+async def page(url: str, token: str = "") -> tuple[int, str]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False)) as session,
+        session.get(url, headers=headers) as response,
+    ):
         return response.status, await response.text()
 
 
@@ -156,23 +158,31 @@ async def test_a_provider_alone_needs_no_more_than_its_release_gives(
     async with place(nimbus, tmp_path, monkeypatch) as at:
         await installed(at, tmp_path)
         assert at.plane.access is not None
-        webhooks, health = at.ports
-        told = Alone(
-            access=replace(at.plane.access, client_certificate=b"", client_key=b"", token=TOKEN),
+        webhooks, health, diagnostics = at.ports
+        told = ProgramOptions(
+            lengths=(15, 10, 2),
+            lease_namespace="nimbus-system",
             health=f"127.0.0.1:{health}",
-            diagnostics="0",
+            diagnostics=f"127.0.0.1:{diagnostics}",
             webhook_port=webhooks,
-            certificates=tmp_path,
+            webhook_namespace="nimbus-system",
         )
-        async with alone(nimbus, told, system_clock):
-            assert await page(health, "/readyz") == (200, "ok")
+        access = replace(at.plane.access, client_certificate=b"", client_key=b"", token=TOKEN)
+        async with alone(nimbus, Alone(access=access, told=told), system_clock) as runtime:
+            await runtime.working.wait()
+            assert await page(f"http://127.0.0.1:{health}/readyz") == (200, "ok")
+            lease = Key("nimbus-system", "infrastructure-nimbus-leader-election")
+            assert (await at.plane.client.get(LEASES, lease))["spec"]["holderIdentity"]
             for one in manifests(at):
                 await created(at, one)
             await eventually(at, is_available)
             [network] = at.cloud.networks.values()
             assert [one.state for one in network.servers.values()] == ["running"] * 2
             await refused(at, "blue-md-0")
-            status, text = await page(health, "/metrics")
+            metrics = f"https://127.0.0.1:{diagnostics}/metrics"
+            assert (await page(metrics))[0] == 401
+            assert (await page(metrics, TOKEN))[0] == 403
+            status, text = await page(metrics, OPERATOR)
             assert status == 200
             assert 'controller="nimbusmachine"' in text
             await at.plane.client.delete(Cluster.RESOURCE, BLUE)

@@ -19,7 +19,8 @@ from kapy.apps.settings import Controlling, ExtensionCalls
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
 
-Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker"]
+Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker", "provider"]
+"""Whose flags: upstream's managers; the program of anybody's provider, which has what all have."""
 
 PREFLIGHT_CHECKS: Final = (
     "All",
@@ -109,15 +110,16 @@ def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
     return partial(feature_gates, texts)
 
 
-_EVERY: Final[frozenset[Manager]] = frozenset(
+_MANAGERS: Final[frozenset[Manager]] = frozenset(
     ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
 )
+_EVERY: Final[frozenset[Manager]] = _MANAGERS | {"provider"}
 _CORE: Final[frozenset[Manager]] = frozenset(("core",))
 _BOOTSTRAP: Final[frozenset[Manager]] = frozenset(("kubeadm-bootstrap",))
 _CONTROL_PLANE: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
 _DOCKER: Final[frozenset[Manager]] = frozenset(("docker",))
 _OWNERS: Final[Mapping[str, frozenset[Manager]]] = {
-    "clustercache": _EVERY,
+    "clustercache": _MANAGERS,
     "kubeadmconfig": _BOOTSTRAP,
     "kubeadmcontrolplane": _CONTROL_PLANE,
     "devcluster": _DOCKER,

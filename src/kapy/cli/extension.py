@@ -117,7 +117,7 @@ def serve(
 
 
 async def _serve(application: Application, wish: Wish) -> None:
-    from kapy.apps.https.serving import serving
+    from kapy.apps.extension_server.answering import answering
     from kapy.cli.stopping import told_to_stop
 
     host = wish.host
@@ -126,7 +126,7 @@ async def _serve(application: Application, wish: Wish) -> None:
     async with AsyncExitStack() as stack:
         certificate = await _certificate(stack, wish, names)
         _, bound = await stack.enter_async_context(
-            serving(application, certificate, host=host, port=wish.port, client_ca=wish.client_ca)
+            answering(application, certificate, host=host, port=wish.port, client_ca=wish.client_ca)
         )
         url = f"https://{f'[{called[0]}]' if ':' in called[0] else called[0]}:{bound}"
         if wish.register_as:

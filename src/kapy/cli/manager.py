@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kapy.apps.feature_gates import notices
-from kapy.apps.manager_flags import BadFlag, controlling, flags_of
 from kapy.apps.manager_flags import Manager as Kind
-from kapy.apps.program.options import flags_of as own_flags_of
-from kapy.apps.program.options import managing
-from kapy.cli.controller_options import flag_option, texts_of
 from kapy.cli.flags import command
-from kapy.cli.reaching import own_access
+from kapy.cli.program_options import access_of, log_as, options_of, told_by
 
 if TYPE_CHECKING:
-    from kapy.apps.program.running import Adding, Manager
-    from kapy.apps.settings import ExtensionCalls
+    from kapy._aio.services import Service
+    from kapy.apps.program.options import ProgramOptions
+    from kapy.apps.settings import Controlling, ExtensionCalls
+    from kapy.client.kubeconfig import Kubeconfig
+    from kapy.engine.runtime import Runtime
     from kapy.hooks.posting import Post
 
 KINDS: Final[dict[str, Kind]] = {
@@ -33,76 +31,48 @@ KINDS: Final[dict[str, Kind]] = {
 
 def _command(name: str) -> click.Command:
     kind = KINDS[name]
-    flags, own = flags_of(kind), own_flags_of(kind)
 
-    def run(
-        *, kubeconfig: str, kubeconfig_context: str, v: int, logging_format: str, **given: Any
-    ) -> None:
-        from kapy.apps.program.diagnostics import set_level
-        from kapy.apps.program.running import Manager
-        from kapy.cli.event_loop import run as run_loop
-        from kapy.cli.log_lines import log_to_stderr
+    @command(name, help=f"Run the {name} manager until it is stopped.")
+    @options_of(kind)
+    def run(**given: Any) -> None:
+        log_as(given)
+        controllers, told = told_by(kind, given)
+        _run(name, access_of(given), controllers, told)
 
-        log_to_stderr(0, logging_format)
-        set_level(v)
-        try:
-            controllers = controlling({one.name: texts_of(one, given) for one in flags})
-            told = managing(kind, {one.name: texts_of(one, given) for one in own})
-        except BadFlag as error:
-            raise click.UsageError(str(error)) from None
-        for sentence in notices(controllers.manager.gates):
-            click.echo(sentence, err=True)
-        from kapy.apps.manager.programs import PROGRAMS, Outside
+    found: click.Command = run
+    return found
 
-        program = PROGRAMS[name]
-        manager = Manager(
-            name=program.name,
-            lease=program.lease,
-            service=program.service,
-            provider=program.provider,
-            access=own_access(kubeconfig, kubeconfig_context),
-            told=told,
-            options=controllers.manager,
-        )
-        outside = Outside(partial(_post, controllers.extensions))
-        run_loop(_run(manager, lambda runtime: program.add(runtime, controllers, outside)))
 
-    options = [
-        click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),
-        click.option("--kubeconfig-context", default="", help="Context to use in it."),
-        *(flag_option(one) for one in [*flags, *own]),
-        click.option("-v", "--v", type=int, default=2, show_default=True, help="How much is said."),
-        click.option(
-            "--logging-format",
-            type=click.Choice(["text", "json"]),
-            default="text",
-            show_default=True,
-            help="Form of the log on standard error.",
-        ),
-    ]
-    for option in reversed(options):
-        run = option(run)
-    return command(name, help=f"Run the {name} manager until it is stopped.")(run)
+def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramOptions) -> None:
+    from kapy._aio.clock import system_clock
+    from kapy.apps.manager.programs import PROGRAMS, Outside
+    from kapy.apps.manager.webhooks import webhooks_by
+    from kapy.apps.program.running import Process, started
+    from kapy.cli.program import run_until_stopped
+
+    program = PROGRAMS[name]
+    process = Process(
+        name=program.name,
+        lease=program.lease,
+        service=program.service,
+        provider=program.provider,
+        access=access,
+        webhooks=partial(webhooks_by, controllers.manager.gates),
+        told=told,
+        options=controllers.manager,
+    )
+    outside = Outside(partial(_post, controllers.extensions))
+
+    def add(runtime: Runtime) -> Mapping[str, Service]:
+        return program.add(runtime, controllers, outside)
+
+    run_until_stopped(started(process, add, system_clock), program.name, access.server)
 
 
 def _post(told: ExtensionCalls) -> Post:
     from kapy.apps.extensions.posting import https
 
     return https(told)
-
-
-async def _run(manager: Manager, add: Adding) -> None:
-    from kapy._aio.clock import system_clock
-    from kapy.apps.program.running import managed
-    from kapy.cli.stopping import told_to_stop
-
-    with told_to_stop() as asked:
-        async with managed(manager, add, system_clock):
-            click.echo(f"{manager.name} is at {manager.access.server}")
-            sys.stdout.flush()
-            await asked.wait()
-            click.echo("stopping")
-        click.echo("stopped")
 
 
 CORE: Final = _command("core")

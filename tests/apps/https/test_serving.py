@@ -13,13 +13,14 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
+from kapy.apps.extension_server.answering import answering
 from kapy.apps.extension_server.loading import application_at
 from kapy.apps.https.certificate import (
     NoCertificate,
     certificate_in,
     require_clients_of,
 )
-from kapy.apps.https.serving import NoAddress, serving
+from kapy.apps.https.serving import NoAddress
 from kapy.apps.modules import NoModule
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,
@@ -67,14 +68,14 @@ async def message_of(client: aiohttp.ClientSession, port: int) -> Any:
 async def test_it_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
     async with (
-        serving(quota(), certificate) as (host, port),
+        answering(quota(), certificate) as (host, port),
         session(certificate.ca) as client,
     ):
         assert await message_of(client, port) == "no quota"
         async with client.post(f"https://{host}:{port}{DISCOVERY.path()}", data=b"{}") as answer:
             assert [one["name"] for one in (await answer.json())["handlers"]] == ["quota"]
         with pytest.raises(NoAddress, match=f"cannot listen on 127.0.0.1 port {port}"):
-            async with serving(quota(), certificate, port=port):
+            async with answering(quota(), certificate, port=port):
                 pass
 
 
@@ -84,7 +85,7 @@ async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
     asked, hold = asyncio.Event(), asyncio.Event()
     application = quota(asked, hold)
     async with session(certificate.ca) as client, asyncio.TaskGroup() as group:
-        async with serving(application, certificate) as (_, port):
+        async with answering(application, certificate) as (_, port):
             call = group.create_task(message_of(client, port))
             await asked.wait()
             asyncio.get_running_loop().call_later(0.2, hold.set)
@@ -99,7 +100,7 @@ async def test_only_clients_of_an_authority_are_let_in(tmp_path: Path) -> None:
     own = pki.issue(ca, "kapy", now=system_clock(), algorithm="ECDSA-P256")
     for name, content in (("ca.crt", ca.certificate), ("me.pem", own.certificate + own.key)):
         (tmp_path / name).write_bytes(content)
-    serve = serving(quota(), certificate, client_ca=tmp_path / "ca.crt")
+    serve = answering(quota(), certificate, client_ca=tmp_path / "ca.crt")
     async with serve as (_, port), session(certificate.ca) as stranger:
         with pytest.raises(aiohttp.ClientError):
             await message_of(stranger, port)

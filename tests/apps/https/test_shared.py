@@ -17,10 +17,10 @@ from kapy._aio.services import running
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.apiserver.server import Server
 from kapy.apps.all_in_one import management_plane
+from kapy.apps.extension_server.answering import answering
 from kapy.apps.extension_server.manifest import extension_config
 from kapy.apps.https.authorities import USUAL, Authorities, Lives, authorities
 from kapy.apps.https.certificate import NoCertificate
-from kapy.apps.https.serving import serving
 from kapy.apps.https.shared import SharedCertificate
 from kapy.client.client import Client
 from kapy.hooks import DISCOVERY, Application, Extension
@@ -198,7 +198,7 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
         assert new.pairs[:-1] == old.pairs
         await replicas[1].make_valid()
         assert [signer_of(one, new) for one in replicas] == [0, 0]
-        servers = [await enter(serving(Application(Extension()), one)) for one in replicas]
+        servers = [await enter(answering(Application(Extension()), one)) for one in replicas]
         urls = [f"https://{host}:{port}" for host, port in servers]
         config = extension_config("quota", urls[0], b"", secret=str(SECRET))
         await client.create(ExtensionConfig.RESOURCE, config)

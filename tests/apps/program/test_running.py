@@ -19,8 +19,8 @@ from kapy.apps.definitions import install_definitions
 from kapy.apps.manager.programs import PROGRAMS, Outside
 from kapy.apps.manager_flags import BadFlag, controlling
 from kapy.apps.program.diagnostics import Diagnostics
-from kapy.apps.program.options import Managing, managing
-from kapy.apps.program.running import Manager, managed, missing
+from kapy.apps.program.options import ProgramOptions, program_options
+from kapy.apps.program.running import Process, missing, started
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
@@ -51,10 +51,10 @@ class Ground:
 
     def manager(
         self, token: str = "root", lengths: tuple[float, float, float] | None = None
-    ) -> Manager:
-        told = Managing(health="0", diagnostics="0", lengths=lengths)
+    ) -> Process:
+        told = ProgramOptions(health="0", diagnostics="0", lengths=lengths)
         access = Kubeconfig(server=self.url, token=token, namespace="default")
-        return Manager(
+        return Process(
             name="core",
             lease=CORE.lease,
             service=CORE.service,
@@ -118,7 +118,7 @@ async def seen(diagnostics: Diagnostics, path: str, token: str = "", put: bytes 
 async def test_a_missing_kind_is_named_and_waited_for() -> None:
     async with (
         ground(definitions=False) as here,
-        managed(here.manager(), add, system_clock) as runtime,
+        started(here.manager(), add, system_clock) as runtime,
     ):
         await until(lambda: "kapy init" in missing(runtime))
         told = "there is no CRD machines.cluster.x-k8s.io with version v1beta2"
@@ -136,7 +136,7 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
         some = {**everything, "apiGroups": ["cluster.x-k8s.io"]}
         await here.grant("manager", some)
         manager = here.manager("manager")
-        async with managed(manager, add, system_clock) as runtime:
+        async with started(manager, add, system_clock) as runtime:
             told = "needs get, list and watch of secrets in the API group ''"
             await until(lambda: told in missing(runtime))
             role = {"rules": [everything]}
@@ -147,13 +147,13 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
 @pytest.mark.sockets
 async def test_of_two_managers_one_works_and_the_other_is_ready_to() -> None:
     async with ground() as here:
-        lengths = managing("core", {"leader-elect": ("true",)}).lengths
+        lengths = program_options("core", {"leader-elect": ("true",)}).lengths
         manager = here.manager(lengths=lengths)
         async with AsyncExitStack() as stack:
-            first = managed(manager, add, system_clock)
+            first = started(manager, add, system_clock)
             one = await stack.enter_async_context(first)
             await until(lambda: one.working.is_set())
-            async with managed(manager, add, system_clock) as two:
+            async with started(manager, add, system_clock) as two:
                 await until(lambda: missing(two) == "")
                 assert not two.working.is_set()
                 key = Key("default", CORE.lease)
@@ -169,7 +169,7 @@ async def test_diagnostics_are_for_those_who_may_see_them() -> None:
     async with ground() as here:
         may = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
         await here.grant("scraper", may)
-        async with managed(here.manager(), add, system_clock) as runtime:
+        async with started(here.manager(), add, system_clock) as runtime:
             diagnostics = Diagnostics(runtime, here.client)
             assert await seen(diagnostics, "/metrics") == 401
             assert await seen(diagnostics, "/metrics", "nobody's") == 401
@@ -193,13 +193,13 @@ async def test_diagnostics_are_for_those_who_may_see_them() -> None:
 )
 def test_flags_that_mean_nothing_are_refused(given: dict[str, tuple[str]], why: str) -> None:
     with pytest.raises(BadFlag, match=re.escape(why)):
-        managing("core", given)
+        program_options("core", given)
 
 
 def test_leases_are_renewed_as_upstreams() -> None:
     elected = {"leader-elect": ("true",)}
-    assert managing("core", elected).lengths == (15, 10, 2)
-    assert managing("kubeadm-control-plane", elected).lengths == (60, 40, 5)
+    assert program_options("core", elected).lengths == (15, 10, 2)
+    assert program_options("kubeadm-control-plane", elected).lengths == (60, 40, 5)
     short = {**elected, "leader-elect-lease-duration": ("5s",)}
     with pytest.raises(BadFlag, match="must be longer than"):
-        managing("core", short).terms(Key("default", "lease"), "me")
+        program_options("core", short).terms(Key("default", "lease"), "me")

@@ -1,4 +1,4 @@
-"""An extension on a port, with a certificate that stays valid, until it is stopped."""
+"""An application on a port, with a certificate that stays valid, until it is stopped."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from uvicorn import Config, Server
 
 from kapy._aio.asgi import Receive, Scope, Send
-from kapy.apps.extension_server.protocol import HookProtocol
 from kapy.apps.https.certificate import Certificate, require_clients_of
-from kapy.hooks.application import Application as Extension
 from kapy.kube.errors import KapyError
 
 GRACE_SECONDS: Final = 30
 """How long calls that are under way may take when the server stops: no call may take longer."""
+
+
+Protocols = type[asyncio.Protocol] | Literal["httptools"]
 
 
 class NoAddress(KapyError):
@@ -26,7 +27,7 @@ class NoAddress(KapyError):
 
 
 class Application(Protocol):
-    """What is served: extensions, webhooks of providers. ready: what its `/readyz` says."""
+    """What is served: extensions, webhooks, diagnostics. ready: what its `/readyz` says."""
 
     ready: bool
 
@@ -42,17 +43,20 @@ async def serving(
     host: str = "127.0.0.1",
     port: int = 0,
     client_ca: Path | None = None,
+    protocol: Protocols = "httptools",
+    flags: str = "--host and --port",
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve while the context is open; yields the host and the port that it listens on.
 
     client_ca: authorities in PEM; who has no certificate of theirs is not let in, probes neither.
+    protocol: what speaks HTTP. flags: how a user chooses another address.
     Raises NoAddress, NoCertificate. At the end /readyz says no, calls that are under way finish,
     and nothing new is accepted.
     """
     if client_ca is not None:
         require_clients_of(client_ca, certificate)
-    listening = _bound(host, port)
-    server = _Server(_config(application, certificate))
+    listening = _bound(host, port, flags)
+    server = _Server(_config(application, certificate, protocol))
     async with asyncio.TaskGroup() as group:
         kept = group.create_task(certificate.keep())
         served = group.create_task(server.serve(sockets=[listening]))
@@ -82,10 +86,10 @@ class _Server(Server):
         self.accepts.set()
 
 
-def _config(application: Application, certificate: Certificate) -> Config:
+def _config(application: Application, certificate: Certificate, protocol: Protocols) -> Config:
     config = Config(
         application,
-        http=HookProtocol if isinstance(application, Extension) else "httptools",
+        http=protocol,
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -102,7 +106,7 @@ def _config(application: Application, certificate: Certificate) -> Config:
     return config
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int, flags: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends without delay only on sockets that say they are TCP.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -115,5 +119,5 @@ def _bound(host: str, port: int) -> socket.socket:
         bound.close()
         raise NoAddress(
             f"cannot listen on {host} port {port}: {error.strerror or error}; choose another one "
-            "with --host and --port"
+            f"with {flags}"
         ) from None

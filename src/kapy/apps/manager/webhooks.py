@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.apiserver.admission import Review, reason_of
 from kapy.apiserver.plane import ConversionFailed
 from kapy.apps.admission import Rules
 from kapy.apps.conversion import converted
-from kapy.kube import Document
+from kapy.client.client import Client
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.http import User
-from kapy.kube.names import Resource
+from kapy.kube.names import CRDS, Resource
 from kapy.sdk.reviews import Answer, Reviews, changed
 
 _OURS: Final = tuple(kind.type_of().RESOURCE for kind in KINDS)
@@ -75,6 +78,14 @@ class Webhooks(Reviews):
             why = f"objects of kind {objects[0].get('kind')} are not converted here"
             return {"convertedObjects": [], "result": BadRequest(why).status()}
         return {"convertedObjects": found, "result": {"status": "Success"}}
+
+
+def webhooks_by(gates: FeatureGates, runtime: Runtime, client: Client) -> Webhooks:
+    """The application of a manager, as its `Process` asks for it."""
+    rules = Rules(gates)
+    rules.read_through(client)
+    definitions = runtime.cache.informer(CRDS)
+    return Webhooks(rules, lambda name: definitions.raw(Key("", name)))
 
 
 def _review(request: Document) -> Review:

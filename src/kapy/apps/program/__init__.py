@@ -1,7 +1,8 @@
-"""A program of controllers at any Kubernetes API server: a manager of ours, a provider of anybody's.
+"""Programs of controllers at any Kubernetes API server: managers of ours, providers of anybody's.
 
 * `options`       what it is told, by upstream's flags
-* `running`       connection, leader election, controllers, webhooks, endpoints
+* `running`       connection, leader election, controllers, endpoints
+* `webhooks`      what API servers ask it, with a certificate that they trust
 * `endpoints`     where it tells how it is: `/healthz`, `/readyz`
 * `diagnostics`   where it shows what it does, to those who may see it: `/metrics`, log level
 * `injection`     whom API servers are told to trust for its webhooks

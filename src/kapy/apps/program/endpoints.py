@@ -1,4 +1,4 @@
-"""Where a manager tells how it is: `/healthz`, `/readyz`, and `/metrics` if it shows them to all.
+"""Where a program tells how it is: `/healthz`, `/readyz`.
 
 Plain HTTP, as kubelets ask it. Nothing there is secret.
 """
@@ -11,23 +11,16 @@ from typing import Any, Final
 
 from kapy._aio.asgi import Receive, Scope, Send, live, reply
 from kapy.apiserver.serving import listen
-from kapy.engine.runtime import Runtime
-from kapy.kube.errors import KapyError
-from kapy.kube.prometheus import text_of
+from kapy.apps.https.serving import NoAddress
 
 _TEXT: Final = b"text/plain; charset=utf-8"
-_METRICS: Final = b"text/plain; version=0.0.4; charset=utf-8"
-
-
-class NoAddress(KapyError):
-    """An address cannot be listened on."""
+NO_ADDRESS: Final = "0"
 
 
 class Endpoints:
-    """An ASGI application. ready: what is missing before the manager can work, "" for nothing."""
+    """An ASGI application. ready: what is missing before the program can work, "" for nothing."""
 
-    def __init__(self, runtime: Runtime, ready: Callable[[], str]) -> None:
-        self._runtime = runtime
+    def __init__(self, ready: Callable[[], str]) -> None:
         self._ready = ready
         self._stopping = False
 
@@ -49,10 +42,7 @@ class Endpoints:
             case "/readyz":
                 missing = "stopping" if self._stopping else self._ready()
                 return (503, _TEXT, missing.encode()) if missing else (200, _TEXT, b"ok")
-            case "/metrics":
-                families = list(self._runtime.metrics.registry.collect())
-                return 200, _METRICS, text_of(families)
-        return 404, _TEXT, b"there are /healthz, /readyz and /metrics"
+        return 404, _TEXT, b"there are /healthz and /readyz"
 
 
 @asynccontextmanager
@@ -60,7 +50,7 @@ async def told_at(application: Any, *addresses: str) -> AsyncIterator[None]:
     """Answer at addresses (`:9440`, `127.0.0.1:8080`; "0" is none). Raises NoAddress."""
     async with AsyncExitStack() as stack:
         for address in dict.fromkeys(addresses):
-            if address == "0":
+            if address == NO_ADDRESS:
                 continue
             host, port = address_of(address)
             try:

@@ -1,4 +1,4 @@
-"""What a manager is told besides what its controllers are: upstream's flags, one table.
+"""What a program is told besides what its controllers are: upstream's flags, one table.
 
 Names, defaults and meanings are upstream's (`core/main.go` and its like, `util/flags/manager.go`).
 """
@@ -26,6 +26,8 @@ _TLS: Final = {
 """What nothing but old software speaks is not spoken here."""
 
 MOST_SHARDS: Final = 100
+REMOTE_QPS: Final = 20.0
+REMOTE_BURST: Final = 30.0
 SERVING: Final = "/tmp/k8s-webhook-server/serving-certs/"
 LEASE_LENGTHS: Final = ("15s", "10s", "2s")
 _PATIENT_LENGTHS: Final = ("1m0s", "40s", "5s")
@@ -77,10 +79,11 @@ def _listed(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(one.strip() for each in texts for one in each.split(",") if one.strip())
 
 
-_ALL: Final[frozenset[Manager]] = frozenset(
+_MANAGERS: Final[frozenset[Manager]] = frozenset(
     ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
 )
-_SHARED: Final = _ALL - {"docker"}
+_ALL: Final[frozenset[Manager]] = _MANAGERS | {"provider"}
+_SHARED: Final = _MANAGERS - {"docker"}
 """Machines in memory are in one process, and cannot be looked after by another one."""
 _PATIENT: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
 
@@ -132,9 +135,11 @@ FLAGS: Final = (
         _rate,
         "20",
         "Requests a second to each workload cluster, at most.",
-        _ALL,
+        _MANAGERS,
     ),
-    Flag("clustercache-client-burst", _rate, "30", "Requests at a time to each, at most.", _ALL),
+    Flag(
+        "clustercache-client-burst", _rate, "30", "Requests at a time to each, at most.", _MANAGERS
+    ),
     Flag("webhook-port", _port, "9443", "Port of the webhooks; 0 for none.", _ALL),
     Flag("webhook-cert-dir", text, SERVING, "Folder of the webhooks' certificate.", _ALL),
     Flag("webhook-cert-name", _only("tls.crt"), "tls.crt", "File of the certificate in it.", _ALL),
@@ -179,9 +184,9 @@ FLAGS: Final = (
         _ALL,
         several=True,
     ),
-    Flag("profiler-address", text, "", _IGNORED, _ALL),
-    Flag("contention-profiling", _truth, "false", _IGNORED, _ALL, switch=True),
-    Flag("skip-crd-migration-phases", _listed, "", _IGNORED, _ALL, several=True),
+    Flag("profiler-address", text, "", _IGNORED, _MANAGERS),
+    Flag("contention-profiling", _truth, "false", _IGNORED, _MANAGERS, switch=True),
+    Flag("skip-crd-migration-phases", _listed, "", _IGNORED, _MANAGERS, several=True),
     Flag("etcd-dial-timeout-duration", length, "10s", _IGNORED, _PATIENT),
     Flag("etcd-call-timeout-duration", length, "15s", _IGNORED, _PATIENT),
     Flag("etcd-client-log-level", text, "info", _IGNORED, _PATIENT),
@@ -189,14 +194,14 @@ FLAGS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Managing:
-    """What a manager is told.
+class ProgramOptions:
+    """What a program is told.
 
     lengths: of the lease (None without leader election): duration, renew deadline, retry period.
-    shards: how many managers work side by side, 0 where that is not shared out.
+    shards: how many programs work side by side, 0 where that is not shared out.
     lease_namespace: "" for the usual one. qps, burst: of requests to the API server; remote_qps,
     remote_burst: to each workload cluster. webhook_namespace: of the Service of webhooks, "" for
-    this pod's. certificates: a folder with tls.crt and tls.key for them. health, diagnostics:
+    this pod's. certificates: a folder where their tls.crt and tls.key may be. health, diagnostics:
     addresses, "0" for none.
     """
 
@@ -205,8 +210,8 @@ class Managing:
     lease_namespace: str = ""
     qps: float = 100
     burst: float = 200
-    remote_qps: float = 20
-    remote_burst: float = 30
+    remote_qps: float = REMOTE_QPS
+    remote_burst: float = REMOTE_BURST
     webhook_port: int = 9443
     webhook_namespace: str = ""
     certificates: Path = field(default=Path(SERVING))
@@ -215,6 +220,21 @@ class Managing:
     insecure_diagnostics: bool = False
     tls_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
     cipher_suites: tuple[str, ...] = ()
+
+    @property
+    def has_certificate(self) -> bool:
+        """Whether somebody gives the webhooks their certificate."""
+        return (self.certificates / "tls.crt").exists()
+
+    def restrict(self, context: ssl.SSLContext) -> None:
+        """Speak TLS as asked for. Raises BadFlag."""
+        context.minimum_version = self.tls_version
+        if self.cipher_suites:
+            try:
+                context.set_ciphers(":".join(self.cipher_suites))
+            except ssl.SSLError:
+                suites = ", ".join(self.cipher_suites)
+                raise BadFlag(f"--tls-cipher-suites: none of {suites} is known here") from None
 
     def terms(self, lease: Key, identity: str) -> Terms | None:
         """The election that is asked for. Raises BadFlag."""
@@ -234,11 +254,11 @@ class Managing:
 
 
 def flags_of(manager: Manager) -> list[Flag]:
-    """The flags of one manager, besides those of its controllers."""
+    """The flags of one program, besides those of its controllers."""
     return [flag for flag in FLAGS if manager in flag.of]
 
 
-def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
+def program_options(manager: Manager, given: Mapping[str, Sequence[str]]) -> ProgramOptions:
     """What texts of flags mean. Raises BadFlag with the name of the flag."""
     found = {
         flag.name: read_flag(flag, given.get(flag.name) or (flag.default,))
@@ -252,14 +272,14 @@ def managing(manager: Manager, given: Mapping[str, Sequence[str]]) -> Managing:
             _seconds(found["leader-elect-renew-deadline"]),
             _seconds(found["leader-elect-retry-period"]),
         )
-    return Managing(
+    return ProgramOptions(
         lengths=lengths,
         shards=shards,
         lease_namespace=found["leader-elect-namespace"],
         qps=found["kube-api-qps"],
         burst=found["kube-api-burst"],
-        remote_qps=found["clustercache-client-qps"],
-        remote_burst=found["clustercache-client-burst"],
+        remote_qps=found.get("clustercache-client-qps", REMOTE_QPS),
+        remote_burst=found.get("clustercache-client-burst", REMOTE_BURST),
         webhook_port=found["webhook-port"],
         webhook_namespace=found["webhook-namespace"],
         certificates=Path(found["webhook-cert-dir"]),

@@ -58,6 +58,11 @@ def namespace_of(provider: Provider) -> str:
     return f"{prefix_of(provider)}-system"
 
 
+def lease_of(provider: Provider) -> str:
+    """The Lease by which one of several programs of it works."""
+    return f"{provider.label}-leader-election"
+
+
 def _roles(provider: Provider, account: str, namespace: str) -> list[Document]:
     granted = role(f"{account}-role", manager_rules(provider))
     objects = [granted, bound(granted, f"{account}-rolebinding", account, namespace)]

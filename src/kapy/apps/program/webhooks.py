@@ -1,0 +1,66 @@
+"""A program's webhooks, served with a certificate that API servers trust."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from kapy._aio.services import running
+from kapy.apps.https.certificate import certificate_in
+from kapy.apps.https.serving import Application, serving
+from kapy.apps.https.shared import SharedCertificate
+from kapy.apps.program.injection import Injection
+from kapy.apps.program.options import ProgramOptions
+from kapy.client.client import Client
+from kapy.engine.runtime import Runtime
+from kapy.kube import Key
+
+FLAGS: Final = "--webhook-port (0 for none)"
+Webhooks = Callable[[Runtime, Client], Application]
+"""Makes what answers. The runtime has the caches of the program; the client asks the server."""
+
+
+@asynccontextmanager
+async def webhooks_served(
+    application: Application, told: ProgramOptions, service: Key, provider: str, apart: Runtime
+) -> AsyncIterator[None]:
+    """Serve with the certificate that is there; in a pod without one, with that of an authority
+    that all replicas share. Elsewhere no API server would find them.
+
+    service: by which API servers find them. apart: runs who tells API servers whom to trust; it is
+    not the program's own, which may wait for what is read through these webhooks.
+    """
+    folder, port = told.certificates, told.webhook_port
+    if not port or not (service.namespace or told.has_certificate):
+        yield
+        return
+    if told.has_certificate:
+        certificate = await certificate_in(folder, (), apart.clock)
+        told.restrict(certificate.context)
+        async with serving(application, certificate, host="0.0.0.0", port=port, flags=FLAGS):
+            yield
+        return
+    shared = await _shared(service, provider, apart)
+    told.restrict(shared.context)
+    async with (
+        serving(application, shared, host="0.0.0.0", port=port, flags=FLAGS),
+        running(injection=apart.run),
+    ):
+        yield
+
+
+async def _shared(service: Key, provider: str, apart: Runtime) -> SharedCertificate:
+    injection: Injection
+    host = f"{service.name}.{service.namespace}.svc"
+    shared = SharedCertificate(
+        apart.client,
+        Key(service.namespace, f"{service.name}-cert"),
+        [host, f"{host}.cluster.local"],
+        apart.clock,
+        apart.random,
+        told=lambda: injection.look_again(),
+    )
+    injection = Injection(apart, service, provider, lambda: shared.ca)
+    await shared.make_valid()
+    return shared

@@ -1,0 +1,30 @@
+"""Running a program of controllers until it is told to stop."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractAsyncContextManager
+
+import click
+
+from kapy.cli.event_loop import run
+from kapy.cli.stopping import told_to_stop
+from kapy.engine.runtime import Runtime
+
+
+def run_until_stopped(
+    program: AbstractAsyncContextManager[Runtime], name: str, server: str
+) -> None:
+    """Run a program, as `kapy.apps.program.running.started` makes it. name, server: what is said
+    to be where."""
+    run(_run(program, f"{name} is at {server}"))
+
+
+async def _run(program: AbstractAsyncContextManager[Runtime], where: str) -> None:
+    with told_to_stop() as asked:
+        async with program:
+            click.echo(where)
+            sys.stdout.flush()
+            await asked.wait()
+            click.echo("stopping")
+        click.echo("stopped")

@@ -1,0 +1,75 @@
+"""The options of a program of controllers: a manager of ours, or a provider of anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kapy.apps.feature_gates import notices
+from kapy.apps.manager_flags import BadFlag, controlling
+from kapy.apps.manager_flags import Manager as Kind
+from kapy.apps.manager_flags import flags_of as flags_of_controllers
+from kapy.apps.program.options import ProgramOptions, program_options
+from kapy.apps.program.options import flags_of as flags_of_program
+from kapy.apps.settings import Controlling
+from kapy.cli.controller_options import flag_option, texts_of
+
+if TYPE_CHECKING:
+    from kapy.client.kubeconfig import Kubeconfig
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def options_of(kind: Kind) -> Callable[[F], F]:
+    """The options, in the order of `--help`."""
+    options = [
+        click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),
+        click.option("--kubeconfig-context", default="", help="Context to use in it."),
+        *(flag_option(one) for one in [*flags_of_controllers(kind), *flags_of_program(kind)]),
+        click.option("-v", "--v", type=int, default=2, show_default=True, help="How much is said."),
+        click.option(
+            "--logging-format",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Form of the log on standard error.",
+        ),
+    ]
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def told_by(kind: Kind, given: Mapping[str, Any]) -> tuple[Controlling, ProgramOptions]:
+    """What options mean. Raises click.UsageError."""
+    flags, own = flags_of_controllers(kind), flags_of_program(kind)
+    try:
+        controllers = controlling({one.name: texts_of(one, given) for one in flags})
+        told = program_options(kind, {one.name: texts_of(one, given) for one in own})
+    except BadFlag as error:
+        raise click.UsageError(str(error)) from None
+    for sentence in notices(controllers.manager.gates):
+        click.echo(sentence, err=True)
+    return controllers, told
+
+
+def access_of(given: Mapping[str, Any]) -> Kubeconfig:
+    """The API server that options name. Raises KubeconfigError."""
+    from kapy.cli.reaching import own_access
+
+    return own_access(given["kubeconfig"], given["kubeconfig_context"])
+
+
+def log_as(given: Mapping[str, Any]) -> None:
+    """Say as much as options ask for, in the form that they ask for."""
+    from kapy.apps.program.diagnostics import set_level
+    from kapy.cli.log_lines import log_to_stderr
+
+    log_to_stderr(0, given["logging_format"])
+    set_level(given["v"])
