@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,10 +14,16 @@ from kapy.kube.names import Resource
 from kapy.sdk import add_bootstrap, add_control_plane
 from kapy.testing.conformance.behaviour import bootstrap_config, control_plane
 from kapy.testing.conformance.behaviour.asserted import check
-from kapy.testing.conformance.subject import Kind
+from kapy.testing.conformance.company import Accompanied
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.subject import Kind, Subject
+from tests.providers.kubeadm.test_conformance import CONTROL_PLANE, MACHINES, keeps_every_rule
+from tests.sdk import page_of_kubeadm
 from tests.sdk.paper_bootstrap import CONFIG, Letterhead, PaperBoot, PaperConfig
 from tests.sdk.paper_plane import PLANE, PaperControlPlane, PaperService
 
+SEEDS: Final = range(int(os.environ.get("KAPY_SEEDS", "0")))
+"""Of bad days: they are of no other kind than those of kubeadm's control plane."""
 FINALIZER: Final = "paper.example.dev/conformance"
 
 
@@ -50,3 +57,14 @@ async def test_a_provider_keeps_every_rule_that_its_life_shows(
     checks: Any,
 ) -> None:
     await check(Kind.of(role, resource, example), add, checks)
+
+
+async def test_a_control_plane_of_machines_keeps_every_rule_among_others() -> None:
+    spec = {
+        name: CONTROL_PLANE["spec"][name] for name in ("replicas", "version", "machineTemplate")
+    }
+    example: Document = {"kind": "PageControlPlane", "metadata": {}, "spec": spec}
+    kind = Kind.of("control-plane", page_of_kubeadm.PageControlPlane, example)
+    way = Accompanied(lambda _: InProcess(page_of_kubeadm.add_to))
+    subject = Subject("a control plane in a page", (kind,), way, extras=[MACHINES])
+    await keeps_every_rule(subject, "control-plane", seeds=SEEDS)

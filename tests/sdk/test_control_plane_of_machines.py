@@ -6,21 +6,24 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from kapy import conditions as conditions_of
 from kapy._aio.services import running
+from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Label
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import SECRETS
-from kapy.sdk import MachinesOrder, add_control_plane_of_machines
+from kapy.sdk import ControlPlaneSeen, MachinesOrder, add_control_plane_of_machines
 from kapy.testing.faults import Faults
 from kapy.testing.played_core import reference
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
@@ -272,6 +275,50 @@ async def test_somebody_elses_machines_are_left_alone() -> None:
         assert len(await machines(bench)) == 4
         message = conditions(await scene.stack())["Available"][2]
         assert "stranger; delete them, or take their label" in message
+
+
+class Counted(PaperStacks):
+    """How often it is asked what, and whether it sees something else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observed = self.compared = 0
+        self.sight: list[Condition] = []
+
+    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:
+        self.compared += 1
+        return await super().bootstrap(order, first=first)
+
+    async def observe(self, order: MachinesOrder[Document]) -> ControlPlaneSeen:
+        self.observed += 1
+        seen = await super().observe(order)
+        return replace(seen, conditions=self.sight, look_again=timedelta(seconds=10), because="so")
+
+
+async def test_while_nothing_happens_it_is_only_observed_and_sees_what_changes() -> None:
+    stacks = Counted()
+    async with stage(stacks) as scene:
+        bench = scene.bench
+        await begin(bench)
+        await scene.settled()
+        await asyncio.sleep(30)
+        observed, compared = stacks.observed, stacks.compared
+        await asyncio.sleep(100)
+        assert (stacks.observed - observed, stacks.compared - compared) == (10, 0)
+        stacks.sight = [conditions_of.false("Dry", "Wet", "it rains")]
+        await asyncio.sleep(11)
+        assert conditions(await scene.stack())["Dry"] == ("False", "Wet", "it rains")
+        stacks.sight = []
+        (machine, *_) = await machines(bench)
+        name = machine["metadata"]["name"]
+        for resource in (Machine.RESOURCE, INFRA, CONFIGS):
+            patch: Document = {"metadata": {"labels": {"team": "nobody"}}}
+            await bench.client.patch(resource, key(name), patch)
+            await asyncio.sleep(1)
+            live = await bench.client.get(resource, key(name))
+            assert live["metadata"]["labels"]["team"] == "a"
+        await bench.client.delete(SECRETS, key("blue-kubeconfig"))
+        await bench.until(SECRETS, "blue-kubeconfig", bool, within=1)
 
 
 class Torn(PaperStacks):
