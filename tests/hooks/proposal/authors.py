@@ -25,6 +25,9 @@ ADMINISTRATORS: Final = (
 TIMEOUT: Final = f"{_CALLER}test_a_handler_has_the_time_that_it_asked_for_and_no_more"
 BAD: Final = f"{_CALLER}test_bad_answers_fail_or_are_ignored"
 FAULTS: Final = "hooks/test_faults.py::test_each_fault_is_told_in_the_condition"
+CLUSTERS: Final = (
+    "hooks/test_herd.py::test_clusters_that_wait_for_an_extension_come_back_one_after_the_other"
+)
 HERD: Final = f"{_CALLER}test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other"
 AGAIN: Final = (
     "topology/test_hooks_of_upgrades.py::"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.hooks.proposal.authors import ADMINISTRATORS, FAULTS, HERD, MOUNTED, TIMEOUT
+from tests.hooks.proposal.authors import (
+    ADMINISTRATORS,
+    CLUSTERS,
+    FAULTS,
+    HERD,
+    MOUNTED,
+    TIMEOUT,
+)
 from tests.hooks.proposal.purpose import (
     COUNTED,
     HOLDS,
@@ -135,6 +142,7 @@ SECTIONS: Final = (
                 "Who recovers is not run over: pauses grow, one tries, the others follow one after "
                 "the other.",
                 HERD,
+                CLUSTERS,
                 "hooks/test_breaker.py::test_one_tries_and_all_follow_when_it_gets_an_answer",
             ),
             row(
