@@ -78,9 +78,9 @@ class _Mapping:
         old, new = change.old, change.new
         if new is None or (old is not None and _content(old) == _content(new)):
             return ()
-        # Only Secrets have a type, and always.
-        kind = "Secret" if "type" in new else "ConfigMap"
-        return (Key.of(one) for one in self._sets.indexed(BY_SOURCE, f"{kind} {Key.of(new)}"))
+        return (
+            Key.of(one) for one in self._sets.indexed(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
+        )
 
     def _selecting(self, cluster: Document) -> Iterable[Key]:
         for one in self._sets.list(cluster["metadata"].get("namespace")):
@@ -107,4 +107,7 @@ def _labels(cluster: Document) -> object:
 
 
 def _content(source: Document) -> object:
-    return source.get("data"), source["metadata"].get("ownerReferences")
+    metadata = source["metadata"]
+    if "data" not in source:  # metadata is all that was read: any change may be one of the content
+        return metadata["resourceVersion"]
+    return source["data"], metadata.get("ownerReferences")

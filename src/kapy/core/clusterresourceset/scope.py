@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
@@ -19,13 +20,16 @@ from kapy.engine.draft import Draft
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
 
+SOURCES: Final = 64
+"""Sources that are remembered: all of one program's sets, mostly. They can be large."""
+
 
 @dataclass(slots=True)
 class Tools:
     """What every reconcile of a ClusterResourceSet uses.
 
     source_keys: the sets that a changed ConfigMap or Secret is a source of. progress: how far slow
-    clusters have come.
+    clusters have come. contents: sources as they were read last, by kind and key.
     """
 
     client: Client
@@ -38,6 +42,7 @@ class Tools:
     clock: Clock
     source_keys: Mapper
     progress: Lru[Progress] = field(default_factory=Lru)
+    contents: Lru[Document] = field(default_factory=lambda: Lru(SOURCES))
     controller: Controller = field(init=False)
 
 

@@ -44,18 +44,29 @@ async def read_sources(scope: SetScope) -> Outcome | None:
 
 async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:
     resource, key = KINDS[reference.kind], Key(scope.namespace, reference.name)
-    informer = _watched(scope, resource)
-    if informer.is_synced:
-        return informer.raw(key)
+    informer, contents = _watched(scope, resource), scope.tools.contents
+    seen = informer.raw(key)
+    if seen is None and informer.is_synced:
+        return None
+    known = contents.get((reference.kind, key))
+    if known is not None and seen is not None and _version(known) == _version(seen):
+        return known
     try:
-        return await scope.tools.client.get(resource, key)
+        document = await scope.tools.client.get(resource, key)
     except NotFound:
         return None
+    contents.put((reference.kind, key), document)
+    return document
+
+
+def _version(document: Document) -> object:
+    return document["metadata"]["resourceVersion"]
 
 
 def _watched(scope: SetScope, resource: Resource) -> Informer[Document]:
-    """All ConfigMaps or Secrets: from the first set on, as a plane without sets needs none."""
-    informer = scope.tools.cache.informer(resource)
+    """All ConfigMaps or Secrets: from the first set on, as a plane without sets needs none. What
+    is in those that no set names is nobody's business here."""
+    informer = scope.tools.cache.informer(resource, metadata=True)
     scope.tools.controller.watch(informer, scope.tools.source_keys)
     return informer
 
@@ -65,6 +76,7 @@ async def _claimed(scope: SetScope, reference: ResourceRef, document: Document) 
     document = await claim(
         scope.tools.client, resource, document, lambda one: ownership_patch(one, owner)
     )
+    scope.tools.contents.put((reference.kind, Key.of(document)), document)
     named = {"apiVersion": "v1", "kind": reference.kind, **document}
     try:
         values = values_of(named)

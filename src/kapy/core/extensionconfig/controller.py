@@ -30,7 +30,7 @@ def add_to(runtime: Runtime, caller: Caller) -> Controller:
     def follow_secrets(change: Change) -> None:
         # Nobody's Secrets are read before an ExtensionConfig names one.
         if change.new is not None and secret_of(change.new) is not None:
-            controller.watch(runtime.cache.informer(SECRETS), naming)
+            controller.watch(runtime.cache.informer(SECRETS, metadata=True), naming)
 
     configs.subscribe(follow_secrets)
     return runtime.add(controller, configs)
