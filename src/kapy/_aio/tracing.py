@@ -53,23 +53,58 @@ class _Untold:
 _UNTOLD: Final = _Untold()
 
 
+def is_on() -> bool:
+    """Whether anybody may want spans."""
+    return "opentelemetry.trace" in sys.modules
+
+
 def span(
-    name: str, attributes: Mapping[str, Value], *, kind: Kind = "internal"
+    name: str, attributes: Mapping[str, Value], *, kind: Kind = "internal", trace: str | None = None
 ) -> AbstractContextManager[Span]:
-    """A span around a block; spans that begin within it are its children."""
-    trace: Any = sys.modules.get("opentelemetry.trace")
-    if trace is None:
+    """A span around a block; spans that begin within it are its children.
+
+    trace: where it is no part of the span around it: the id, 32 hexadecimal digits, of the trace
+    that it belongs to, of which nobody began the first span, or "" for a new one.
+    """
+    api: Any = sys.modules.get("opentelemetry.trace")
+    if api is None:
         return _UNTOLD
-    begun: AbstractContextManager[Span] = trace.get_tracer(_NAME).start_as_current_span(
-        name, kind=trace.SpanKind[kind.upper()], attributes=attributes
+    begun: AbstractContextManager[Span] = api.get_tracer(_NAME).start_as_current_span(
+        name,
+        kind=api.SpanKind[kind.upper()],
+        attributes=attributes,
+        context=None if trace is None else _first(api, trace),
     )
     return begun
+
+
+def _first(api: Any, trace: str) -> Any:
+    """The context of a span that nobody tells of: all of its trace have it in common."""
+    if not trace:
+        return import_module("opentelemetry.context").Context()
+    number = int(trace, 16)
+    context = api.SpanContext(
+        trace_id=number,
+        span_id=number & 0xFFFFFFFFFFFFFFFF,
+        is_remote=True,
+        trace_flags=api.TraceFlags(api.TraceFlags.SAMPLED),
+    )
+    return api.set_span_in_context(api.NonRecordingSpan(context))
+
+
+def current() -> str:
+    """The id of the trace that this is done in, "" for none."""
+    api: Any = sys.modules.get("opentelemetry.trace")
+    if api is None:
+        return ""
+    context = api.get_current_span().get_span_context()
+    return f"{context.trace_id:032x}" if context.is_valid else ""
 
 
 def carried() -> dict[str, str]:
     """Headers by which another program knows what it works for; none where nobody asks for
     spans."""
     headers: dict[str, str] = {}
-    if "opentelemetry.trace" in sys.modules:
+    if is_on():
         import_module("opentelemetry.propagate").inject(headers)
     return headers

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import Context
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -222,7 +223,8 @@ class Cache:
             )
             self._reflectors.append(reflector)
             if self._group is not None:
-                self._group.create_task(reflector.run(), name=str(reflector))
+                # It outlives what it was asked for in.
+                self._group.create_task(reflector.run(), name=str(reflector), context=Context())
         return store
 
 

@@ -87,6 +87,10 @@ class Controller:
         self._pace = 0.0  # seconds that a reconcile takes, a moving average
         self.queue = Queue(self.measures, self._hire)
 
+    def surround(self, around: Callable[[Reconcile], Reconcile]) -> None:
+        """Have something done around every reconcile."""
+        self._reconcile = around(self._reconcile)
+
     def limit(self, informer: Informer[Any], selects: Callable[[Document], bool]) -> None:
         """Work only on objects of `informer` that `selects`, and on what is gone.
 

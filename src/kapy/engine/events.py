@@ -11,6 +11,7 @@ from random import Random
 from typing import Final, Literal, NamedTuple
 
 from kapy._aio.clock import Clock
+from kapy._aio.tracing import current
 from kapy.client.client import Client
 from kapy.engine.correlation import About, Correlator, Lru, Verdict
 from kapy.engine.reflector import Backoff
@@ -21,6 +22,8 @@ from kapy.kube.names import EVENTS
 
 log = logging.getLogger(__name__)
 
+TRACE: Final = "kapy.cluster.x-k8s.io/trace-id"
+"""Annotation of an event: the trace of what was done when it was recorded."""
 QUEUED: Final = 1000
 ATTEMPTS: Final = 12
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,6 +33,7 @@ class _Recorded(NamedTuple):
     about: About
     message: str
     at: datetime
+    trace: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Journal:
 
     def record(self, about: About, message: str) -> None:
         """Queue an event; a full queue drops the oldest."""
-        self._queue.append(_Recorded(about, message, self._clock()))
+        self._queue.append(_Recorded(about, message, self._clock(), current()))
         self._arrived.set()
 
     async def run(self) -> None:
@@ -110,6 +114,7 @@ class Journal:
             "metadata": {
                 "name": f"{about.name}.{self._nanoseconds(recorded.at):x}",
                 "namespace": about.namespace or "default",
+                **({"annotations": {TRACE: recorded.trace}} if recorded.trace else {}),
             },
             "involvedObject": _involved(about),
             "reason": about.reason,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
+from kapy._aio.tracing import is_on
 from kapy.client.client import Client, over_network
 from kapy.client.intercept import Counted
+from kapy.client.traced import traced
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.events import Journal, Recorder
@@ -23,6 +26,9 @@ from kapy.engine.reach import Reach
 from kapy.engine.shards import Shards
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
+
+if TYPE_CHECKING:
+    from kapy.engine.traces import Creations
 
 Turn = Callable[[Service], Awaitable[None]]
 """Runs the controllers, when and for as long as it is their program's turn."""
@@ -63,6 +69,7 @@ class Runtime:
     writes: dict[Resource, set[str]] = field(default_factory=dict)
     turn: Turn = _at_once
     shards: Shards | None = None
+    _creations: Creations | None = None
     reach: Reach | None = None
 
     @classmethod
@@ -80,14 +87,15 @@ class Runtime:
         reach = None
         if over_network(transport):
             transport = reach = Reach(transport, random)
-        transport = Counted(transport)
+        counted = Counted(transport)
+        transport = traced(counted)
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
         client.observe, client.newest = cache.observe, cache.newest
         # Events are written past the cache: nobody reads them back.
         journal = Journal(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
-        metrics = Metrics(transport)
+        metrics = Metrics(counted)
         return cls(
             client, cache, events, clock, options, random=random, metrics=metrics, reach=reach
         )
@@ -118,6 +126,14 @@ class Runtime:
             if self.shards is not None:
                 self.shards.share(controller, of)
         self.metrics.measure(controller)
+        if is_on():
+            self._trace(controller, of)
+
+    def _trace(self, controller: Controller, of: Informer[Any] | None) -> None:
+        from kapy.engine.traces import Creations, told  # most programs are not asked for spans
+
+        self._creations = self._creations or Creations(self.cache)
+        controller.surround(partial(told, controller.name, of=of, creations=self._creations))
 
     async def run(self) -> None:
         """Start the cache, wait for it, then run all controllers; until cancelled.

@@ -23,6 +23,7 @@ from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
 from kapy.client.kubeconfig import KubeconfigError, parse
+from kapy.client.traced import traced
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result, requeue
@@ -272,7 +273,8 @@ class Connections:
         return not way.over_network
 
     def _established(self, link: Link, transport: Suspicious) -> None:
-        patient = Patience(transport, self._runtime.random, lambda: self._tell(link.cluster))
+        way, random = traced(transport), self._runtime.random
+        patient = Patience(way, random, lambda: self._tell(link.cluster))
         manager = self._runtime.client.field_manager
         link.transport = transport
         link.patience = patient

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from datetime import datetime
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -169,7 +170,8 @@ class Link:
                 reading, resource, found, random, labels=labels, fields=fields, since=since
             )
             name = f"{self.cluster} {resource.plural}"
-            found.task = group.create_task(reflector.run(), name=name)
+            # It outlives what it was asked for in.
+            found.task = group.create_task(reflector.run(), name=name, context=Context())
         return found
 
     def unfollow(self, selection: Selection) -> None:

@@ -1,0 +1,153 @@
+"""Managers that share their clusters: all of it works, and no cluster has two of a kind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from random import Random
+
+from kapy._aio.clock import loop_clock
+from kapy._aio.services import Service, run_together, running
+from kapy.api.names import CLUSTER_GROUP
+from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.server import Server
+from kapy.apps.admission import Rules
+from kapy.apps.conversion import converted
+from kapy.apps.definitions import install_definitions
+from kapy.apps.manager.programs import PROGRAMS, Outside
+from kapy.apps.manager_flags import controlling
+from kapy.client.client import Client
+from kapy.client.intercept import Interceptor
+from kapy.engine.belonging import cluster_of
+from kapy.engine.leadership import Fenced, Terms
+from kapy.engine.runtime import Runtime
+from kapy.engine.shards import Shards
+from kapy.hooks.posting import Post
+from kapy.kube import Key
+from kapy.kube.http import ADMIN, Reply, Request
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.providers.inmemory import InMemory
+from kapy.testing.frozen import Frozen
+from kapy.testing.story import Story
+from tests.apps.manager.separate import PodsHere
+from tests.stories.plane import own_kinds
+from tests.stories.test_bad_workload_clusters import grow, has_grown, started
+
+SHARED = ("core", "bootstrap-kubeadm", "control-plane-kubeadm")
+HERDS = [f"herd-{number}" for number in range(4)]
+
+
+class Writes(Interceptor):
+    """Notes for which clusters a program writes."""
+
+    __slots__ = ("clusters", "program")
+
+    def __init__(self, server: Server, program: str, clusters: dict[Key, list[str]]) -> None:
+        super().__init__(Frozen(server.transport(ADMIN)))
+        self.program, self.clusters = program, clusters
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self.transport(request)
+        written = request.method != "GET" and reply.status < 400
+        if written and CLUSTER_GROUP in request.path and isinstance(reply.body, dict):
+            self.clusters[cluster_of(reply.body)].append(self.program)
+        return reply
+
+
+@dataclass
+class Managers:
+    """The programs at one server. writers: by kind of manager and cluster, in order."""
+
+    server: Server
+    in_memory: InMemory
+    writers: dict[str, dict[Key, list[str]]]
+    group: asyncio.TaskGroup
+    running: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self, shard: str) -> asyncio.Task[None]:
+        """One more of each kind; those of machines in memory are alone."""
+        services: dict[str, Service] = {}
+        for name in SHARED:
+            services |= self._started(name, shard)
+        self.running.append(self.group.create_task(run_together(**services)))
+        return self.running[-1]
+
+    def _started(self, name: str, shard: str) -> dict[str, Service]:
+        program, told = PROGRAMS[name], controlling({})
+        transport = Writes(self.server, shard, self.writers[name])
+        terms = Terms(lease=Key("default", program.lease), identity=shard)
+        shards = Shards(Client(transport), terms, 3, loop_clock(), Random(f"{name} {shard}"))
+        runtime = Runtime.on(
+            Fenced(transport, shards),
+            clock=loop_clock(),
+            field_manager=program.name,
+            random=Random(shard),
+            options=told.manager,
+        )
+        runtime.turn, runtime.shards = shards.take_part, shards
+        pods = PodsHere(self.in_memory)
+        outside = Outside(_nobody, self.in_memory.dial, lambda _: pods, self.in_memory)
+        beside = program.add(runtime, told, outside)
+        return {name: runtime.run, **{f"{name} {one}": run for one, run in beside.items()}}
+
+    def owners(self) -> dict[str, dict[Key, list[str]]]:
+        """Who wrote for each cluster, one after the other."""
+        return {
+            name: {cluster: [one for one, _ in groupby(by)] for cluster, by in clusters.items()}
+            for name, clusters in self.writers.items()
+        }
+
+
+def _nobody() -> Post:
+    raise AssertionError("no extension is called here")
+
+
+@asynccontextmanager
+async def managers() -> AsyncIterator[tuple[Managers, Story]]:
+    admission, clock = Rules(controlling({}).manager.gates), loop_clock()
+    server = Server.open(None, clock=clock, admission=(admission,), convert=converted)
+    admission.read_through(Client(server.transport(ADMIN)))
+    async with AsyncExitStack() as stack:
+        stack.callback(server.close)
+        await stack.enter_async_context(running(server=server.run))
+        await asyncio.sleep(0)
+        client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
+        await install_definitions(client)
+        accompany(server)
+        in_memory = InMemory(clock=clock)
+        alone = Runtime.on(server.transport(ADMIN), clock=clock, random=Random(1))
+        outside = Outside(_nobody, machines=in_memory)
+        PROGRAMS["infrastructure-dev"].add(alone, controlling({}), outside)
+        await stack.enter_async_context(running(alone=alone.run))
+        async with asyncio.TaskGroup() as group:
+            writers: dict[str, dict[Key, list[str]]] = {name: defaultdict(list) for name in SHARED}
+            found = Managers(server, in_memory, writers, group)
+            yield found, Story(client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
+            for task in found.running:
+                task.cancel()
+
+
+async def test_clusters_live_while_managers_come_and_go() -> None:
+    async with managers() as (here, story):
+        one = here.start("one")
+        here.start("two")
+        await asyncio.sleep(20)
+        await started(story, HERDS)
+        here.start("three")
+        await asyncio.sleep(20)
+        for namespace in HERDS:
+            await grow(story, namespace)
+        one.cancel()
+        for namespace in HERDS:
+            await has_grown(story, namespace, within=120)
+        for name, clusters in here.owners().items():
+            for cluster, owners in clusters.items():
+                # Nobody comes back to what somebody else had in between.
+                assert len(owners) == len(set(owners)), (name, cluster, owners)
+        core = here.owners()["core"]
+        assert {key.namespace for key in core} >= set(HERDS)
+        assert {owner for owners in core.values() for owner in owners} == {"one", "two", "three"}
