@@ -41,7 +41,8 @@ class Rates:
     409 for an update or a patch. throttled: 429 with Retry-After of a second. broken: 500.
     watch_breaks: the stream ends with an error. watch_expires: the stream ends with 410.
     stale_list: a list as it was some time ago. delay: at most so many seconds before and after.
-    again: an event comes twice.
+    again: an event comes twice. late: at most so many seconds that events come late, in their order
+    and all that are late together: what a watch shows is from some time ago.
     """
 
     lost_request: float = 0.0
@@ -54,6 +55,7 @@ class Rates:
     stale_list: float = 0.0
     delay: float = 0.0
     again: float = 0.0
+    late: float = 0.0
 
 
 BAD_DAY: Final = Rates(
@@ -135,6 +137,11 @@ class Faults(Interceptor):
         if longest > 0:
             await asyncio.sleep(self._random.random() * longest)
 
+    async def lag(self) -> float:
+        """Keep an event back for a while; answers until when."""
+        await self._pause(self.rates.late)
+        return asyncio.get_running_loop().time()
+
     def repeats(self) -> bool:
         """Whether an event comes twice."""
         return self._happens("again", self.rates.again)
@@ -153,6 +160,7 @@ class _FaultyEvents:
         self._events = events
         self._faults = faults
         self._again: Document | None = None
+        self._caught_up = -1.0
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
@@ -168,6 +176,10 @@ class _FaultyEvents:
             event, self._again = self._again, None
             return event
         event = await self._events.__anext__()
+        now = asyncio.get_running_loop().time()
+        if self._faults.rates.late and now > self._caught_up:
+            # What comes meanwhile waits behind it, and is then told at once.
+            self._caught_up = await self._faults.lag()
         self._again = event if self._faults.repeats() else None
         return event
 
