@@ -23,6 +23,7 @@ from yarl import URL
 
 from kapy import __version__
 from kapy._aio.clock import Clock, system_clock
+from kapy.client.concatenated import Concatenated
 from kapy.client.credentials import tls_context
 from kapy.client.exec_plugin import Credential, NoCredentials
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
@@ -37,6 +38,7 @@ TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
 GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
 UNAUTHORIZED: Final = 401
+_EVENTS: Final = msgspec.json.Decoder(dict)
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
@@ -203,33 +205,48 @@ class Https:
 
 
 class EventBody:
-    """The body of a watch: one JSON document a line."""
+    """The body of a watch: one JSON document a line, or one after the other."""
 
     def __init__(self, host: str, response: aiohttp.ClientResponse) -> None:
         self._host = host
         self._response = response
         self._lines = Lines()
+        self._spread: Concatenated | None = None
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
 
     async def __anext__(self) -> Document:
         lines = self._lines
-        while (line := lines.next()) is None:
-            try:
-                chunk = await self._response.content.readany()
-            except NO_ANSWER as error:
-                _no_answer(self._host, error)
-            if not chunk:
-                if lines.rest:
-                    raise Unreachable(f"{self._host} ended the watch in the middle of an event")
-                raise StopAsyncIteration
-            lines.feed(chunk)
         try:
-            event: Document = msgspec.json.decode(line)
-        except msgspec.DecodeError as error:
+            if self._spread is not None:
+                return await self._next_of(self._spread)
+            while (line := lines.next()) is None:
+                lines.feed(await self._chunk(lines))
+            try:
+                event: Document = _EVENTS.decode(line)
+            except msgspec.DecodeError:
+                self._spread = Concatenated(line + b"\n" + lines.drain())
+                return await self._next_of(self._spread)
+            return event
+        except NO_ANSWER as error:
+            _no_answer(self._host, error)
+
+    async def _next_of(self, events: Concatenated) -> Document:
+        try:
+            while (event := events.next()) is None:
+                events.feed(await self._chunk(events))
+        except ValueError as error:
             raise Unreachable(f"{self._host} sent an event that is not JSON: {error}") from None
         return event
+
+    async def _chunk(self, read: Lines | Concatenated) -> bytes:
+        chunk = await self._response.content.readany()
+        if not chunk:
+            if read.rest:
+                raise Unreachable(f"{self._host} ended the watch in the middle of an event")
+            raise StopAsyncIteration
+        return chunk
 
     async def aclose(self) -> None:
         """Close the connection: the server would go on writing to it."""

@@ -33,3 +33,10 @@ class Lines:
     def next(self) -> bytes | None:
         """The next whole line that is not empty, None until more is fed."""
         return self._lines.popleft() if self._lines else None
+
+    def drain(self) -> bytes:
+        """All that was fed and not taken; nothing is left."""
+        left = b"\n".join((*self._lines, b"".join(self._rest)))
+        self._lines.clear()
+        self._rest.clear()
+        return left

@@ -29,7 +29,7 @@ from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError, Unauthorized, Unreachable
+from kapy.kube.errors import KapyError, NotFound, Unauthorized, Unreachable
 from kapy.kube.http import Transport
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.link import Link, Selection, Suspicious
@@ -383,8 +383,16 @@ async def _contact(client: Client) -> None:
     """Any answer that only a working API server gives, to somebody whom it knows."""
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
-            answer = await client.raw("GET", "/version")
+            answer = await _told_of_itself(client)
     except TimeoutError:
         raise Unreachable(f"no answer within {PROBE_TIMEOUT:g} seconds") from None
-    if "major" not in answer:
+    if "major" not in answer and "versions" not in answer:
         raise Unreachable("who answers is no Kubernetes API server: /version tells no version")
+
+
+async def _told_of_itself(client: Client) -> Document:
+    """Its version, or at least those of its API (upstream's in-memory clusters tell no other)."""
+    try:
+        return await client.raw("GET", "/version")
+    except NotFound:
+        return await client.raw("GET", "/api")
