@@ -117,9 +117,32 @@ def test_a_provider_may_watch_what_it_watches_and_write_its_own() -> None:
         f"sheetclusters/status.{GROUP}": {"patch"},
         f"sheetmachines.{GROUP}": {*read, "patch"},
         f"sheetmachines/status.{GROUP}": {"patch"},
+        "tokenreviews.authentication.k8s.io": {"create"},
+        "subjectaccessreviews.authorization.k8s.io": {"create"},
     }
     more = replace(PAPER, rights=[Right("", ("configmaps",), ("create",))])
     assert granted(of(more, "ClusterRole", "paper-manager-role"))["configmaps"] == {"create"}
+
+
+def test_one_of_several_pods_works_and_all_answer_webhooks() -> None:
+    lease = {"leases.coordination.k8s.io": {"create", "get", "list", "update", "watch"}}
+    own = "paper-leader-election-role"
+    assert granted(of(PAPER, "Role", own)) == lease
+    asked = replace(PAPER, admission=Rulebook(KindRules(SheetMachine)))
+    named = {
+        one["resources"][0]: (one["resourceNames"], one["verbs"])
+        for role in (of(asked, "Role", own), of(asked, "ClusterRole", "paper-manager-role"))
+        for one in role["rules"]
+        if "resourceNames" in one
+    }
+    [webhook] = [one for one in components_of(asked, "v0.1.0") if "webhooks" in one]
+    assert named["secrets"] == (["paper-webhook-service-cert"], ["get", "list", "update", "watch"])
+    trusting = [webhook["metadata"]["name"]], ["patch"]
+    assert named["validatingwebhookconfigurations"] == trusting
+    pod = of(asked, "Deployment")["spec"]
+    assert "strategy" not in pod
+    assert pod["template"]["spec"]["containers"][0]["args"] == ["--leader-elect"]
+    assert of(asked, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
 
 
 def test_core_may_work_with_kinds_of_a_group_of_its_own() -> None:

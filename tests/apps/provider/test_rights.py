@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapy.apps.provider.rights import manager_rules
+from kapy.apps.provider.rights import program_rules
 from kapy.kube.names import SECRETS, SERVICES, Resource
 from kapy.sdk import Runtime, Tenants, add_infra_cluster, add_infra_machine
 from kapy.sdk.provider import Provider
@@ -27,7 +27,7 @@ def test_what_objects_make_and_the_secrets_of_tenants_are_granted() -> None:
     )
     granted = {
         f"{group}/{resource}": set(rule["verbs"])
-        for rule in manager_rules(provider)
+        for rule in program_rules(provider)
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }

@@ -43,8 +43,16 @@ def test_a_release_has_the_provider_asked() -> None:
     (crd,) = [one for one in components_of(SHEET_MILL, "v0.1.0") if one["kind"] == CRDS.kind]
     service = crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
     assert service["path"] == "/convert"
-    trusted = crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
-    assert trusted.startswith(f"{service['namespace']}/")
+    rules = [
+        rule
+        for one in components_of(SHEET_MILL, "v0.1.0")
+        if one["kind"] == "ClusterRole"
+        for rule in one["rules"]
+    ]
+    [trusting] = [
+        one for one in rules if one["resources"] == [CRDS.plural] and "patch" in one["verbs"]
+    ]
+    assert trusting["resourceNames"] == [crd["metadata"]["name"]]
 
 
 def test_a_version_without_a_struct_is_refused_with_what_to_do() -> None:

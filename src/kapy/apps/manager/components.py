@@ -13,21 +13,27 @@ from typing import Final
 
 from kapy import __version__
 from kapy.api.crds import crds, for_kubernetes
-from kapy.api.names import Label
+from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.apps.components.objects import object_of, of_provider, with_labels
 from kapy.apps.components.pods import CONTAINER, HEALTH, POD, SELECTED, TOLERATIONS, port, probes
+from kapy.apps.components.programs import (
+    HEALTH_PORT,
+    METRICS,
+    METRICS_PORT,
+    budget,
+    cluster_rules,
+    own_role,
+)
 from kapy.apps.components.rules import RBAC, bound, role
 from kapy.apps.components.serving import PORT, SERVER, webhook_service
 from kapy.apps.manager.configurations import configurations
 from kapy.apps.manager.programs import PROGRAMS, Program
-from kapy.apps.manager.rights import AGGREGATED, cluster_rules, own_rules
+from kapy.apps.manager.rights import AGGREGATED, rights_of
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
 
-IMAGE: Final = f"kapy:{__version__}"
-"""The image of all managers, as `Containerfile` makes it."""
-_HEALTH: Final = 9440
-_METRICS: Final = 8443
+IMAGE: Final = f"localhost/kapy:{__version__}"
+"""The image of all managers, as `Containerfile` makes it on one's own machine."""
 _GATES: Final = {
     "MachinePool": "EXP_MACHINE_POOL:=true",
     "ClusterTopology": "CLUSTER_TOPOLOGY:=false",
@@ -75,7 +81,7 @@ _FIELDS: Final = {
 def components_of(name: str, image: str = IMAGE) -> list[Document]:
     """The objects of a manager (a name of `PROGRAMS`), in the order in which they are applied."""
     program = PROGRAMS[name]
-    definitions = [for_kubernetes(one) for one in crds() if _is_of(one, program)]
+    definitions = [_installed(one) for one in crds() if _is_of(one, program)]
     groups = frozenset(one["spec"]["group"] for one in definitions)
     asked = configurations(program.prefix, program.namespace, groups)
     objects = [
@@ -86,7 +92,7 @@ def components_of(name: str, image: str = IMAGE) -> list[Document]:
         webhook_service(program.prefix, program.namespace, _selector(program)),
         _metrics_service(program),
         _deployment(name, image),
-        _budget(program),
+        budget(program.prefix, program.namespace, _selector(program)),
         _network_policy(program),
         *asked,
     ]
@@ -97,6 +103,18 @@ def _is_of(crd: Document, program: Program) -> bool:
     return bool(crd["metadata"]["labels"][Label.PROVIDER] == program.provider)
 
 
+def _installed(crd: Document) -> Document:
+    """With the labels of contracts for the versions that there are: a released one says more."""
+    found, metadata = for_kubernetes(crd), crd["metadata"]
+    served = {f"{CLUSTER_GROUP}/{one['name']}" for one in crd["spec"]["versions"]}
+    labels = {
+        key: value
+        for key, value in metadata["labels"].items()
+        if key == Label.PROVIDER or key in served
+    }
+    return {**found, "metadata": {**metadata, "labels": labels}}
+
+
 def _selector(program: Program) -> dict[str, str]:
     return {Label.PROVIDER: program.provider, **SELECTED}
 
@@ -105,8 +123,7 @@ def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
     """Upstream's names: the role of the Lease is the one for all in the manager's namespace."""
     program = PROGRAMS[name]
     prefix, namespace, account = program.prefix, program.namespace, program.account
-    own = role(f"{prefix}-leader-election-role", own_rules(name), namespace)
-    every = role(f"{prefix}-manager-role", cluster_rules(name, trusting))
+    every = role(f"{prefix}-manager-role", cluster_rules(rights_of(name), trusting))
     granted, aggregated = every, list[Document]()
     if label := AGGREGATED.get(name):
         every = with_labels(every, {label: "true"})
@@ -120,37 +137,25 @@ def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
         )
         aggregated = [granted]
     return [
-        own,
+        *own_role(prefix, namespace, account, program.secret),
         *aggregated,
         every,
-        bound(own, f"{prefix}-leader-election-rolebinding", account, namespace),
         bound(granted, f"{prefix}-manager-rolebinding", account, namespace),
     ]
 
 
 def _metrics_service(program: Program) -> Document:
     spec = {
-        "ports": [{"name": "metrics", "port": _METRICS, "targetPort": "metrics"}],
+        "ports": [{"name": METRICS, "port": METRICS_PORT, "targetPort": METRICS}],
         "selector": _selector(program),
     }
     return object_of("v1", "Service", f"{program.prefix}-metrics", program.namespace, spec=spec)
 
 
-def _budget(program: Program) -> Document:
-    spec = {"maxUnavailable": 1, "selector": {"matchLabels": _selector(program)}}
-    return object_of(
-        "policy/v1",
-        "PodDisruptionBudget",
-        f"{program.prefix}-controller-manager",
-        program.namespace,
-        spec=spec,
-    )
-
-
 def _network_policy(program: Program) -> Document:
     """Nothing but what it serves is reached. Where it goes itself nobody knows beforehand: workload
     clusters are anywhere."""
-    ports = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, "metrics")]
+    ports = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, METRICS)]
     spec: Document = {
         "podSelector": {"matchLabels": _selector(program)},
         "policyTypes": ["Ingress"],
@@ -199,7 +204,7 @@ def _container(name: str, image: str) -> Document:
         "command": ["kapy", "manager", name],
         "args": arguments(name),
         "env": [{"name": one, "valueFrom": value} for one, value in fields.items()],
-        "ports": [port(SERVER, PORT), port(HEALTH, _HEALTH), port("metrics", _METRICS)],
+        "ports": [port(SERVER, PORT), port(HEALTH, HEALTH_PORT), port(METRICS, METRICS_PORT)],
         **probes(),
         "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
         "securityContext": CONTAINER,

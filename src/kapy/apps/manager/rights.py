@@ -27,13 +27,10 @@ from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP
-from kapy.apps.components.rules import FULL, READ, rules_of
-from kapy.apps.manager.programs import PROGRAMS
-from kapy.apps.program.injection import MUTATING, VALIDATING
+from kapy.apps.components.rules import FULL, READ
 from kapy.contract.external import AGGREGATE_TO_MANAGER
-from kapy.kube import Document
 from kapy.kube.meta import Object
-from kapy.kube.names import CONFIG_MAPS, CRDS, EVENTS, LEASES, NAMESPACES, SECRETS, Resource
+from kapy.kube.names import CONFIG_MAPS, CRDS, EVENTS, NAMESPACES, SECRETS, Resource
 from kapy.sdk.provider import Right
 
 AGGREGATED: Final[Mapping[str, str]] = {
@@ -43,7 +40,6 @@ AGGREGATED: Final[Mapping[str, str]] = {
 """Labels of ClusterRoles whose rules these managers get, too: upstream's."""
 _WATCH: Final = ("list", "watch")
 _WRITE: Final = (*READ, "patch")
-_TRUSTING: Final = (MUTATING, VALIDATING, CRDS)
 _PROVIDERS: Final = (BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP)
 
 
@@ -95,7 +91,7 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
     "control-plane-kubeadm": (
         _EVENTS,
         *_EVERYTHING,
-        _of(CRDS, *READ),
+        _of(CRDS, *_WATCH),
         _of(NAMESPACES, *_WATCH),
         _of(SECRETS, *_WRITE, "create"),
         _of(ExtensionConfig, *_WATCH),
@@ -104,6 +100,7 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
         *_reconciled(Machine, "create", "delete"),
     ),
     "infrastructure-dev": (
+        _EVENTS,
         _of(SECRETS, *_WATCH),
         _of(Cluster, *_WATCH),
         _of(MachinePool, *_WATCH),
@@ -115,39 +112,6 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
 }
 
 
-def cluster_rules(name: str, trusting: Sequence[Document]) -> list[Document]:
-    """Of a manager's ClusterRole. trusting: its CRDs and webhook configurations, into which it
-    writes whom to trust."""
-    rights = [
-        *_RIGHTS[name],
-        Right("authentication.k8s.io", ("tokenreviews",), ("create",)),
-        Right("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
-        *(_of(resource, *_WATCH) for resource in _TRUSTING),
-    ]
-    named = {
-        resource: [one["metadata"]["name"] for one in trusting if one["kind"] == resource.kind]
-        for resource in _TRUSTING
-    }
-    return [
-        *rules_of(rights),
-        *(_named(resource, names, "patch") for resource, names in named.items() if names),
-    ]
-
-
-def own_rules(name: str) -> list[Document]:
-    """Of a manager's Role, in its own namespace: its Lease, and its webhooks' certificate."""
-    program = PROGRAMS[name]
-    return [
-        *rules_of([_of(LEASES, "create"), _of(SECRETS, "create")]),
-        _named(LEASES, [program.lease], *READ, "update"),
-        _named(SECRETS, [program.secret], *READ, "update"),
-    ]
-
-
-def _named(resource: Resource, names: Sequence[str], *verbs: str) -> Document:
-    return {
-        "apiGroups": [resource.group],
-        "resourceNames": sorted(names),
-        "resources": [resource.plural],
-        "verbs": sorted(verbs),
-    }
+def rights_of(name: str) -> Sequence[Right]:
+    """Of a manager's controllers."""
+    return _RIGHTS[name]

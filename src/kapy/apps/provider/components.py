@@ -5,46 +5,42 @@ Contract: "Components YAML" of the clusterctl provider contract.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
 
 from kapy.api.names import Label
 from kapy.apps.components.objects import object_of, of_provider, with_labels
 from kapy.apps.components.pods import CONTAINER, HEALTH, POD, SELECTED, TOLERATIONS, port, probes
+from kapy.apps.components.programs import HEALTH_PORT, METRICS, METRICS_PORT, budget, own_role
 from kapy.apps.components.rules import bound, role
 from kapy.apps.components.serving import PORT, SERVER, client_of, secret_of
 from kapy.apps.provider.definitions import crds_of
-from kapy.apps.provider.rights import core_rules, manager_rules
-from kapy.apps.provider.webhooks import CERTIFICATES, SERVING, trusting, webhooks_of
+from kapy.apps.provider.rights import core_rules, program_rules
+from kapy.apps.provider.webhooks import webhooks_of
 from kapy.clusterctl.components.checks import AGGREGATED
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
 from kapy.sdk.provider import Provider, Setting
 
-HEALTH_PORT: Final = 9440
-
 
 def components_of(provider: Provider, version: str, image: str = "") -> list[Document]:
     """The objects, in the order in which they are applied. image: where it is not the
     provider's own, with its version as the tag. Raises BadProvider."""
-    prefix = prefix_of(provider)
+    prefix, labels = prefix_of(provider), _selector(provider)
     namespace, account = namespace_of(provider), f"{prefix}-manager"
+    definitions = crds_of(provider, client_of(prefix, namespace))
+    answered = list[Document]()
+    if provider.admission.kinds:
+        answered = webhooks_of(provider.admission, prefix, namespace, labels)
     objects = [
         object_of("v1", "Namespace", namespace),
-        *_crds(provider, prefix, namespace),
+        *definitions,
         object_of("v1", "ServiceAccount", account, namespace),
-        *_roles(provider, account, namespace),
+        *_roles(provider, account, namespace, [*definitions, *answered] if answered else []),
         _deployment(provider, image or f"{provider.image}:{version}", account, namespace),
+        budget(prefix, namespace, labels),
+        *answered,
     ]
-    if provider.admission.kinds:
-        objects += webhooks_of(provider.admission, prefix, namespace, _selector(provider))
     return [of_provider(one, provider.label) for one in objects]
-
-
-def _crds(provider: Provider, prefix: str, namespace: str) -> list[Document]:
-    found = crds_of(provider, client_of(prefix, namespace))
-    return [
-        trusting(one, prefix, namespace) if "conversion" in one["spec"] else one for one in found
-    ]
 
 
 def prefix_of(provider: Provider) -> str:
@@ -63,11 +59,19 @@ def lease_of(provider: Provider) -> str:
     return f"{provider.label}-leader-election"
 
 
-def _roles(provider: Provider, account: str, namespace: str) -> list[Document]:
-    granted = role(f"{account}-role", manager_rules(provider))
-    objects = [granted, bound(granted, f"{account}-rolebinding", account, namespace)]
+def _roles(
+    provider: Provider, account: str, namespace: str, trusting: Sequence[Document]
+) -> list[Document]:
+    prefix = prefix_of(provider)
+    granted = role(f"{account}-role", program_rules(provider, trusting))
+    secret = secret_of(prefix) if trusting else ""
+    objects = [
+        *own_role(prefix, namespace, account, secret),
+        granted,
+        bound(granted, f"{account}-rolebinding", account, namespace),
+    ]
     if rules := core_rules(provider):
-        for_core = role(f"{prefix_of(provider)}-for-core", rules)
+        for_core = role(f"{prefix}-for-core", rules)
         objects.append(with_labels(for_core, {AGGREGATED: "true"}))
     return objects
 
@@ -84,14 +88,11 @@ def _deployment(provider: Provider, image: str, account: str, namespace: str) ->
         "serviceAccountName": account,
         "terminationGracePeriodSeconds": 10,
         "tolerations": TOLERATIONS,
+        "volumes": [{"name": "tmp", "emptyDir": {}}],
     }
-    if provider.admission.kinds:
-        secret = {"secretName": secret_of(prefix_of(provider))}
-        pod["volumes"] = [{"name": CERTIFICATES, "secret": secret}]
     spec = {
         "replicas": 1,
         "selector": {"matchLabels": labels},
-        "strategy": {"type": "Recreate"},  # never two at work at the same time
         "template": {"metadata": {"labels": labels}, "spec": pod},
     }
     name = f"{prefix_of(provider)}-controller-manager"
@@ -102,20 +103,18 @@ def _container(provider: Provider, image: str) -> Document:
     container: Document = {
         "name": MANAGER,
         "image": image,
-        "args": [f"--health-addr=:{HEALTH_PORT}"],
-        "ports": [port(HEALTH, HEALTH_PORT)],
+        "args": ["--leader-elect"],
+        "ports": [port(HEALTH, HEALTH_PORT), port(METRICS, METRICS_PORT)],
         **probes(),
         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}},
         "securityContext": CONTAINER,
         "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"mountPath": "/tmp", "name": "tmp"}],
     }
     if provider.settings:
         container["env"] = [{"name": one.name, "value": _value(one)} for one in provider.settings]
     if provider.admission.kinds:
-        container["args"].append(f"--webhook-port={PORT}")
         container["ports"].append(port(SERVER, PORT))
-        mount = {"mountPath": SERVING, "name": CERTIFICATES, "readOnly": True}
-        container["volumeMounts"] = [mount]
     return container
 
 

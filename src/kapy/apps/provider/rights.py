@@ -5,13 +5,14 @@ No more than that: what a provider does besides, it says itself (`Provider.right
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from kapy._aio.clock import system_clock
 from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
+from kapy.apps.components.programs import cluster_rules
 from kapy.apps.components.rules import FULL, READ, rules_of
 from kapy.apps.provider.adding import added
 from kapy.engine.runtime import Runtime
@@ -51,8 +52,8 @@ async def _nobody(request: Request) -> Reply:
     raise Unreachable(f"nobody answers {request.path}: the controllers are not run")
 
 
-def manager_rules(provider: Provider) -> list[Document]:
-    """What the provider's own program may do."""
+def program_rules(provider: Provider, trusting: Sequence[Document] = ()) -> list[Document]:
+    """What the provider's own program may do. trusting: as of `cluster_rules`."""
     own = {kind.RESOURCE.group_resource for kind in provider.kinds}
     rights = [Right(EVENTS.group, (EVENTS.plural,), ("create", "patch")), *provider.rights]
     runtime = _asked(provider)
@@ -63,7 +64,7 @@ def manager_rules(provider: Provider) -> list[Document]:
         rights.append(Right(one.group, (one.plural,), (*READ, "patch") if mine else READ))
         if mine:
             rights.append(Right(one.group, (f"{one.plural}/status",), ("patch",)))
-    return rules_of([*rights, *_written_by_sdk(provider, watched)])
+    return cluster_rules([*rights, *_written_by_sdk(provider, watched)], trusting)
 
 
 def _written_by_sdk(provider: Provider, watched: Collection[Resource]) -> Iterator[Right]:

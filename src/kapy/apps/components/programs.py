@@ -1,0 +1,67 @@
+"""What any program of controllers needs in its cluster, besides its controllers' rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kapy.apps.components.objects import object_of
+from kapy.apps.components.rules import READ, bound, role, rules_of
+from kapy.apps.program.injection import MUTATING, VALIDATING
+from kapy.kube import Document
+from kapy.kube.names import CRDS, LEASES, SECRETS, Resource
+from kapy.sdk.provider import Right
+
+HEALTH_PORT: Final = 9440
+METRICS: Final = "metrics"
+METRICS_PORT: Final = 8443
+"""Where programs are asked, unless their flags say otherwise."""
+_TRUSTING: Final = (MUTATING, VALIDATING, CRDS)
+_ASKING: Final = (
+    Right("authentication.k8s.io", ("tokenreviews",), ("create",)),
+    Right("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
+)
+"""Who wants to see diagnostics, and may."""
+
+
+def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list[Document]:
+    """Of a program's ClusterRole. rights: of its controllers. trusting: its CRDs and webhook
+    configurations, into which it writes whom to trust; none where it has no webhooks."""
+    watched = _TRUSTING if trusting else ()
+    seen = (Right(one.group, (one.plural,), ("list", "watch")) for one in watched)
+    named = {
+        resource: [one["metadata"]["name"] for one in trusting if one["kind"] == resource.kind]
+        for resource in watched
+    }
+    return [
+        *rules_of([*rights, *_ASKING, *seen]),
+        *(_named(resource, names, "patch") for resource, names in named.items() if names),
+    ]
+
+
+def own_role(prefix: str, namespace: str, account: str, secret: str = "") -> list[Document]:
+    """The Role of a program in its own namespace, and its binding, by upstream's names: Leases (of
+    shards, there are several), and its webhooks' certificate. secret: where that is."""
+    rights = [Right(LEASES.group, (LEASES.plural,), (*READ, "create", "update"))]
+    rules = rules_of(rights)
+    if secret:
+        rights.append(Right(SECRETS.group, (SECRETS.plural,), ("create",)))
+        rules = [*rules_of(rights), _named(SECRETS, [secret], *READ, "update")]
+    granted = role(f"{prefix}-leader-election-role", rules, namespace)
+    return [granted, bound(granted, f"{prefix}-leader-election-rolebinding", account, namespace)]
+
+
+def budget(prefix: str, namespace: str, selector: Document) -> Document:
+    """Of several pods of a program, one at a time is taken away on purpose."""
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
+    name = f"{prefix}-controller-manager"
+    return object_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
+
+
+def _named(resource: Resource, names: Sequence[str], *verbs: str) -> Document:
+    return {
+        "apiGroups": [resource.group],
+        "resourceNames": sorted(names),
+        "resources": [resource.plural],
+        "verbs": sorted(verbs),
+    }
