@@ -209,15 +209,18 @@ async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdi
 
 def report(subject: Subject, verdicts: Verdicts) -> Report:
     """What is known of every rule that a look at the running provider tells."""
-    return Report(subject.name, tuple(_results(verdicts)), verdicts.died)
+    return Report(subject.name, tuple(_results(subject, verdicts)), verdicts.died)
 
 
-def _results(verdicts: Verdicts) -> Iterable[Result]:
+def _results(subject: Subject, verdicts: Verdicts) -> Iterable[Result]:
     for rule in RULES.values():
         if rule.checked is Checked.BEHAVIOUR:
-            yield verdicts.result(rule) or Result(rule, State.NOT_RUN, _unchecked(rule))
+            yield verdicts.result(rule) or _unchecked(subject, rule)
 
 
-def _unchecked(rule: Rule) -> str:
-    faults = rule.name == ONCE
-    return "only bad days show it: see --faults" if faults else "there is no check of it"
+def _unchecked(subject: Subject, rule: Rule) -> Result:
+    if rule.name != ONCE:
+        return Result(rule, State.NOT_RUN, "there is no check of it")
+    if not subject.of(rule.document):
+        return Result(rule, State.NOT_APPLICABLE, f"no kind of {rule.document}")
+    return Result(rule, State.NOT_RUN, "only bad days show it: see --faults")
