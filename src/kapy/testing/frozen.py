@@ -53,13 +53,19 @@ class FrozenList(list[Any]):
 
 def freeze(value: Any) -> Any:
     """A deep copy of a document that cannot be changed; what is frozen already stays itself."""
-    if isinstance(value, FrozenDict | FrozenList):
-        return value
-    if isinstance(value, dict):
-        return FrozenDict({key: freeze(one) for key, one in value.items()})
-    if isinstance(value, list):
-        return FrozenList([freeze(one) for one in value])
+    kind = type(value)
+    if kind is dict:
+        return FrozenDict(
+            {key: freeze(one) if type(one) in _OPEN else one for key, one in value.items()}
+        )
+    if kind is list:
+        return FrozenList([freeze(one) if type(one) in _OPEN else one for one in value])
     return value
+
+
+_OPEN: Final = frozenset({dict, list})
+"""What can be changed. A document has nothing else: tests freeze all that they read, so that what
+cannot be is not looked at twice."""
 
 
 class Frozen(Interceptor):

@@ -92,7 +92,7 @@ async def idle(scene: Scene) -> AsyncIterator[Finding]:
     await stage.whole(scene)
     await stage.done(scene)
     await scene.quiet()
-    for times in (1, 2, 4):  # the first time a busy machine may still be at what there was to do
+    for times in (1, 2):  # the first time a busy machine may still be at what there was to do
         await scene.quiet()
         since, events = scene.mark(), scene.events()
         await scene.quiet(times)
