@@ -15,8 +15,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
@@ -90,7 +90,7 @@ def _kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
     key = pki.new_key()
     (folder / "accounts.key").write_bytes(key)
     (folder / "accounts.pub").write_bytes(pki.public_key(key))
-    clients, peers, port = _free_port(), _free_port(), _free_port()
+    clients, peers, port = free_port(), free_port(), free_port()
     with ExitStack() as stack:
         etcd = {
             "data-dir": "etcd",
@@ -128,7 +128,7 @@ def _kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
         yield access
 
 
-def _flags(told: dict[str, object]) -> list[str]:
+def _flags(told: Mapping[str, object]) -> list[str]:
     return [f"--{name}={value}" for name, value in told.items()]
 
 
@@ -155,14 +155,14 @@ def _wait(folder: Path, holds: Callable[[], bool]) -> None:
 
 def _is_ready(access: Kubeconfig) -> bool:
     transport = Blocking(access)
-    with suppress(KapyError):
+    with closing(transport), suppress(KapyError):
         # Its own roles come a moment after it answers.
         run(Client(transport).raw("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin"))
         return True
     return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
