@@ -28,6 +28,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "bundle": ("kapy.cli.groups:BUNDLE", "Take providers to where there is no network."),
         "new": ("kapy.cli.groups:NEW", "Begin a provider or an extension."),
         "conformance": ("kapy.cli.groups:CONFORMANCE", "Check providers by the contracts."),
+        "components": ("kapy.cli.components:components", "Print what installs kapy's managers."),
         "crds": ("kapy.cli.crds:crds", "Print the CRDs of Cluster API's kinds."),
     },
     "Clusters": {

@@ -10,6 +10,8 @@ import yaml
 from kapy import apps
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.extension_config import ExtensionConfig
 from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
@@ -21,10 +23,12 @@ from kapy.conditions import is_true
 from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, SECRETS
 from kapy.testing.story import Story
+from tests.hooks.extension import config
 
 SAMPLES = Path(apps.__file__).parent / "samples"
 OLD, NEW = "v1.34.0", "v1.35.0"
 NAME = "capybara"
+PLANE, WORKERS, POOL = f"{NAME}-control-plane", f"{NAME}-md-0", f"{NAME}-mp"
 
 
 def story(client: Client) -> Story:
@@ -52,40 +56,111 @@ async def live(told: Story) -> None:
     """A cluster without a class: made, scaled, healed, upgraded, extended, deleted."""
     await told.create(sample("in-memory-cluster.yaml"))
     await available(told)
-    await told.merge(MachineDeployment, f"{NAME}-md-0", {"spec": {"replicas": 3}})
-    await told.merge(KubeadmControlPlane, f"{NAME}-control-plane", {"spec": {"replicas": 3}})
-    await settled(told, machines=6)
+    await told.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
+    await told.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 3}})
     await told.create(EXTRAS)
     await told.merge(Cluster, NAME, {"metadata": {"labels": {"addons": "wanted"}}})
-    await settled(told, machines=6)
+    await settled(told, machines=8)
     await told.until(ClusterResourceSetBinding, NAME, lambda one: one.spec.bindings)
-    await told.until(MachinePool, f"{NAME}-mp", lambda one: one.status.available_replicas == 2)
-    workers = await told.all(Machine)
-    sick = next(one for one in workers if Label.DEPLOYMENT_NAME in one.metadata.labels)
+    await told.until(MachinePool, POOL, lambda one: one.status.available_replicas == 2)
+    await addons_change(told)
+    await heal(told)
+    await upgrade(told)
+    await told.merge(MachinePool, POOL, {"spec": {"replicas": 1}})
+    await settled(told)
+    await told.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 1}})
+    await settled(told)
+    await lose_owners(told)
+    await lose_a_pool(told)
+    await delete_cluster(told)
+
+
+async def addons_change(told: Story) -> None:
+    """What a ClusterResourceSet applies, and which sets there are."""
+    changed = {"data": {"more.yaml": MORE}}
+    await told.client.patch(CONFIG_MAPS, Key("default", "addon"), changed)
+    await settled(told)
+
+
+async def heal(told: Story) -> None:
+    """Machines that somebody wants to be replaced."""
     remediate = {"metadata": {"annotations": {Annotation.REMEDIATE_MACHINE: ""}}}
-    await told.merge(Machine, sick.metadata.name, remediate)
-    await told.until_gone(Machine, sick.metadata.name)
-    await told.merge(KubeadmControlPlane, f"{NAME}-control-plane", {"spec": {"version": NEW}})
+    for label in (Label.DEPLOYMENT_NAME, Label.CONTROL_PLANE):
+        machines = await told.all(Machine)
+        sick = next(one for one in machines if label in one.metadata.labels)
+        await told.merge(Machine, sick.metadata.name, remediate)
+        await told.until_gone(Machine, sick.metadata.name)
+        await settled(told)
+
+
+async def upgrade(told: Story) -> None:
+    """Everything gets a newer version."""
+    await told.merge(KubeadmControlPlane, PLANE, {"spec": {"version": NEW}})
     template = {"spec": {"template": {"spec": {"version": NEW}}}}
-    await told.merge(MachineDeployment, f"{NAME}-md-0", template)
-    await told.merge(MachinePool, f"{NAME}-mp", template)
-    await told.merge(MachinePool, f"{NAME}-mp", {"spec": {"replicas": 1}})
+    await told.merge(MachineDeployment, WORKERS, template)
+    await told.merge(MachinePool, POOL, template)
     await settled(told)
-    await told.merge(KubeadmControlPlane, f"{NAME}-control-plane", {"spec": {"replicas": 1}})
+
+
+async def lose_owners(told: Story) -> None:
+    """A control plane is taken away and its Machines are left; another one takes them over. Secrets
+    come back from a backup without their owners."""
+    plane = await told.get(KubeadmControlPlane, PLANE)
+    assert plane is not None
+    for secret in (await told.client.list(SECRETS, "default")).items:
+        if (secret.get("type") or "") == "cluster.x-k8s.io/secret":
+            nobody = {"metadata": {"ownerReferences": None}}
+            await told.client.patch(SECRETS, Key.of(secret), nobody)
+    await told.client.delete(KubeadmControlPlane, Key("default", PLANE), propagation="Orphan")
+    await told.until_gone(KubeadmControlPlane, PLANE)
+    plane.metadata = type(plane.metadata)(
+        name=PLANE, namespace="default", labels=plane.metadata.labels
+    )
+    await told.client.create(plane)
     await settled(told)
+
+
+async def lose_a_pool(told: Story) -> None:
+    """A pool's infrastructure goes while it makes machines that have no Machine yet."""
+    paused = {"metadata": {"annotations": {Annotation.PAUSED: ""}}, "spec": {"replicas": 3}}
+    await told.merge(MachinePool, POOL, paused)
+    await asyncio.sleep(30)
+    await told.client.delete(DevMachinePool, Key("default", POOL))
+    await asyncio.sleep(30)
+
+
+async def delete_cluster(told: Story) -> None:
+    """And everything that it has."""
+    running = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
+    for pool in await told.all(MachinePool):
+        await told.merge(MachinePool, pool.metadata.name, running)
     await told.client.delete(Cluster, Key("default", NAME))
     await told.until_gone(Cluster, NAME)
 
 
 async def live_of_a_class(told: Story) -> None:
-    """A cluster of a ClusterClass: made, upgraded, changed with its class, deleted."""
-    await told.create(sample("in-memory-class.yaml"))
+    """A cluster of a ClusterClass, with a pool: made, upgraded, changed with its class, deleted."""
+    *parts, cluster_class, cluster = sample("in-memory-class.yaml")
+    await told.create([*parts, *yaml.safe_load_all(CLASS_EXTRAS)])
+    cluster_class["spec"]["workers"]["machinePools"] = [POOL_CLASS]
+    cluster["spec"]["topology"]["workers"]["machinePools"] = [{"class": "herd", "name": "mp-0"}]
+    await told.create([cluster_class, cluster])
     await available(told)
-    topology = {"spec": {"topology": {"version": NEW}}}
-    await told.merge(Cluster, NAME, topology)
+    await told.merge(Cluster, NAME, {"spec": {"topology": {"version": NEW}}})
     await settled(told)
-    await told.client.delete(Cluster, Key("default", NAME))
-    await told.until_gone(Cluster, NAME)
+    await told.merge(Cluster, NAME, {"spec": {"topology": {"workers": {"machinePools": None}}}})
+    await settled(told)
+    await delete_cluster(told)
+
+
+async def beside(told: Story) -> None:
+    """What is no cluster: an extension whose authority is in a Secret, and addresses."""
+    await told.create(BESIDE)
+    injected = {Annotation.INJECT_CA_FROM_SECRET: "default/authority"}
+    extension = config("ext")
+    extension["metadata"]["annotations"] = injected
+    await told.create([extension])
+    await told.until(ExtensionConfig, "ext", lambda one: one.spec.client_config.ca_bundle)
 
 
 async def settled(told: Story, machines: int = 0) -> None:
@@ -141,6 +216,15 @@ spec:
   checks:
     unhealthyNodeConditions: [{type: Ready, status: "False", timeoutSeconds: 300}]
 ---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineHealthCheck
+metadata: {name: planes, namespace: default}
+spec:
+  clusterName: capybara
+  selector: {matchLabels: {cluster.x-k8s.io/control-plane: ""}}
+  checks:
+    unhealthyNodeConditions: [{type: Ready, status: "False", timeoutSeconds: 300}]
+---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: DevMachinePool
 metadata: {name: capybara-mp, namespace: default}
@@ -165,4 +249,54 @@ spec:
         configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfig, name: capybara-mp}
       infrastructureRef:
         {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachinePool, name: capybara-mp}
+"""
+
+MORE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: more, namespace: kube-system}
+"""
+POOL_CLASS = {
+    "class": "herd",
+    "bootstrap": {
+        "templateRef": {
+            "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
+            "kind": "KubeadmConfigTemplate",
+            "name": "meadow-grazer",
+        }
+    },
+    "infrastructure": {
+        "templateRef": {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": "DevMachinePoolTemplate",
+            "name": "meadow-herd",
+        }
+    },
+}
+CLASS_EXTRAS = """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachinePoolTemplate
+metadata: {name: meadow-herd, namespace: default}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+"""
+BESIDE = """
+apiVersion: v1
+kind: Secret
+metadata: {name: authority, namespace: default}
+data: {ca.crt: QQ==}
+---
+apiVersion: ipam.cluster.x-k8s.io/v1beta2
+kind: IPAddressClaim
+metadata: {name: wanted, namespace: default}
+spec: {poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: pool}}
+---
+apiVersion: ipam.cluster.x-k8s.io/v1beta2
+kind: IPAddress
+metadata: {name: wanted, namespace: default}
+spec:
+  claimRef: {name: wanted}
+  poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: pool}
+  address: 192.0.2.1
+  prefix: 24
+  gateway: 192.0.2.254
 """

@@ -1,14 +1,16 @@
-"""All managers side by side, each with a user and rights of its own, on virtual time."""
+"""All managers side by side, each with a user and the rights of its components, on virtual time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from kapy._aio.clock import loop_clock
 from kapy._aio.services import running
@@ -18,60 +20,96 @@ from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.request_info import attributes_of
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
+from kapy.apps.components.rules import RBAC
 from kapy.apps.conversion import converted
 from kapy.apps.definitions import install_definitions
+from kapy.apps.https.authorities import Lives
+from kapy.apps.https.shared import SharedCertificate
+from kapy.apps.manager.components import components_of
 from kapy.apps.manager.programs import PROGRAMS, Outside, Program
 from kapy.apps.manager_flags import controlling
+from kapy.apps.program.injection import MUTATING, VALIDATING, Injection
 from kapy.apps.settings import Controlling
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.leadership import Fenced, Leadership, Terms
 from kapy.engine.runtime import Runtime
 from kapy.hooks.posting import Post
 from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, Conflict, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
-from kapy.kube.names import NAMESPACES, Resource
+from kapy.kube.names import CRDS, LEASES, NAMESPACES, Resource
 from kapy.providers.inmemory import InMemory
 from kapy.testing.frozen import Frozen
 
-RBAC = "rbac.authorization.k8s.io"
-ROLES = Resource(RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
-BINDINGS = Resource(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
-GATES = FeatureGates(cluster_topology=True, runtime_sdk=True)
-
-
-class Right(NamedTuple):
-    """What somebody may do, or did. resource: with its subresource after a slash."""
-
-    verb: str
-    group: str
-    resource: str
-
-    @classmethod
-    def of(cls, asked: Attributes) -> Right:
-        """What is asked for."""
-        part = f"/{asked.subresource}" if asked.subresource else ""
-        return cls(asked.verb, asked.group, asked.resource + part or asked.path)
+GATES = FeatureGates(cluster_topology=True, runtime_sdk=True, machine_taint_propagation=True)
+ROLES = {
+    kind: Resource(RBAC, "v1", f"{kind.lower()}s", kind, namespaced="Cluster" not in kind)
+    for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+}
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+REVIEWED = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups of what is asked and not stored."""
+SHORT = Lives(timedelta(minutes=4), timedelta(minutes=2), timedelta(seconds=20))
+CONFIGURATIONS = {one.kind: one for one in (MUTATING, VALIDATING)}
 
 
 class Asked(Interceptor):
-    """Notes what a manager asks for, and what of that it is refused."""
+    """Notes what a manager asks for, and what of that it is refused.
 
-    __slots__ = ("asked", "refused", "user")
+    Of each kind, the first answer to a creation is lost, and the first patch that names a version
+    meets somebody who was quicker: what is asked for then is to be allowed, too.
+    """
+
+    __slots__ = ("_asked", "_hindered", "refused", "user")
 
     def __init__(self, transport: Transport, user: User) -> None:
         super().__init__(transport)
         self.user = user
-        self.asked: set[Right] = set()
-        self.refused: list[Right] = []
+        self._asked: dict[tuple[str, ...], Attributes] = {}
+        self.refused: list[Attributes] = []
+        self._hindered: set[tuple[str, str, str]] = set()
 
     async def __call__(self, request: Request) -> Reply:
-        asked = Right.of(attributes_of(request, self.user))
-        self.asked.add(asked)
+        asked = _of(request, self.user)
+        self._note(asked)
+        kind = asked.verb, asked.group, asked.resource
+        first = kind not in self._hindered
+        if first and asked.verb == "patch" and _names_version(request):
+            self._hindered.add(kind)
+            return Reply(409, Conflict("somebody was quicker").status())
         reply = await self.transport(request)
-        if reply.status == 403:
+        if reply.status == 403 and "cannot" in str(reply.body):
             self.refused.append(asked)
+        if reply.status == 201:
+            self._note(replace(asked, verb="create"))
+            if first and asked.verb == "create" and asked.group not in REVIEWED:
+                self._hindered.add(kind)
+                raise Unreachable("the answer is lost")
         return reply
+
+    def _note(self, one: Attributes) -> None:
+        key = one.verb, one.group, one.resource, one.subresource, one.namespace, one.name, one.path
+        self._asked[key] = one
+
+    @property
+    def asked(self) -> Collection[Attributes]:
+        """Everything that was asked for, each once."""
+        return self._asked.values()
+
+
+def _of(request: Request, user: User) -> Attributes:
+    """What is asked for; who selects one name asks for that."""
+    asked = attributes_of(request, user)
+    field_, _, name = request.query.get("fieldSelector", "").partition("=")
+    return replace(asked, name=name) if field_ == "metadata.name" else asked
+
+
+def _names_version(request: Request) -> bool:
+    body = request.body
+    document = msgspec.json.decode(body) if isinstance(body, bytes) else body
+    return isinstance(document, Mapping) and "resourceVersion" in document.get("metadata", {})
 
 
 @dataclass(frozen=True)
@@ -95,64 +133,124 @@ class Separate:
     client: Client
     in_memory: InMemory
     asked: dict[str, Asked] = field(default_factory=dict)
+    runtimes: dict[str, Runtime] = field(default_factory=dict)
 
 
 @asynccontextmanager
-async def separate(rules: Mapping[str, Sequence[Document]], post: Post) -> AsyncIterator[Separate]:
-    """rules: of each manager's ClusterRole."""
+async def separate(post: Post, beside: Sequence[Document] = ()) -> AsyncIterator[Separate]:
+    """post: to extensions. beside: components of others (their kinds and roles count)."""
     admission = Rules(GATES)
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(admission,), convert=converted)
-    admission.read_through(Client(server.transport(ADMIN)))
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
         await stack.enter_async_context(running(server=server.run))
         await asyncio.sleep(0)
+        server.access.start()
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
         here = Separate(server, client, InMemory(clock=clock))
         await install_definitions(client)
         accompany(server)
+        await install(client, beside)
         services: dict[str, Any] = {}
         for name, program in PROGRAMS.items():
-            user = await _granted(client, program, rules[name])
+            await install(client, components_of(name))
+            user = account_of(program.namespace, program.account)
             asked = here.asked[name] = Asked(Frozen(server.transport(user)), user)
-            services |= _started(program, asked, here, post)
+            if name == "core":  # whose webhooks look at other objects, too
+                admission.read_through(Client(asked))
+            await _led_by_another(client, program)
+            services |= await _started(program, asked, here, post)
         await stack.enter_async_context(running(**services))
         yield here
 
 
-def _started(program: Program, asked: Asked, here: Separate, post: Post) -> dict[str, Any]:
+async def _started(program: Program, asked: Asked, here: Separate, post: Post) -> dict[str, Any]:
+    """A manager, put together as `kapy.apps.program.running` does it."""
     told: Controlling = controlling({}, gates=GATES)
+    clock, random = loop_clock(), Random(program.name)
+    own = Client(asked, field_manager=program.name)
+    terms = Terms(lease=Key(program.namespace, program.lease), identity=program.name)
+    leadership = Leadership(own, terms, clock, random)
     runtime = Runtime.on(
-        asked,
-        clock=loop_clock(),
+        Fenced(asked, leadership),
+        clock=clock,
         field_manager=program.name,
-        random=Random(program.name),
+        random=random,
         options=told.manager,
     )
-
+    runtime.turn = leadership.lead
+    here.runtimes[program.name] = runtime
+    secret = Key(program.namespace, program.secret)
+    shared = SharedCertificate(
+        own,
+        secret,
+        [program.service],
+        clock,
+        random,
+        SHORT,
+        told=lambda: injection.look_again(),
+    )
+    service = Key(program.namespace, program.service)
+    injection = Injection(runtime, service, program.provider, lambda: shared.ca)
     pods = PodsHere(here.in_memory)
     outside = Outside(lambda: post, here.in_memory.dial, lambda _: pods, here.in_memory)
     found = program.add(runtime, told, outside)
-    own = {f"{program.name} {one}": run for one, run in found.items()}
-    return {program.name: runtime.run, **own}
+    services = {f"{program.name} {one}": run for one, run in found.items()}
+    return {
+        program.name: runtime.run,
+        f"{program.name}'s certificate": lambda: _keep(shared),
+        **services,
+    }
 
 
-async def _granted(client: Client, program: Program, rules: Sequence[Document]) -> User:
-    namespace, account = f"{program.prefix}-system", f"{program.prefix}-manager"
-    meta = {"name": account}
-    created = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-    await client.create(NAMESPACES, created)
-    api = f"{RBAC}/v1"
-    role = {"apiVersion": api, "kind": "ClusterRole", "metadata": meta, "rules": list(rules)}
-    await client.create(ROLES, role)
-    bound = {"kind": "ServiceAccount", "namespace": namespace, "name": account}
-    ref = {"apiGroup": RBAC, "kind": "ClusterRole", "name": account}
-    binding = {"apiVersion": api, "kind": "ClusterRoleBinding", "metadata": meta}
-    await client.create(BINDINGS, {**binding, "roleRef": ref, "subjects": [bound]})
+async def _led_by_another(client: Client, program: Program) -> None:
+    """A pod that is gone has the Lease still."""
+    spec = {"holderIdentity": "gone", "leaseDurationSeconds": 15}
+    metadata = {"name": program.lease, "namespace": program.namespace}
+    lease = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
+    await client.create(LEASES, {**lease, "spec": spec})
+
+
+async def _keep(shared: SharedCertificate) -> None:
+    try:
+        await shared.make_valid()
+    except Unreachable:  # a pod that comes again
+        await shared.make_valid()
+    await shared.keep()
+
+
+def account_of(namespace: str, name: str) -> User:
+    """The user that a service account is."""
     groups = (
         "system:serviceaccounts",
         f"system:serviceaccounts:{namespace}",
         "system:authenticated",
     )
-    return User(f"system:serviceaccount:{namespace}:{account}", groups)
+    return User(f"system:serviceaccount:{namespace}:{name}", groups)
+
+
+async def install(client: Client, components: Sequence[Document]) -> None:
+    """What of components an API server without pods can use: CRDs, roles, and configurations of
+    webhooks, which nobody answers here and nobody asks."""
+    for one in components:
+        if one["kind"] == "Namespace":
+            await client.create(NAMESPACES, one)
+        elif one["kind"] == CRDS.kind:
+            try:
+                await client.create(CRDS, one)
+            except AlreadyExists:
+                await client.patch(CRDS, Key.of(one), {"spec": {"conversion": _converting(one)}})
+        elif one["kind"] == SERVICE_ACCOUNTS.kind:
+            await client.create(SERVICE_ACCOUNTS, one)
+        elif one["kind"] in ROLES:
+            await client.create(ROLES[one["kind"]], one)
+        elif one["kind"] in CONFIGURATIONS:
+            never = {"objectSelector": {"matchLabels": {"never": "asked"}}}
+            webhooks = [{**each, **never} for each in one["webhooks"]]
+            await client.create(CONFIGURATIONS[one["kind"]], {**one, "webhooks": webhooks})
+
+
+def _converting(crd: Document) -> Document:
+    found: Document = crd["spec"]["conversion"]
+    return found

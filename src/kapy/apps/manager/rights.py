@@ -50,9 +50,13 @@ def _of(one: Resource | type[Object], *verbs: str) -> Right:
 
 def _reconciled(kind: type[Object], *more: str) -> Iterator[Right]:
     """Of objects that a controller looks after. more: verbs besides."""
-    resource = kind.RESOURCE
     yield _of(kind, *_WRITE, *more)
-    yield Right(resource.group, (f"{resource.plural}/status",), ("patch",))
+    yield _status_of(kind)
+
+
+def _status_of(kind: type[Object]) -> Right:
+    resource = kind.RESOURCE
+    return Right(resource.group, (f"{resource.plural}/status",), ("patch",))
 
 
 _EVENTS: Final = _of(EVENTS, "create", "patch")
@@ -67,7 +71,8 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
         _of(SECRETS, *_WRITE, "create", "delete"),
         *_reconciled(ClusterResourceSet),
         _of(ClusterResourceSetBinding, *_WRITE, "create", "delete"),
-        *_reconciled(ClusterClass),
+        _of(ClusterClass, *READ),
+        _status_of(ClusterClass),
         *_reconciled(Cluster),
         _of(MachineDrainRule, *_WATCH),
         *_reconciled(Machine, "create", "delete"),

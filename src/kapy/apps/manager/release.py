@@ -1,0 +1,107 @@
+"""A release of kapy's own managers, as folders that kapy and clusterctl install from.
+
+    <folder>/cluster-api/v1.14.0/
+        metadata.yaml  core-components.yaml  runtime-sdk-openapi.yaml
+    <folder>/bootstrap-kubeadm/v1.14.0/
+        metadata.yaml  bootstrap-components.yaml
+    <folder>/control-plane-kubeadm/v1.14.0/
+        metadata.yaml  control-plane-components.yaml
+    <folder>/infrastructure-docker/v1.14.0/
+        metadata.yaml  infrastructure-components.yaml
+        cluster-template.yaml  cluster-template-topology.yaml  clusterclass-meadow.yaml
+
+The version is that of Cluster API which these are: providers' contracts and upgrades go by it.
+Contract: "Provider repositories" of the clusterctl provider contract.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from kapy import CLUSTER_API
+from kapy.apps.manager.components import IMAGE, components_of
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.manifests import class_sample
+from kapy.clusterctl.components import INVENTORY_VERSION
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.yaml import dump, dump_all
+
+FILES: Final = {
+    "core": "core-components.yaml",
+    "bootstrap-kubeadm": "bootstrap-components.yaml",
+    "control-plane-kubeadm": "control-plane-components.yaml",
+    "infrastructure-dev": "infrastructure-components.yaml",
+}
+"""Names of components files."""
+CLASS: Final = "meadow"
+"""The ClusterClass of the sample."""
+_FIRST_OF_V1BETA2: Final = 11
+
+
+class CannotRelease(KapyError):
+    """The release cannot be written; the message says why."""
+
+
+def files_of(name: str, image: str = IMAGE) -> dict[str, str]:
+    """The text of each file of one manager's release, by the file's name."""
+    return {
+        "metadata.yaml": dump(_metadata()),
+        FILES[name]: dump_all(components_of(name, image)),
+        **_more(name),
+    }
+
+
+def write_release(name: str, folder: Path, image: str = IMAGE) -> Path:
+    """Write `<label>/<version>/` below a folder, and return it. Raises CannotRelease."""
+    place = folder / PROGRAMS[name].provider / CLUSTER_API
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for file, text in files_of(name, image).items():
+            (place / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CannotRelease(f"cannot write {place}: {error.strerror or error}") from None
+    return place
+
+
+def _metadata() -> Document:
+    """Which contract each series of Cluster API keeps to."""
+    newest = int(CLUSTER_API.split(".")[1])
+    series = [
+        {
+            "major": 1,
+            "minor": minor,
+            "contract": "v1beta2" if minor >= _FIRST_OF_V1BETA2 else "v1beta1",
+        }
+        for minor in range(newest, -1, -1)
+    ]
+    return {"apiVersion": INVENTORY_VERSION, "kind": "Metadata", "releaseSeries": series}
+
+
+def _more(name: str) -> dict[str, str]:
+    if name == "core":
+        from kapy.hooks.catalog import installed  # all hooks: only this needs them
+        from kapy.hooks.openapi.document import openapi
+
+        return {"runtime-sdk-openapi.yaml": dump(openapi(installed(), CLUSTER_API))}
+    if name == "infrastructure-dev":
+        return {**_templates(), f"clusterclass-{CLASS}.yaml": dump_all(_class())}
+    return {}
+
+
+def _templates() -> dict[str, str]:
+    folder = files("kapy.apps") / "samples" / "release"
+    found = sorted(folder.iterdir(), key=lambda one: one.name)
+    return {one.name: one.read_text("utf-8") for one in found}
+
+
+def _class() -> list[Document]:
+    """The class of the sample, in no namespace: whoever installs it chooses one."""
+    return [_anywhere(one) for one in class_sample() if one["kind"] != "Cluster"]
+
+
+def _anywhere(one: Document) -> Document:
+    metadata = {key: value for key, value in one["metadata"].items() if key != "namespace"}
+    return {**one, "metadata": metadata}

@@ -1,0 +1,171 @@
+"""What `kapy components` prints, beside what upstream releases (`tests/data/components`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.apps.manager.components import components_of
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.manager.release import write_release
+from kapy.apps.manager_flags import controlling, flags_of
+from kapy.apps.manifests import sample
+from kapy.apps.program.options import flags_of as own_flags_of
+from kapy.apps.program.options import program_options
+from kapy.clusterctl.variables import processed
+from kapy.kube import Document
+from kapy.kube.yaml import load_all
+from kapy.testing.conformance.check import checked
+from kapy.testing.conformance.findings import State
+from kapy.testing.conformance.reports.text import text
+from tests.oracle.recorded import SAMPLES
+
+NAMES = pytest.mark.parametrize("name", PROGRAMS)
+MORE = {"PodDisruptionBudget", "NetworkPolicy"}
+
+
+def released(name: str) -> list[Document]:
+    """Upstream's objects of the provider, but for CRDs and cert-manager's."""
+    found: list[Document] = json.loads((SAMPLES / "components" / f"{name}.json").read_text())
+    return found
+
+
+def printed(name: str) -> list[Document]:
+    """Ours, but for CRDs."""
+    return [one for one in components_of(name) if one["kind"] != "CustomResourceDefinition"]
+
+
+def named(objects: list[Document]) -> dict[tuple[str, str], Document]:
+    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+
+@NAMES
+def test_objects_have_upstreams_names_and_labels(name: str) -> None:
+    ours, theirs = named(printed(name)), named(released(name))
+    assert theirs.keys() <= ours.keys()
+    added = {kind for kind, _ in ours.keys() - theirs.keys()}
+    assert added == MORE | {"Service"}  # where metrics are
+    for key, one in theirs.items():
+        metadata = ours[key]["metadata"]
+        assert metadata["labels"] == without_privileges(one["metadata"]["labels"])
+        assert metadata.get("namespace") == one["metadata"].get("namespace")
+    [binding] = [one for one in ours.values() if one["kind"] == "ClusterRoleBinding"]
+    assert binding == named(released(name))["ClusterRoleBinding", binding["metadata"]["name"]]
+
+
+def without_privileges(labels: dict[str, str]) -> dict[str, str]:
+    """Upstream's Docker provider may do everything; ours does not have to."""
+    return {key: value for key, value in labels.items() if not key.startswith("pod-security")}
+
+
+@NAMES
+def test_an_api_server_asks_our_webhooks_when_it_asks_upstreams(name: str) -> None:
+    ours, theirs = webhooks(printed(name)), webhooks(released(name))
+    assert ours == theirs
+
+
+def webhooks(objects: list[Document]) -> dict[str, list[Document]]:
+    """By configuration. A match policy that is not said is a server's usual one."""
+    return {
+        one["metadata"]["name"]: [{"matchPolicy": "Equivalent", **each} for each in one["webhooks"]]
+        for one in objects
+        if one["kind"].endswith("WebhookConfiguration")
+    }
+
+
+def manager(objects: list[Document]) -> tuple[Document, Document]:
+    """The pod of the Deployment, and its container."""
+    [deployment] = [one for one in objects if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    return pod, pod["containers"][0]
+
+
+@NAMES
+def test_managers_are_told_what_upstreams_are(name: str) -> None:
+    _, ours = manager(printed(name))
+    _, theirs = manager(released(name))
+    assert told(ours["args"]) >= told(theirs["args"])
+    assert ours["ports"] == theirs["ports"]
+    assert ours["command"] == ["kapy", "manager", name]
+    said = {one["name"]: one for one in ours["env"]}
+    assert [said[one["name"]] for one in theirs["env"] if "valueFrom" in one] == [
+        one for one in theirs["env"] if "valueFrom" in one
+    ]
+
+
+def told(arguments: list[str]) -> set[str]:
+    """Every flag, and every feature gate."""
+    gates = {each for one in arguments if "gates" in one for each in one[16:].split(",")}
+    return gates | {one for one in arguments if "gates" not in one}
+
+
+@NAMES
+def test_managers_understand_what_they_are_told(name: str) -> None:
+    arguments = processed(json.dumps(manager(printed(name))[1]["args"]), {})
+    given: dict[str, list[str]] = {}
+    for one in json.loads(arguments):
+        flag, _, value = one.removeprefix("--").partition("=")
+        given[flag] = [value or "true"]
+    kind = PROGRAMS[name].manager
+    flags, own = ({one.name for one in found(kind)} for found in (flags_of, own_flags_of))
+    assert given.keys() <= flags | own
+    controlling({flag: value for flag, value in given.items() if flag in flags})
+    options = program_options(kind, {flag: value for flag, value in given.items() if flag in own})
+    assert options.lengths is not None
+
+
+@NAMES
+def test_pods_may_do_nothing_but_their_work(name: str) -> None:
+    pod, container = manager(printed(name))
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "privileged": False,
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+    }
+    assert {one["mountPath"] for one in container["volumeMounts"]} == {"/tmp"}
+    assert {"livenessProbe", "readinessProbe", "resources"} <= container.keys()
+
+
+@NAMES
+def test_a_release_keeps_the_rules_that_files_show(name: str, tmp_path: Path) -> None:
+    place = write_release(name, tmp_path)
+    reports = checked(place)
+    assert not any(one.of(State.BROKEN) or one.trouble for one in reports), text(reports)
+
+
+def test_the_templates_of_the_release_make_the_samples(tmp_path: Path) -> None:
+    place = write_release("infrastructure-dev", tmp_path)
+    values = {
+        "CLUSTER_NAME": "capybara",
+        "NAMESPACE": "default",
+        "KUBERNETES_VERSION": "v1.34.0",
+        "CONTROL_PLANE_MACHINE_COUNT": "1",
+        "WORKER_MACHINE_COUNT": "2",
+    }
+    plain = objects(processed((place / "cluster-template.yaml").read_text(), values))
+    assert [without_notes(one) for one in plain] == [without_notes(one) for one in sample()]
+    [topology] = objects(processed((place / "cluster-template-topology.yaml").read_text(), values))
+    [cluster_class] = [
+        one
+        for one in objects((place / "clusterclass-meadow.yaml").read_text())
+        if one["kind"] == "ClusterClass"
+    ]
+    assert topology["spec"]["topology"]["classRef"]["name"] == cluster_class["metadata"]["name"]
+
+
+def objects(yaml: str) -> list[Document]:
+    return [one for one in load_all(yaml, "release") if isinstance(one, dict)]
+
+
+def without_notes(one: Document) -> Document:
+    metadata: dict[str, Any] = {**one["metadata"], "annotations": {}}
+    return {**one, "metadata": metadata}

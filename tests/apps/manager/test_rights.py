@@ -1,0 +1,103 @@
+"""Managers have the rights that their flows need, and no others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from kapy.apiserver.rbac.rules import allows
+from kapy.apps.manager.components import components_of
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.program.diagnostics import Diagnostics
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.names import LEASES
+from tests.apps.manager.flows import beside, live, live_of_a_class, story
+from tests.apps.manager.separate import Separate, separate
+from tests.hooks.extension import Extension, Network
+
+FULL = frozenset(
+    f"{one}.cluster.x-k8s.io" for one in ("infrastructure", "bootstrap", "controlplane")
+)
+"""Groups on whose `*` core and the control plane provider have full rights, as upstream grants."""
+UNUSED = {
+    ("bootstrap-kubeadm", "", "events"): "told of failures alone, of which there is none here",
+    ("infrastructure-dev", "", "events"): "told of failures alone, of which there is none here",
+}
+"""What no flow here needs, and why it is granted."""
+
+
+async def test_every_flow_does_with_these_rights_and_needs_them_all() -> None:
+    async with separate(Network(ext=Extension())) as here:
+        await clear_away(here)
+        told = story(here.client)
+        await beside(told)
+        await live(told)
+        await live_of_a_class(told)
+        await somebody_looks(here)
+    refused = {name: one.refused for name, one in here.asked.items() if one.refused}
+    assert refused == {}
+    assert {name: list(unused(name, here)) for name in PROGRAMS} == {name: [] for name in PROGRAMS}
+
+
+async def clear_away(here: Separate) -> None:
+    """Managers wait for those who are gone; then nobody has the Leases any more."""
+    await asyncio.sleep(2)
+    for program in PROGRAMS.values():
+        await here.client.delete(LEASES, Key(program.namespace, program.lease))
+    await asyncio.sleep(2)
+
+
+async def somebody_looks(here: Separate) -> None:
+    """Somebody whom the server knows asks for metrics."""
+    for name, program in PROGRAMS.items():
+        path = f"/api/v1/namespaces/{program.namespace}/serviceaccounts/{program.account}/token"
+        request: Document = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+        answer = await here.client.raw("POST", path, body={**request, "spec": {}})
+        asking = Client(here.asked[name])
+        diagnostics = Diagnostics(here.runtimes[program.name], asking)
+        headers = [(b"authorization", f"Bearer {answer['status']['token']}".encode())]
+        scope: Any = {"type": "http", "method": "GET", "path": "/metrics", "headers": headers}
+        sent: list[Any] = []
+
+        async def send(message: Any, to: list[Any] = sent) -> None:
+            to.append(message)
+
+        await diagnostics(scope, _nothing, send)
+        assert sent[0]["status"] == 403  # known, and nobody granted it
+
+
+async def _nothing() -> Any:
+    return {"type": "http.request", "body": b""}
+
+
+def unused(name: str, here: Separate) -> Iterator[str]:
+    """Each single right that a manager has and nothing needed."""
+    for rule, namespace in granted(name):
+        for one in single(rule):
+            group, resource = one["apiGroups"][0], one["resources"][0]
+            exempt = (resource == "*" and group in FULL) or (name, group, resource) in UNUSED
+            if not exempt and not any(
+                allows(one, asked) and namespace in ("", asked.namespace)
+                for asked in here.asked[name].asked
+            ):
+                where = f" in {namespace}" if namespace else ""
+                names = "".join(one.get("resourceNames", ()))
+                yield f"{one['verbs'][0]} {resource}.{group} {names}{where}"
+
+
+def granted(name: str) -> Iterator[tuple[Document, str]]:
+    """The rules of a manager, and the namespace that they are for ("" for all)."""
+    for one in components_of(name):
+        if one["kind"] in ("ClusterRole", "Role"):
+            for rule in one["rules"]:
+                yield rule, one["metadata"].get("namespace", "")
+
+
+def single(rule: Document) -> Iterator[Document]:
+    """A rule's rights, one by one. Names count together: each is as good as the other."""
+    for group in rule["apiGroups"]:
+        for resource in rule["resources"]:
+            for verb in rule["verbs"]:
+                yield {**rule, "apiGroups": [group], "resources": [resource], "verbs": [verb]}
