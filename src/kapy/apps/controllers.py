@@ -101,6 +101,13 @@ def over_network(kubeconfig: Kubeconfig) -> Transport:
     return Https(kubeconfig)
 
 
+def paced(qps: float, burst: float, kubeconfig: Kubeconfig) -> Transport:
+    """The same, asking each cluster no more often than that. Raises KubeconfigError."""
+    from kapy.client.pacing import Paced
+
+    return Paced(over_network(kubeconfig), qps=qps, burst=burst)
+
+
 def extension_doors(
     runtime: Runtime, told: Controlling, post: Callable[[], Post], *, reconciled: bool = True
 ) -> Doors | None:

@@ -45,6 +45,7 @@ def _command(name: str) -> click.Command:
 
 def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramOptions) -> None:
     from kapy._aio.clock import system_clock
+    from kapy.apps.controllers import paced
     from kapy.apps.manager.programs import PROGRAMS, Outside
     from kapy.apps.manager.webhooks import webhooks_by
     from kapy.apps.program.running import Process, started
@@ -61,7 +62,8 @@ def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramO
         told=told,
         options=controllers.manager,
     )
-    outside = Outside(partial(_post, controllers.extensions))
+    pace = partial(paced, told.remote_qps, told.remote_burst)
+    outside = Outside(partial(_post, controllers.extensions), pace)
 
     def add(runtime: Runtime) -> Mapping[str, Service]:
         return program.add(runtime, controllers, outside)

@@ -27,7 +27,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -45,6 +45,10 @@ from kapy.engine.reflector import Reflector
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Conflict, NotFound, Unreachable
 from kapy.kube.names import LEASES
+from kapy.kube.prometheus import gauge
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 log = logging.getLogger(__name__)
 
@@ -271,6 +275,21 @@ class Shards:
     async def _pause(self) -> None:
         """A timer, because a server that fails does not tell when it will serve."""
         await asyncio.sleep(self._terms.retry_period * (1 + JITTER * self._random.random()))
+
+    def collect(self) -> Iterable[Metric]:
+        """What is shared out, as metrics."""
+        yield gauge(
+            "kapy_shards",
+            "Shards by whose choice this one works.",
+            ["shard"],
+            [([self._name], len(self._view))],
+        )
+        yield gauge(
+            "kapy_shard_clusters",
+            "Clusters (and objects without one) that this shard works on.",
+            ["shard"],
+            [([self._name], sum(self._known.values()))],
+        )
 
     def _seen(self, name: str) -> _Slot:
         return self._slots.setdefault(name, _Slot(name))

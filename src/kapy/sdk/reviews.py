@@ -15,6 +15,7 @@ import msgspec
 from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
 from kapy.kube import Document
 from kapy.kube.patch.merge_patch import same
+from kapy.sdk.review_measures import ReviewMeasures
 
 MOST: Final = 64 * 1024 * 1024
 """Bytes that a review may have: a server has a whole list converted at a time."""
@@ -30,10 +31,11 @@ Answer = Callable[[Document], Awaitable[Document]]
 
 class Reviews:
     """The application. answers: by path. ready: whether `/readyz` says so; its server may take
-    that back."""
+    that back. measures: of what was asked."""
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self.ready = True
+        self.measures = ReviewMeasures(answers)
         self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,7 +46,7 @@ class Reviews:
             if scope["method"] == "GET":
                 await reply(send, *self._looked_up(path))
             else:
-                await reply(send, *await self._answered(scope["method"], path, receive))
+                await reply(send, *await self._measured(scope["method"], path, receive))
 
     def _looked_up(self, path: str) -> tuple[int, bytes, bytes]:
         if path == "/healthz" or (path == "/readyz" and self.ready):
@@ -53,10 +55,15 @@ class Reviews:
             return 503, _TEXT, b"stopping"
         return 404, _TEXT, b"webhooks are asked with POST"
 
-    async def _answered(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
-        answer = self._answers.get(path)
-        if answer is None:
+    async def _measured(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
+        if path not in self._answers:
             return 404, _TEXT, f"no webhook is at {path}".encode()
+        with self.measures.asked(path):
+            found = await self._answered(method, path, receive)
+        self.measures.answered(path, found[0])
+        return found
+
+    async def _answered(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
         if method != "POST":
             return 405, _TEXT, f"webhooks are asked with POST, not with {method}".encode()
         body = await body_of(receive, MOST)
@@ -69,7 +76,10 @@ class Reviews:
         if review.apiVersion not in VERSIONS:
             known = " and ".join(VERSIONS)
             return 400, _TEXT, f"reviews of {known} are read, not of {review.apiVersion}".encode()
-        response = {"uid": review.request.get("uid", ""), **await answer(review.request)}
+        response = {
+            "uid": review.request.get("uid", ""),
+            **await self._answers[path](review.request),
+        }
         told = {"apiVersion": review.apiVersion, "kind": review.kind, "response": response}
         return 200, _JSON, msgspec.json.encode(told)
 

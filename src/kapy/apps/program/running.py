@@ -30,6 +30,7 @@ from kapy.engine.shards import Shards
 from kapy.kube import Key
 from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.names import Resource
+from kapy.sdk.reviews import Reviews
 
 Adding = Callable[[Runtime], Mapping[str, Service]]
 """Adds controllers; what is to be run beside them, by name."""
@@ -82,11 +83,14 @@ async def started(process: Process, add: Adding, clock: Clock) -> AsyncIterator[
             runtime.turn = turn.lead
         elif turn is not None:
             runtime.turn, runtime.shards = turn.take_part, turn
+            runtime.metrics.add(turn)
         services = add(runtime)
         if process.webhooks is not None:
             apart = Runtime.on(transport, clock=clock, field_manager=process.name, random=random)
             service = Key(told.webhook_namespace or namespace_of_pod(), process.service)
             application = process.webhooks(runtime, own)
+            if isinstance(application, Reviews):
+                runtime.metrics.add(application.measures)
             await stack.enter_async_context(
                 webhooks_served(application, told, service, process.provider, apart)
             )

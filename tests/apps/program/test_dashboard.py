@@ -1,0 +1,85 @@
+"""The dashboard asks for metrics that there are, by labels that they have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kapy._aio.clock import loop_clock
+from kapy.api.features import FeatureGates
+from kapy.apps.admission import Rules
+from kapy.apps.manager.webhooks import Webhooks
+from kapy.client.client import Client
+from kapy.engine.leadership import Terms
+from kapy.engine.shards import Shards
+from kapy.hooks.catalog import shipped
+from kapy.hooks.measures import Measures
+from kapy.kube import Document, Key
+from tests.engine.fake_server import FakeServer
+from tests.stories.plane import running
+
+DASHBOARD = Path(__file__).resolve().parents[3] / "docs" / "dashboards" / "kapy.json"
+SCRAPED = {"job", "instance", "le"}
+"""Labels that Prometheus adds, or that belong to a histogram."""
+SUFFIXES = {"counter": "_total", "histogram": "_bucket", "gauge": ""}
+
+
+def expressions() -> Iterator[str]:
+    told: Document = json.loads(DASHBOARD.read_text())
+    for panel in told["panels"]:
+        for target in panel.get("targets", ()):
+            yield target["expr"]
+
+
+async def families() -> dict[str, set[str]]:
+    """Every metric that a manager can tell, and its labels where it has told any."""
+    calls = Measures()
+    calls.called("host", next(iter(shipped())), "200", "Success", 0.1)
+    reviews = Webhooks(Rules(FeatureGates()), lambda _: None).measures
+    with reviews.asked("/convert"):
+        reviews.answered("/convert", 200)
+    terms = Terms(lease=Key("default", "lease"), identity="me")
+    shards = Shards(Client(FakeServer()), terms, 2, loop_clock(), Random(1))
+    async with running() as plane:
+        collectors: list[Any] = [plane.runtime.metrics.registry, calls, reviews, shards]
+        return {
+            family.name + SUFFIXES[family.type]: {
+                label for sample in family.samples for label in sample.labels
+            }
+            for collector in collectors
+            for family in collector.collect()
+        }
+
+
+def asked(expression: str) -> Iterator[tuple[str, set[str]]]:
+    """The metrics of an expression, with the labels that are asked for."""
+    by = {one for found in re.findall(r"by \(([^)]*)\)", expression) for one in found.split(", ")}
+    for name, selected in re.findall(r"(\w+)\{([^}]*)\}", expression):
+        yield name, by | set(re.findall(r"(\w+)[=!]", selected))
+
+
+async def test_every_expression_can_be_answered() -> None:
+    known = await families()
+    wanted = [one for expression in expressions() for one in asked(expression)]
+    assert len(wanted) > 25
+    for name, labels in wanted:
+        assert name in known, name
+        assert not known[name] or labels - SCRAPED <= known[name], name
+
+
+def test_panels_lie_beside_each_other() -> None:
+    told: Document = json.loads(DASHBOARD.read_text())
+    places = [panel["gridPos"] for panel in told["panels"]]
+    cells = [
+        (x, y)
+        for place in places
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+    assert len({panel["id"] for panel in told["panels"]}) == len(places)
