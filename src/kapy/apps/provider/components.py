@@ -13,10 +13,10 @@ from kapy.apps.components.pods import CONTAINER, HEALTH, POD, SELECTED, TOLERATI
 from kapy.apps.components.programs import HEALTH_PORT, METRICS, METRICS_PORT, budget, own_role
 from kapy.apps.components.rules import bound, role
 from kapy.apps.components.serving import PORT, SERVER, client_of, secret_of
+from kapy.apps.manager.rights import AGGREGATED
 from kapy.apps.provider.definitions import crds_of
 from kapy.apps.provider.rights import core_rules, program_rules
 from kapy.apps.provider.webhooks import webhooks_of
-from kapy.clusterctl.components.checks import AGGREGATED
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
 from kapy.sdk.provider import Provider, Setting
@@ -72,7 +72,7 @@ def _roles(
     ]
     if rules := core_rules(provider):
         for_core = role(f"{prefix}-for-core", rules)
-        objects.append(with_labels(for_core, {AGGREGATED: "true"}))
+        objects.append(with_labels(for_core, dict.fromkeys(AGGREGATED.values(), "true")))
     return objects
 
 

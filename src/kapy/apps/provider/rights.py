@@ -80,7 +80,8 @@ def _written_by_sdk(provider: Provider, watched: Collection[Resource]) -> Iterat
 
 
 def core_rules(provider: Provider) -> list[Document]:
-    """What core has to be granted: it works with kinds of groups of the provider's own, too."""
+    """What core has to be granted, and the kubeadm control plane provider: they work with kinds of
+    groups of the provider's own, too."""
     return rules_of(
         Right(kind.RESOURCE.group, (kind.RESOURCE.plural,), FULL)
         for kind in provider.kinds
