@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from benchmarks import (
     api_server,
+    caches,
     classes,
     clusterctl,
     clusters,
@@ -49,6 +50,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "health-check-1000": partial(health_checks.look_at, 1000),
     "settled": settled.looks,
     "sdk": sdk.looks,
+    "cached": caches.cached,
     "extensions": extensions.measured,
     "managers-10": partial(managers.at_work, 10),
     "managers-100": partial(managers.at_work, 100),

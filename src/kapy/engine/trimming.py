@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from sys import intern
 from typing import Any, TypeAlias
 
 from kapy.kube import Document
@@ -21,6 +22,7 @@ from kapy.kube.names import CRDS, Resource
 Trim: TypeAlias = Callable[[Document], Document]
 """A document without what is not kept; it shares the rest."""
 
+_SHORT = 128
 _CONTRACT = "cluster.x-k8s.io/"
 
 
@@ -32,15 +34,28 @@ def trim_of(resource: Resource, *, metadata: bool) -> Trim:
 
 
 def whole(document: Document) -> Document:
-    """Everything but what writers noted about each other."""
+    """Everything but what writers noted about each other, and each short text only once."""
     metadata = document["metadata"]
     fields = metadata.get("managedFields")
-    if fields is None:
-        return document
-    metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
-    if applied := [one for one in fields if _is_apply(one)]:
-        metadata["managedFields"] = applied
-    return {**document, "metadata": metadata}
+    if fields is not None:
+        metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
+        if applied := [one for one in fields if _is_apply(one)]:
+            metadata["managedFields"] = applied
+        document = {**document, "metadata": metadata}
+    shared: Document = _shared(document)
+    return shared
+
+
+def _shared(node: Any) -> Any:
+    """The same, with texts that other objects have too (names, reasons, moments) kept once."""
+    kind = type(node)
+    if kind is str:
+        return intern(node) if len(node) <= _SHORT else node
+    if kind is dict:
+        return {name: _shared(value) for name, value in node.items()}
+    if kind is list:
+        return [_shared(one) for one in node]
+    return node
 
 
 def only_metadata(resource: Resource, document: Document) -> Document:

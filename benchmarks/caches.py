@@ -1,0 +1,82 @@
+"""What an object costs that a program far from its server keeps in its cache."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from msgspec import json
+
+from benchmarks.fleet import Fleet, Shape, fleet, names
+from benchmarks.measure import resident
+from kapy.api.names import Label
+from kapy.client.stream import Event
+from kapy.engine.store import Store
+from kapy.engine.trimming import Trim, trim_of
+from kapy.kube import Document
+from kapy.kube.names import CRDS, SECRETS, Resource
+
+Row = dict[str, Any]
+CLUSTERS: Final = 200
+SETTLING: Final = 10.0  # seconds; nothing tells that nothing is left to do
+
+
+async def cached() -> list[Row]:
+    """The objects of a cluster of 1+3 as they come over a network, so many clusters, in a cache."""
+    async with fleet() as herd:
+        (name,) = made = names(1)
+        await herd.create(Shape(workers=3), made)
+        await asyncio.sleep(SETTLING)
+        lines = [line async for line in _lines(herd)]
+    objects = len(lines) * CLUSTERS
+    size = sum(len(line) for _, line in lines) * CLUSTERS
+    rows = []
+    kept = []
+    for step, trims in (("as sent", False), ("as kept", True)):
+        before = _memory()
+        kept.append(_filled(lines, name.encode(), trims=trims))
+        grown = _memory() - before
+        rows.append(
+            {
+                "step": step,
+                "objects": objects,
+                "json_bytes_per_object": size // objects,
+                "bytes_per_object": grown // objects,
+                "kib_per_cluster": round(grown / CLUSTERS / 1024, 1),
+            }
+        )
+    return rows
+
+
+async def _lines(herd: Fleet) -> AsyncIterator[tuple[Resource, bytes]]:
+    """Every object that core's manager caches, as a watch tells it."""
+    cache, client = herd.plane.runtime.cache, herd.plane.client
+    for resource in list(cache._stores):
+        if resource == CRDS:
+            continue
+        labels = Label.CLUSTER_NAME if resource == SECRETS else ""
+        for document in (await client.list(resource, labels=labels)).items:
+            yield resource, json.encode({"type": "ADDED", "object": document})
+
+
+def _filled(lines: list[tuple[Resource, bytes]], name: bytes, *, trims: bool) -> list[Store]:
+    stores: dict[Resource, Store] = {}
+    for number in range(CLUSTERS):
+        own = b"%s%05d" % (name[:-4], number)
+        for resource, line in lines:
+            store = stores.get(resource)
+            if store is None:
+                trim: Trim | None = trim_of(resource, metadata=False) if trims else None
+                store = stores[resource] = Store(trim=trim)
+            event: Document = json.decode(line.replace(name, own))
+            event["object"]["metadata"]["uid"] += str(number)
+            store.take(Event("ADDED", event["object"]))
+            store.progress = 0
+    return list(stores.values())
+
+
+def _memory() -> int:
+    gc.collect()
+    return resident()
