@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from kapy._aio.clock import system_clock
 from kapy.api.ip_address import IPAddress, IPAddressClaim
+from kapy.api.machine import Machine
+from kapy.api.names import Label
 from kapy.engine.controller import Controller
 from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
@@ -17,22 +19,32 @@ from kapy.sdk import (
     Address,
     AddressOrder,
     Allocated,
+    ClusterCertificate,
     ClusterOrder,
     ClusterProvisioned,
+    ControlPlaneOrder,
+    ControlPlaneProvider,
+    ControlPlaneProvisioned,
+    ControlPlaneSeen,
     Endpoint,
     InfraClusterProvider,
     InfraMachineProvider,
     IPAMProvider,
+    MachineControlPlaneProvider,
     MachineOrder,
+    MachinesOrder,
     Provisioned,
     Released,
     Runtime,
     Tenants,
+    add_control_plane,
+    add_control_plane_of_machines,
     add_infra_cluster,
     add_infra_machine,
     add_ipam,
 )
-from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
+from kapy.testing.played_core import reference
+from kapy.testing.provider_bench import NAMESPACE, STEP, ProviderBench, key, provider_bench
 
 Row = dict[str, Any]
 GROUP: Final = "infrastructure.cluster.x-k8s.io"
@@ -40,6 +52,11 @@ CLUSTERS: Final = Resource(GROUP, "v1", "idleclusters", "IdleCluster")
 MACHINES: Final = Resource(GROUP, "v1", "idlemachines", "IdleMachine")
 POOLS: Final = Resource("ipam.example.dev", "v1", "idlepools", "IdlePool")
 CLAIMS: Final = IPAddressClaim.RESOURCE
+PLANES: Final = Resource("controlplane.cluster.x-k8s.io", "v1", "idleplanes", "IdlePlane")
+STACKS: Final = Resource("controlplane.cluster.x-k8s.io", "v1", "idlestacks", "IdleStack")
+CONFIGS: Final = Resource("bootstrap.cluster.x-k8s.io", "v1", "idleconfigs", "IdleConfig")
+TEMPLATES: Final = Resource(GROUP, "v1", "idlemachinetemplates", "IdleMachineTemplate")
+STACKED: Final = 3
 FINALIZER: Final = "idle.example.dev/bench"
 ADDRESSES: Final = (Address("InternalIP", "10.0.0.4"),)
 LOOKS: Final = 200
@@ -75,6 +92,32 @@ class MakingCloud(Cloud):
         return await super().converge(order)
 
 
+class Service(ControlPlaneProvider[Document]):
+    """Control planes that are there already."""
+
+    async def converge(self, order: ControlPlaneOrder[Document]) -> ControlPlaneProvisioned:
+        endpoint = Endpoint("idle.example.dev", 6443)
+        return ControlPlaneProvisioned(
+            endpoint=endpoint, version=order.version, kubeconfig=b"clusters: []"
+        )
+
+    async def release(self, order: ControlPlaneOrder[Document]) -> Released:  # noqa: ARG002
+        return Released()
+
+
+class Stacks(MachineControlPlaneProvider[Document]):
+    """Machines that look like a control plane from the beginning."""
+
+    algorithm = "ECDSA-P256"
+    certificates = (ClusterCertificate("ca", algorithm="ECDSA-P256"),)
+
+    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:  # noqa: ARG002
+        return {"apiVersion": CONFIGS.api_version, "kind": CONFIGS.kind, "spec": {"size": "small"}}
+
+    async def observe(self, order: MachinesOrder[Document]) -> ControlPlaneSeen:  # noqa: ARG002
+        return ControlPlaneSeen(initialized=True)
+
+
 class Addresses(IPAMProvider[Document]):
     """One address for each claim."""
 
@@ -92,6 +135,7 @@ async def looks() -> list[Row]:
     tenants = await _looked(Cloud(), credentials=True)
     return [
         *plain,
+        *await _planes(),
         {**making[1], "step": "look at an infra machine that made an object"},
         {**tenants[1], "step": "look at an infra machine with credentials"},
     ]
@@ -107,6 +151,49 @@ async def _looked(cloud: Cloud, *, credentials: bool = False, **extras: Any) -> 
             await _made(bench, credentials=credentials)
             await asyncio.sleep(SETTLING)
             return [await _measured(*one) for one in controllers]
+
+
+async def _planes() -> list[Row]:
+    """Control planes: one that somebody runs, and one of Machines."""
+    kinds = [PLANES, STACKS, CONFIGS, TEMPLATES, MACHINES]
+    async with provider_bench(kinds, clock=system_clock) as bench:
+        plane = add_control_plane(bench.runtime, PLANES, Service(), finalizer=FINALIZER)
+        stack = add_control_plane_of_machines(bench.runtime, STACKS, Stacks(), finalizer=FINALIZER)
+        async with bench.running():
+            template: Document = {"template": {"spec": {}}}
+            await bench.client.create(TEMPLATES, _object(TEMPLATES, "machines", template))
+            await _begun(bench, _object(PLANES, "green", {"version": "v1.34.0"}))
+            infra = {"apiGroup": GROUP, "kind": TEMPLATES.kind, "name": "machines"}
+            machines = {"spec": {"infrastructureRef": infra}}
+            spec = {"version": "v1.34.0", "replicas": STACKED, "machineTemplate": machines}
+            await _begun(bench, _object(STACKS, "red", spec))
+            for number in range(1, STACKED + 1):
+                await _nodes(bench, number)
+            await asyncio.sleep(SETTLING)
+            return [
+                await _measured("a control plane that somebody runs", plane, "green"),
+                await _measured(f"a control plane of {STACKED} Machines", stack, "red"),
+            ]
+
+
+async def _begun(bench: ProviderBench, plane: Document) -> None:
+    name = plane["metadata"]["name"]
+    endpoint = {"host": "idle.example.dev", "port": 6443}
+    cluster = await bench.cluster(
+        name, provisioned=True, controlPlaneRef=reference(plane), controlPlaneEndpoint=endpoint
+    )
+    await bench.create_owned(plane, cluster, {Label.CLUSTER_NAME: name}, controller=True)
+
+
+async def _nodes(bench: ProviderBench, number: int) -> None:
+    """Wait for so many Machines, and give them Nodes."""
+    machines: list[Document] = []
+    while len(machines) < number:
+        await asyncio.sleep(STEP)
+        machines = list((await bench.client.list(Machine.RESOURCE, NAMESPACE)).items)
+    for one in machines:
+        node: Document = {"status": {"nodeRef": {"name": one["metadata"]["name"]}}}
+        await bench.client.patch(Machine.RESOURCE, Key.of(one), node, subresource="status")
 
 
 def _added(
