@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from kapy._aio.byte_streams import Tls
 from kapy.kube.errors import Unreachable
 from kapy.kube.names import SECRETS
 from kapy.kube.pki import LEAF_LIFE, new_ca
+from kapy.providers.kubeadm.controlplane import pods_over_network
 from kapy.providers.kubeadm.controlplane.etcd import EtcdError, EtcdGateway, EtcdUnreachable
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 from kapy.remote.secrets import ETCD_CA, certificate_secret
@@ -69,6 +72,28 @@ async def test_etcd_is_asked_through_the_api_server() -> None:
         with pytest.raises(Unreachable, match="blue-cp9"):
             await pods.certificate_expiry(access, "blue-cp9")
         assert len(asyncio.all_tasks()) < 60
+
+
+@pytest.mark.sockets
+async def test_the_member_is_named_to_who_serves_several_at_one_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named: list[str | None] = []
+
+    class Noted(Tls):
+        def __init__(self, *given: Any, server_hostname: str | None = None) -> None:
+            named.append(server_hostname)
+            super().__init__(*given, server_hostname=server_hostname)
+
+    monkeypatch.setattr(pods_over_network, "Tls", Noted)
+    async with three_members() as (plane, pods):
+        access = await plane.kubeconfig("blue")
+        for node in ("blue-cp2", "n" * 63):
+            etcd = EtcdGateway(pods.etcd(CLUSTER, access, node))
+            with suppress(EtcdError, EtcdUnreachable):
+                await etcd.leader()
+            await etcd.aclose()
+    assert named == ["etcd-blue-cp2", None]
 
 
 @pytest.mark.sockets

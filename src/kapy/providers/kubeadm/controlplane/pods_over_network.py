@@ -131,10 +131,16 @@ class EtcdMember:
         context = await self._pods.context(self._cluster)
         pod = f"etcd-{self._node}"
         ports = await self._stack.enter_async_context(forwarded(self._access, NAMESPACE, pod))
-        tls = Tls(ports.stream(ETCD_PORT), context)
+        tls = Tls(ports.stream(ETCD_PORT), context, server_hostname=_named(pod))
         await tls.handshake()
         self._client = GrpcClient(tls, pod)
         return self._client
+
+
+def _named(pod: str) -> str | None:
+    """The pod's name, as what TLS asks for: who serves many members at one address goes by it, as
+    upstream's in-memory clusters do. None where it is no DNS name."""
+    return pod if all(0 < len(label) < 64 for label in pod.split(".")) else None
 
 
 def _told(error: Exception) -> str:
