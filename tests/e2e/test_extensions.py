@@ -1,10 +1,12 @@
 """Extensions as operators meet them: one plane, the examples as processes beside it, one in Go.
 
-One holds, one refuses, one is dead; what they say stands in the Cluster's condition.
+One holds, one refuses, one is dead; what they say stands in the Cluster's condition. Others patch,
+check and plan, and have a Machine updated in place.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -17,7 +19,6 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
-from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.client.client import Client
@@ -29,6 +30,7 @@ from kapy.remote.secrets import KUBECONFIG
 from kapy.testing.story import Story
 from tests.absent import has_go
 from tests.core.topology.herd import objects as sample
+from tests.e2e.extended_clusters import has_variables, is_released, released_class, resized
 from tests.e2e.shell import Shell
 from tests.examples.test_platform_patches import EXTERNAL
 from tests.foreign.program import Program, running, until
@@ -39,11 +41,27 @@ MODULES = (
     "addon_before_upgrade",
     "backup_before_delete",
     "change_freeze",
-    "platform=platform_patches",
     "conformance_after_upgrade",
+    "memory=in_place_memory",
+    "platform=platform_patches",
     "quota_gate",
+    "registry=registry_patches",
+    "scale=in_memory_class",
 )
+GATES = "RuntimeSDK=true,InPlaceUpdates=true,MachineTaintPropagation=true"
+OF_RELEASE = {"discover-variables.scale", "generate-patches.scale"}
+NOT_SEEN = {
+    "can-resize-machine.memory",  # no control plane makes room before it grows
+    "generate-upgrade-plan.scale",  # by hand, and not by the plane
+}
 HANDLERS = {
+    *OF_RELEASE,
+    *NOT_SEEN,
+    "can-resize-machines.memory",
+    "registry-check.registry",
+    "registry-patches.registry",
+    "registry-variables.registry",
+    "resize.memory",
     "backup.backup-before-delete",
     "cloud-agent.addon-before-upgrade",
     "conformance.conformance-after-upgrade",
@@ -94,7 +112,8 @@ class Herders:
     def plane(self) -> Iterator[Program]:
         places = [*MODULES, f"owner=https://127.0.0.1:{self._port}", "dead=https://127.0.0.1:1"]
         told = [word for place in places for word in ("--extension", place)]
-        more = ("--port", "0", "--in-memory", "--extension-ca", "owner.ca")
+        gates = ("--feature-gates", GATES)
+        more = ("--port", "0", "--in-memory", "--extension-ca", "owner.ca", *gates)
         with running(self.shell, "plane", "kapy", "up", *more, *told) as found:
             until("the plane", lambda: "kubectl context" in found.log.read_text())
             yield found
@@ -138,16 +157,18 @@ async def test_what_extensions_say_is_what_happens(tmp_path: Path) -> None:
             watching = ("kapy", "hooks", "watch", "-o", "json")
             with running(herders.shell, "calls", *watching) as calls:
                 until("somebody who looks on", lambda: "following" in calls.log.read_text())
-                await created(story, herders, owner)
-                await upgraded(story, herders)
-                await deleted(story)
+                await held(story, herders, owner)
+                with herders.owner():
+                    await created(story)
+                    await side_by_side(story, herders)
+                    await deleted(story)
                 assert plane.stop() == 0
                 until("the end, for who looks on", lambda: "ended" in calls.log.read_text())
                 seen(calls)
     assert "Traceback" not in plane.log.read_text()
 
 
-async def created(story: Story, herders: Herders, owner: Program) -> None:
+async def held(story: Story, herders: Herders, owner: Program) -> None:
     await story.until(
         ExtensionConfig,
         "dead",
@@ -159,9 +180,7 @@ async def created(story: Story, herders: Herders, owner: Program) -> None:
     assert {line.split()[0] for line in listed.splitlines()[1:]} == {*HANDLERS, "dead"}
     *class_objects, cluster = objects()
     await story.create(class_objects)
-    await story.until(
-        ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
-    )
+    await has_variables(story, "meadow")
     await story.create([cluster])
     await says(story, 'settings.machines of the ExtensionConfig is "", not a number')
     settings = {"spec": {"settings": {"machines": "3"}}}
@@ -170,18 +189,28 @@ async def created(story: Story, herders: Herders, owner: Program) -> None:
     owner.kill()
     await change(story, labels={"example.com/owner": "herders"})
     await says(story, "connection refused")
-    with herders.owner():
-        await story.until(
-            Cluster,
-            NAME,
-            lambda one: is_true(one.status.conditions, "Available"),
-            within=WITHIN,
-        )
+
+
+async def created(story: Story) -> None:
+    await story.until(
+        Cluster,
+        NAME,
+        lambda one: is_true(one.status.conditions, "Available"),
+        within=WITHIN,
+    )
 
     control_plane = await story.get(KubeadmControlPlane, f"{NAME}-control-plane")
     assert control_plane is not None
     configuration = control_plane.spec.kubeadm_config_spec.cluster_configuration
     assert configuration.image_repository == "registry.example.com"
+
+
+async def side_by_side(story: Story, herders: Herders) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(upgraded(story, herders))
+        group.create_task(resized(story))
+        if is_released():
+            group.create_task(released_class(story, herders.shell))
 
 
 async def upgraded(story: Story, herders: Herders) -> None:
@@ -211,7 +240,8 @@ async def deleted(story: Story) -> None:
 def seen(calls: Program) -> None:
     """What somebody saw who looked on."""
     lines = [json.loads(line) for line in calls.log.read_text().splitlines() if line[0] == "{"]
-    assert {one["handler"] for one in lines if one["handler"]} == HANDLERS
+    asked = HANDLERS - NOT_SEEN if is_released() else HANDLERS - NOT_SEEN - OF_RELEASE
+    assert {one["handler"] for one in lines if one["handler"]} == asked
     failed = next(one for one in lines if one["handler"] == "machines.quota-gate")
     assert failed["response"]["status"] == "Failure"
     assert failed["request"]["cluster"]["metadata"]["name"] == NAME
