@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -36,6 +35,7 @@ from kapy.sdk import Provider
 from kapy.testing.cloud.application import Application
 from kapy.testing.cloud.cloud import Cloud
 from tests.e2e.test_documents import ROOT
+from tests.real.servers import free_port
 
 TOKEN = "of-the-service-account"
 OPERATOR = "of-an-operator"
@@ -54,13 +54,6 @@ VALUES = {
 TEMPLATES = Resource(
     "infrastructure.cluster.x-k8s.io", "v1alpha1", "nimbusmachinetemplates", "NimbusMachineTemplate"
 )
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @dataclass

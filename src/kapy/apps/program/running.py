@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, running
@@ -32,6 +33,8 @@ from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.names import Resource
 from kapy.sdk.reviews import Reviews
 
+_MISSING: Final = (NotFound, Forbidden)
+"""Why something cannot be read although the server can read it."""
 Adding = Callable[[Runtime], Mapping[str, Service]]
 """Adds controllers; what is to be run beside them, by name."""
 
@@ -94,7 +97,7 @@ async def started(process: Process, add: Adding, clock: Clock) -> AsyncIterator[
             await stack.enter_async_context(
                 webhooks_served(application, told, service, process.provider, apart)
             )
-        endpoints = Endpoints(lambda: missing(runtime))
+        endpoints = Endpoints(lambda: missing(runtime, converts=process.webhooks is not None))
         await stack.enter_async_context(told_at(endpoints, told.health))
         await _diagnose(stack, runtime, own, told)
         await stack.enter_async_context(running(controllers=runtime.run, **services))
@@ -120,14 +123,23 @@ def _lease(process: Process) -> Key:
     return Key(process.told.lease_namespace or usual, process.lease)
 
 
-def missing(runtime: Runtime) -> str:
-    """What a program waits for before it can work, "" for nothing."""
+def missing(runtime: Runtime, *, converts: bool = False) -> str:
+    """What a program waits for before it can work, "" for nothing.
+
+    converts: it may itself be asked to convert what it wants to read. It is reached for that when
+    it is ready, so it does not wait for what the server fails to read.
+    """
     if runtime.reach is not None and runtime.reach.away:
         return runtime.reach.away
-    waiting = sorted(one.group_resource for one in runtime.cache.unsynced())
+    failures = dict(runtime.cache.failures())
+    waiting = sorted(
+        one.group_resource
+        for one in runtime.cache.unsynced()
+        if not (converts and one in failures and not isinstance(failures[one], _MISSING))
+    )
     if not waiting:
         return ""
-    why = {one.group_resource: _told(one, error) for one, error in runtime.cache.failures()}
+    why = {one.group_resource: _told(one, error) for one, error in failures.items()}
     return "; ".join(
         [f"not read yet: {', '.join(waiting)}", *(why[one] for one in waiting if one in why)]
     )
