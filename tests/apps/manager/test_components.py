@@ -136,6 +136,16 @@ def test_pods_may_do_nothing_but_their_work(name: str) -> None:
 
 
 @NAMES
+def test_networks_let_in_what_pods_serve(name: str) -> None:
+    _, container = manager(printed(name))
+    [policy] = [one for one in printed(name) if one["kind"] == "NetworkPolicy"]
+    [ingress] = policy["spec"]["ingress"]
+    ports = {one["port"] for one in ingress["ports"]}
+    in_memory = {20000} if name == "infrastructure-dev" else set[int]()
+    assert ports == {one["name"] for one in container["ports"]} | in_memory
+
+
+@NAMES
 def test_a_release_keeps_the_rules_that_files_show(name: str, tmp_path: Path) -> None:
     place = write_release(name, tmp_path)
     reports = checked(place)

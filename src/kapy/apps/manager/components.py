@@ -31,6 +31,7 @@ from kapy.apps.manager.programs import PROGRAMS, Program
 from kapy.apps.manager.rights import AGGREGATED, rights_of
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
+from kapy.providers.inmemory.addresses import PORTS
 
 IMAGE: Final = f"localhost/kapy:{__version__}"
 """The image of all managers, as `Containerfile` makes it on one's own machine."""
@@ -154,8 +155,10 @@ def _metrics_service(program: Program) -> Document:
 
 def _network_policy(program: Program) -> Document:
     """Nothing but what it serves is reached. Where it goes itself nobody knows beforehand: workload
-    clusters are anywhere."""
-    ports = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, METRICS)]
+    clusters are anywhere, those in memory at ports of this pod."""
+    ports: list[Document] = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, METRICS)]
+    if program.manager == "docker":
+        ports.append({"port": PORTS.start, "endPort": PORTS.stop - 1, "protocol": "TCP"})
     spec: Document = {
         "podSelector": {"matchLabels": _selector(program)},
         "policyTypes": ["Ingress"],
