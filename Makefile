@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
 	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them)"
-	@echo "make soak         what takes minutes: commands killed at every request"
+	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
@@ -58,7 +58,7 @@ test: $(TEST)/.made
 	@$(TEST)/bin/python -m pytest -q -n 2 $(ARGS)
 
 soak: $(TEST)/.made
-	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n 2 $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py)
+	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n 2 $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
 
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .
