@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_PROBE: Final = 3.0
 """Seconds between probes at most: so long after its return the server may be noticed."""
+PROBE_TIMEOUT: Final = 5.0
+"""Seconds that a probe waits: a server that comes back does not answer what was asked before."""
 _PROBE: Final = Request("GET", "/version")
 _UNAUTHORIZED: Final = 401
 
@@ -71,7 +73,10 @@ class Reach(Interceptor):
 
     async def _answers(self) -> bool:
         try:
-            reply = await self.transport(_PROBE)
+            async with asyncio.timeout(PROBE_TIMEOUT):
+                reply = await self.transport(_PROBE)
+        except TimeoutError:
+            return False
         except KapyError as error:
             self.away = str(error)
             return False
