@@ -21,7 +21,7 @@ from kapy.api.names import Annotation, ConditionType, Label
 from kapy.client.client import Client
 from kapy.conditions import is_true
 from kapy.kube import Document, Key
-from kapy.kube.names import CONFIG_MAPS, SECRETS
+from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
 from kapy.testing.story import Story
 from tests.hooks.extension import config
 
@@ -31,9 +31,10 @@ NAME = "capybara"
 PLANE, WORKERS, POOL = f"{NAME}-control-plane", f"{NAME}-md-0", f"{NAME}-mp"
 
 
-def story(client: Client) -> Story:
-    """Somebody who may everything."""
-    return Story(client, [*(kind.type_of().RESOURCE for kind in KINDS), SECRETS, CONFIG_MAPS])
+def story(client: Client, *more: Resource) -> Story:
+    """Somebody who may everything. more: kinds of others."""
+    ours = (kind.type_of().RESOURCE for kind in KINDS)
+    return Story(client, [*ours, SECRETS, CONFIG_MAPS, *more])
 
 
 def sample(name: str) -> list[Document]:

@@ -1,0 +1,253 @@
+"""Other people's providers work beside our managers with the rights of their releases: one of each
+kind, and one whose kinds are of an API group of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from msgspec import field
+
+from kapy._aio.clock import loop_clock
+from kapy._aio.services import running
+from kapy.api.cluster import Cluster
+from kapy.api.ip_address import IPAddressClaim
+from kapy.api.machine import Machine
+from kapy.apps.provider.adding import added
+from kapy.apps.provider.components import components_of, namespace_of, prefix_of
+from kapy.engine.runtime import Runtime
+from kapy.kube import Key
+from kapy.kube.names import Resource
+from kapy.sdk import (
+    BootstrapConfigStatus,
+    ControlPlaneStatus,
+    InfraClusterSpec,
+    InfraClusterStatus,
+    InfraMachineSpec,
+    InfraMachineStatus,
+    Object,
+    Provider,
+    add_bootstrap,
+    add_control_plane,
+    add_infra_cluster,
+    add_infra_machine,
+    add_ipam,
+    resource,
+    template_of,
+)
+from kapy.testing.frozen import Frozen
+from kapy.testing.story import NeverCame, Story
+from tests.apps.manager.flows import story
+from tests.apps.manager.separate import Asked, Separate, account_of, separate
+from tests.hooks.extension import Extension, Network
+from tests.sdk.paper_bootstrap import PaperBoot, PaperConfig
+from tests.sdk.paper_cloud import PaperCloud, PaperLand
+from tests.sdk.paper_plane import PaperControlPlane, PaperService
+from tests.sdk.range_pool import RangePool, Ranges
+
+GROUP = "sheets.example.com"
+
+
+class SheetCluster(Object):
+    """A cluster of a cloud whose kinds have a group of their own."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1", "SheetCluster")
+
+    spec: InfraClusterSpec = field(default_factory=InfraClusterSpec)
+    status: InfraClusterStatus = field(default_factory=InfraClusterStatus)
+
+
+class SheetMachineSpec(InfraMachineSpec):
+    sheets: int = 1
+
+
+class SheetMachine(Object):
+    """A machine there."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1", "SheetMachine")
+
+    spec: SheetMachineSpec = field(default_factory=SheetMachineSpec)
+    status: InfraMachineStatus = field(default_factory=InfraMachineStatus)
+
+
+class SheetConfig(PaperConfig):
+    """What machines there start with."""
+
+    RESOURCE: ClassVar[Resource] = replace(
+        PaperConfig.RESOURCE, plural="sheetconfigs", kind="SheetConfig"
+    )
+
+    status: BootstrapConfigStatus = field(default_factory=BootstrapConfigStatus)
+
+
+class SheetControlPlane(PaperControlPlane):
+    """What runs control planes there."""
+
+    RESOURCE: ClassVar[Resource] = replace(
+        PaperControlPlane.RESOURCE, plural="sheetcontrolplanes", kind="SheetControlPlane"
+    )
+
+    status: ControlPlaneStatus = field(default_factory=ControlPlaneStatus)
+
+
+SheetMachineTemplate = template_of(SheetMachine)
+
+
+def sheets(runtime: Runtime) -> None:
+    add_infra_cluster(runtime, SheetCluster, PaperLand(), finalizer="sheets.dev/cluster")
+    add_infra_machine(runtime, SheetMachine, PaperCloud(), finalizer="sheets.dev/machine")
+
+
+def papers(runtime: Runtime) -> None:
+    add_bootstrap(runtime, SheetConfig, PaperBoot())
+
+
+def planes(runtime: Runtime) -> None:
+    add_control_plane(runtime, SheetControlPlane, PaperService(), finalizer="paper.dev/plane")
+
+
+def ranges(runtime: Runtime) -> None:
+    add_ipam(runtime, RangePool, Ranges())
+
+
+IMAGE = "registry.example.com/provider"
+PROVIDERS = (
+    Provider(
+        name="sheets",
+        kinds=(SheetCluster, SheetMachine, SheetMachineTemplate),
+        add_to=sheets,
+        image=IMAGE,
+    ),
+    Provider(name="paper", kinds=(SheetConfig,), add_to=papers, image=IMAGE, type="bootstrap"),
+    Provider(
+        name="paper", kinds=(SheetControlPlane,), add_to=planes, image=IMAGE, type="control-plane"
+    ),
+    Provider(name="ranges", kinds=(RangePool,), add_to=ranges, image=IMAGE, type="ipam"),
+)
+
+
+async def test_each_kind_of_provider_and_our_managers_do_with_what_they_are_granted() -> None:
+    beside = [one for each in PROVIDERS for one in components_of(each, "v0.1.0")]
+    async with separate(Network(ext=Extension()), beside) as here:
+        others = [(each.label, started(each, here)) for each in PROVIDERS]
+        services = {label: runtime.run for label, (_, runtime) in others}
+        async with running(**services):
+            await their_clusters(story(here.client, *kinds()))
+    every = [*here.asked.items(), *((label, asked) for label, (asked, _) in others)]
+    assert {label: one.refused for label, one in every if one.refused} == {}
+
+
+def kinds() -> list[Resource]:
+    return [one.RESOURCE for each in PROVIDERS for one in each.kinds]
+
+
+def started(each: Provider, here: Separate) -> tuple[Asked, Runtime]:
+    user = account_of(namespace_of(each), f"{prefix_of(each)}-manager")
+    asked = Asked(Frozen(here.server.transport(user)), user)
+    runtime = Runtime.on(asked, clock=loop_clock(), field_manager=each.label)
+    assert not added(each, runtime)
+    return asked, runtime
+
+
+async def their_clusters(told: Story) -> None:
+    """One with our control plane and machines of the other group, one with theirs alone."""
+    await told.settle(20)  # those who had the Leases are gone
+    await told.create(CLUSTERS)
+    for cluster in ("ours", "theirs"):
+        machine = await first_machine(told, cluster)
+        await told.until(
+            Machine, machine, lambda one: one.status.initialization.infrastructure_provisioned
+        )
+    await told.until(IPAddressClaim, "claim", lambda one: one.status.address_ref)
+    await told.client.delete(IPAddressClaim, Key("default", "claim"))
+    await told.until_gone(IPAddressClaim, "claim")
+    for cluster in ("ours", "theirs"):
+        await told.client.delete(Cluster, Key("default", cluster))
+        await told.until_gone(Cluster, cluster)
+
+
+async def first_machine(told: Story, cluster: str) -> str:
+    for _ in range(600):
+        for one in await told.all(Machine):
+            if one.spec.cluster_name == cluster:
+                return one.metadata.name
+        await told.settle(1)
+    raise NeverCame(f"no Machine of {cluster}")
+
+
+CLUSTERS = """
+apiVersion: sheets.example.com/v1
+kind: SheetCluster
+metadata: {name: ours, namespace: default}
+---
+apiVersion: sheets.example.com/v1
+kind: SheetMachineTemplate
+metadata: {name: plane, namespace: default}
+spec: {template: {spec: {sheets: 2}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: ours, namespace: default}
+spec:
+  replicas: 1
+  version: v1.34.0
+  machineTemplate:
+    spec:
+      infrastructureRef:
+        {apiGroup: sheets.example.com, kind: SheetMachineTemplate, name: plane}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: ours, namespace: default}
+spec:
+  infrastructureRef: {apiGroup: sheets.example.com, kind: SheetCluster, name: ours}
+  controlPlaneRef:
+    {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: ours}
+---
+apiVersion: sheets.example.com/v1
+kind: SheetCluster
+metadata: {name: theirs, namespace: default}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1
+kind: SheetControlPlane
+metadata: {name: theirs, namespace: default}
+spec: {version: 1.34.1, replicas: 1}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: theirs, namespace: default}
+spec:
+  infrastructureRef: {apiGroup: sheets.example.com, kind: SheetCluster, name: theirs}
+  controlPlaneRef:
+    {apiGroup: controlplane.cluster.x-k8s.io, kind: SheetControlPlane, name: theirs}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1
+kind: SheetConfig
+metadata: {name: worker, namespace: default}
+spec: {ink: blue}
+---
+apiVersion: sheets.example.com/v1
+kind: SheetMachine
+metadata: {name: worker, namespace: default}
+spec: {sheets: 2}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {name: worker, namespace: default}
+spec:
+  clusterName: theirs
+  version: v1.34.1
+  bootstrap:
+    configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: SheetConfig, name: worker}
+  infrastructureRef: {apiGroup: sheets.example.com, kind: SheetMachine, name: worker}
+---
+apiVersion: ipam.example.dev/v1
+kind: RangePool
+metadata: {name: pool, namespace: default}
+spec: {first: 10.0.0.1, last: 10.0.0.9, gateway: 10.0.0.1}
+---
+apiVersion: ipam.cluster.x-k8s.io/v1beta2
+kind: IPAddressClaim
+metadata: {name: claim, namespace: default}
+spec: {poolRef: {apiGroup: ipam.example.dev, kind: RangePool, name: pool}}
+"""
