@@ -35,7 +35,7 @@ from kapy.kube.names import SECRETS, Resource
 from kapy.remote.link import Link, Selection, Suspicious
 from kapy.remote.metrics import LinkMetrics
 from kapy.remote.patience import NotConnected as NotConnected
-from kapy.remote.patience import Patience
+from kapy.remote.patience import Overdue, Patience
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +93,7 @@ class Connections:
         self._runtime = runtime
         self._dial = dial
         self._links: dict[Key, Link] = {}
+        self._overdue = Overdue()
         self._handlers: list[Callable[[Key], None]] = []
         self._group: asyncio.TaskGroup | None = None
         shared = runtime.shards
@@ -274,7 +275,7 @@ class Connections:
 
     def _established(self, link: Link, transport: Suspicious) -> None:
         way, random = traced(transport), self._runtime.random
-        patient = Patience(way, random, lambda: self._tell(link.cluster))
+        patient = Patience(way, random, lambda: self._tell(link.cluster), self._overdue)
         manager = self._runtime.client.field_manager
         link.transport = transport
         link.patience = patient

@@ -19,9 +19,30 @@ from kapy.kube.http import Reply, Request, Transport
 
 LONGEST_WAIT: Final = 10.0  # seconds for an answer, upstream's
 AT_ONCE: Final = 5
+LATE_AT_ONCE: Final = 20
 PROMPT: Final = 1.0  # seconds; a cluster far away has its answers in that time
 FIRST_REST: Final = 1.0
 LONGEST_REST: Final = 30.0
+
+
+class Overdue:
+    """Places for requests of a whole program whose answers are late: few of its workers at most
+    wait for clusters that answer late, or never, however many of those there are."""
+
+    def __init__(self, places: int = LATE_AT_ONCE) -> None:
+        self._places = places
+        self._taken: set[object] = set()
+
+    def take(self, token: object) -> bool:
+        """Take a place; False where there is none left."""
+        if len(self._taken) >= self._places:
+            return False
+        self._taken.add(token)
+        return True
+
+    def leave(self, token: object) -> None:
+        """Give the place back, where one was taken."""
+        self._taken.discard(token)
 
 
 class NotConnected(NotYet):
@@ -32,15 +53,32 @@ class Patience(Interceptor):
     """A transport for requests that somebody waits for.
 
     No answer within `LONGEST_WAIT` is Unreachable; after that nobody is let through for a while,
-    which grows until an answer comes. While `AT_ONCE` requests wait, and have done so for longer
+    which grows until an answer comes; so it is after `PROMPT` already where `overdue` has no place
+    left. While `AT_ONCE` requests wait, and have done so for longer
     than a prompt answer takes, further ones are refused at once (NotConnected). recovered: called
     when the cluster answers again after it did not, and when those who were refused may try again.
     """
 
-    __slots__ = ("_again", "_backoff", "_begun", "_places", "_recovered", "_rests_until", "_silent")
+    __slots__ = (
+        "_again",
+        "_backoff",
+        "_begun",
+        "_overdue",
+        "_places",
+        "_recovered",
+        "_rests_until",
+        "_silent",
+    )
 
-    def __init__(self, transport: Transport, random: Random, recovered: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        random: Random,
+        recovered: Callable[[], None],
+        overdue: Overdue | None = None,
+    ) -> None:
         super().__init__(transport)
+        self._overdue = overdue or Overdue()
         self._recovered = recovered
         self._backoff = Backoff(random, first=FIRST_REST, longest=LONGEST_REST)
         self._begun: dict[object, float] = {}  # by request, the oldest first
@@ -53,19 +91,28 @@ class Patience(Interceptor):
         if not self.over_network:
             return await self.transport(request)  # nothing to wait for
         await self._admitted()
-        token = object()
-        self._begun[token] = asyncio.get_running_loop().time()
+        token, loop = object(), asyncio.get_running_loop()
+        began = self._begun[token] = loop.time()
         try:
-            async with asyncio.timeout(LONGEST_WAIT):
-                reply = await self.transport(request)
+            async with asyncio.timeout(LONGEST_WAIT) as limit:
+                late = loop.call_later(PROMPT, self._late, token, limit)
+                try:
+                    reply = await self.transport(request)
+                finally:
+                    late.cancel()
         except TimeoutError:
             self._rest()
-            raise Unreachable(f"no answer within {LONGEST_WAIT:g} seconds") from None
+            raise Unreachable(f"no answer within {loop.time() - began:.3g} seconds") from None
         finally:
             del self._begun[token]
+            self._overdue.leave(token)
             self._places.release()
         self._answered()
         return reply
+
+    def _late(self, token: object, limit: asyncio.Timeout) -> None:
+        if not self._overdue.take(token):
+            limit.reschedule(asyncio.get_running_loop().time())
 
     async def _admitted(self) -> None:
         """Take a place. Raises NotConnected when none is to be had soon."""
@@ -73,8 +120,8 @@ class Patience(Interceptor):
         if now < self._rests_until:
             self._invite(self._rests_until - now)
             raise NotConnected(
-                f"{self.host} did not answer within {LONGEST_WAIT:g} seconds, and is left alone "
-                f"for {self._rests_until - now:.1f} more"
+                f"{self.host} did not answer in time, and is left alone for "
+                f"{self._rests_until - now:.1f} more seconds"
             )
         oldest = next(iter(self._begun.values()), now)
         try:
