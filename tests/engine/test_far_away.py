@@ -291,6 +291,18 @@ async def test_a_kind_that_cannot_be_read_is_told_and_asked_for_now_and_then(how
         assert here.matter == ""
 
 
+async def test_a_kind_whose_crd_comes_late_is_read_at_once() -> None:
+    async with far() as here:
+        late = Resource("example.com", "v1beta2", "gadgets", "Gadget")
+        here.runtime.cache.informer(CRDS)
+        gadgets = here.runtime.cache.informer(late)
+        await asyncio.sleep(600)
+        assert "gadgets: " in here.matter
+        await here.people.create(CRDS, crd_of(late))
+        await asyncio.sleep(2)
+        assert gadgets.is_synced
+
+
 @pytest.mark.parametrize("answer", ["streams lists", "refuses to", "does not know how to"])
 async def test_a_cache_is_filled_however_the_server_lists(answer: str) -> None:
     class Old:

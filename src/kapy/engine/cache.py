@@ -21,7 +21,7 @@ from kapy.engine.store import Handler, Store
 from kapy.engine.trimming import trim_of
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read
-from kapy.kube.names import Resource
+from kapy.kube.names import CRDS, Resource
 from kapy.kube.selectors import parse_labels
 
 T = TypeVar("T")
@@ -222,10 +222,21 @@ class Cache:
                 metadata=metadata and self._trims,
             )
             self._reflectors.append(reflector)
+            if resource == CRDS:
+                store.subscribe(self._served)
             if self._group is not None:
                 # It outlives what it was asked for in.
                 self._group.create_task(reflector.run(), name=str(reflector), context=Context())
         return store
+
+    def _served(self, change: Change) -> None:
+        """A CRD came, or changed: its objects may be readable now."""
+        if change.new is None or change.initial:
+            return
+        name = change.new["metadata"]["name"]
+        for reflector in self._reflectors:
+            if reflector.failure is not None and reflector.resource.group_resource == name:
+                reflector.hurry()
 
 
 class _Selected(NamedTuple):

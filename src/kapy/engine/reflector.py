@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
 from typing import Final, Protocol
 
@@ -121,6 +121,7 @@ class Reflector:
         self._backoff = Backoff(random)
         self._version = since
         self._stale_lists = 0
+        self._hurried: asyncio.Event | None = None
         self.resource = resource
         self.failure: Exception | None = None
 
@@ -129,7 +130,17 @@ class Reflector:
         while True:
             delay = await self._round()
             if delay > 0:
-                await asyncio.sleep(delay)
+                self._hurried = asyncio.Event()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(delay):
+                        await self._hurried.wait()
+                self._hurried = None
+
+    def hurry(self) -> None:
+        """Do not pause any longer: what kept it from being read may be over."""
+        if self._hurried is not None:
+            self._backoff.reset()
+            self._hurried.set()
 
     async def _round(self) -> float:
         """One list or one watch; returns the seconds to wait before the next."""
