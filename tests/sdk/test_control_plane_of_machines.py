@@ -350,7 +350,7 @@ async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> 
             await begin(bench)
             await bench.client.patch(STACKS, key("blue"), {"spec": {"replicas": 1}})
             async with running(hands=hands.work):
-                left = await short_lives(bench, partial(add, stacks=PaperStacks()), writes)
+                left = await short_lives(bench, partial(add, stacks=PaperStacks()), writes, 6)
                 async with life(bench, partial(add, stacks=PaperStacks())):
                     await Scene(bench, PaperStacks(), hands).settled(1)
             assert max(hands.seen) == 1
