@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from kapy.kube import Document
-from kapy.kube.errors import ApiError, Conflict, Expired, NotFound, Unreachable
+from kapy.kube.errors import ApiError, BadRequest, Conflict, Expired, NotFound, Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import Resource
 from kapy.kube.patch import merge_patch
@@ -59,6 +59,8 @@ class FakeServer:
                 if (error := fault(request)) is not None:
                     raise error
             self.before_answer(request)
+            if watching and "resourceVersion" not in request.query:
+                raise BadRequest("sendInitialEvents is not known here")
             if watching:
                 return self._watch(int(request.query["resourceVersion"]))
             if verb == "LIST":
