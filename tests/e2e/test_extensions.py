@@ -10,7 +10,7 @@ import asyncio
 import json
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,17 +81,21 @@ pytestmark = [
 ]
 
 
-def in_go(folder: Path) -> tuple[Path, int]:
-    """The program in Go, its certificate beside it, and a port that is free."""
-    program = folder / "owner"
+def build(program: Path) -> None:
+    """The program in Go; what debuggers need of it is left out, since that takes as long again."""
     source = EXAMPLES / "go" / "main.go"
-    subprocess.run(["go", "build", "-o", program, source], check=True)
+    subprocess.run(["go", "build", "-ldflags=-s -w", "-o", program, source], check=True)
+
+
+def certified(folder: Path) -> int:
+    """The certificate of the program in Go, in files, and a port that is free."""
     ca = pki.new_ca("given", now=system_clock(), algorithm="ECDSA-P256")
     pair = pki.issue(ca, "owner", now=system_clock(), names=["127.0.0.1"], usages=("server",))
     for name, content in (("ca", ca.certificate), ("crt", pair.certificate), ("key", pair.key)):
         (folder / f"owner.{name}").write_bytes(content)
     with socket.create_server(("127.0.0.1", 0)) as free:
-        return program, free.getsockname()[1]
+        port: int = free.getsockname()[1]
+        return port
 
 
 class Herders:
@@ -99,23 +103,26 @@ class Herders:
 
     def __init__(self, folder: Path) -> None:
         self.shell = Shell(folder, {"PYTHONPATH": str(EXAMPLES)})
-        self._owner, self._port = in_go(folder)
+        self._port = certified(folder)
 
     @contextmanager
     def owner(self) -> Iterator[Program]:
         """The extension in Go."""
-        command = (self._owner, "owner.crt", "owner.key", str(self._port))
+        program = self.shell.home / "owner"
+        if not program.exists():
+            build(program)
+        command = (program, "owner.crt", "owner.key", str(self._port))
         with running(self.shell, "owner", *command) as found:
             yield found
 
     @contextmanager
     def plane(self) -> Iterator[Program]:
+        """A plane and the processes beside it, which take a while to begin."""
         places = [*MODULES, f"owner=https://127.0.0.1:{self._port}", "dead=https://127.0.0.1:1"]
         told = [word for place in places for word in ("--extension", place)]
         gates = ("--feature-gates", GATES)
         more = ("--port", "0", "--in-memory", "--extension-ca", "owner.ca", *gates)
         with running(self.shell, "plane", "kapy", "up", *more, *told) as found:
-            until("the plane", lambda: "kubectl context" in found.log.read_text())
             yield found
 
     @asynccontextmanager
@@ -152,7 +159,8 @@ async def change(story: Story, **metadata: Any) -> None:
 
 async def test_what_extensions_say_is_what_happens(tmp_path: Path) -> None:
     herders = Herders(tmp_path)
-    with herders.owner() as owner, herders.plane() as plane:
+    with herders.plane() as plane, herders.owner() as owner:
+        until("the plane", lambda: "kubectl context" in plane.log.read_text())
         async with herders.story() as story:
             watching = ("kapy", "hooks", "watch", "-o", "json")
             with running(herders.shell, "calls", *watching) as calls:
@@ -168,14 +176,17 @@ async def test_what_extensions_say_is_what_happens(tmp_path: Path) -> None:
     assert "Traceback" not in plane.log.read_text()
 
 
+async def discovers(story: Story, name: str, holds: Callable[[ExtensionConfig], bool]) -> None:
+    await story.until(ExtensionConfig, name, holds, namespace="", within=WITHIN)
+
+
+def is_refused(one: ExtensionConfig) -> bool:
+    return "connection refused" in message_of(one.status.conditions, "Discovered")
+
+
 async def held(story: Story, herders: Herders, owner: Program) -> None:
-    await story.until(
-        ExtensionConfig,
-        "dead",
-        lambda one: "connection refused" in message_of(one.status.conditions, "Discovered"),
-        namespace="",
-        within=WITHIN,
-    )
+    await discovers(story, "dead", is_refused)
+    await discovers(story, "owner", lambda one: bool(one.status.handlers))
     listed = herders.shell.ok("kapy", "hooks", "list")
     assert {line.split()[0] for line in listed.splitlines()[1:]} == {*HANDLERS, "dead"}
     *class_objects, cluster = objects()
