@@ -4,4 +4,5 @@
 * `webhooks`        admission and conversion of our kinds, `configurations` who asks for them
 * `rights`          what each may do
 * `components`      all objects of its components file
+* `release`         the folder that `kapy init` and clusterctl install from
 """
