@@ -5,5 +5,5 @@
 * `rights`       what its controllers may do, and core with its kinds
 * `components`   all objects of its components file
 * `release`      the folder that `kapy init` and clusterctl install from, `page` what is in it
-* `program`      it alone against any Kubernetes, `endpoints` where it tells how it is
+* `program`      it alone against any Kubernetes, as `kapy.apps.program` runs it
 """
