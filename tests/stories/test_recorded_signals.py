@@ -47,7 +47,7 @@ OTHER_EVENTS: Final[dict[Signal, str]] = {
 OTHER_FAMILIES: Final = {
     r"go_.*|process_.*": "of the language",
     r"informer_.*": "client-go's own",
-    r"certwatcher_.*|controller_runtime_(conversion_)?webhook_.*": "of managers: tests/apps/program",
+    r"certwatcher_.*|controller_runtime_(conversion_)?webhook_.*": "of managers: tests/apps",
     r"inmemory_.*": "the backend's servers are counted as the API server is",
     r"capi_cluster_cache_healthchecks?(_total)?": "probed over the network only: tests/remote",
 }
