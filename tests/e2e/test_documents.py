@@ -16,6 +16,7 @@ DOCUMENTS = {
     "README.md": True,
     "docs/reference/cli.md": True,
     "docs/how-to/change-a-fleet-with-a-plan.md": True,
+    "docs/how-to/from-laptop-to-production.md": False,
     "docs/how-to/install-create-move-upgrade.md": False,
     "docs/how-to/kinds-in-a-script.md": False,
     "docs/how-to/run-extensions.md": False,
@@ -23,6 +24,9 @@ DOCUMENTS = {
     "docs/tutorial/first-cluster.md": False,
 }
 """Whether a document takes for granted that a quickstart's plane runs."""
+
+AT_THE_END = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
+"""What was begun in the background does not outlive a document that fails."""
 
 
 def blocks(document: str, *, make: bool = False) -> list[str]:
@@ -43,7 +47,7 @@ def test_the_commands_of_a_document_work(document: str, tmp_path: Path) -> None:
     try:
         if DOCUMENTS[document]:
             shell.ok("kapy", "quickstart", "--detach")
-        shell.ok("bash", "-e", "-o", "pipefail", "-c", "\n".join(found))
+        shell.ok("bash", "-e", "-o", "pipefail", "-c", "\n".join((AT_THE_END, *found)))
     finally:
         for plane in ["quickstart", *re.findall(r"kapy up --name (\S+)", "\n".join(found))]:
             shell.run("kapy", "down", "--name", plane)
