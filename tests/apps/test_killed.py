@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
-import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,38 +21,74 @@ from tests.apps.victim import SETTLED
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 5
+WRITES = 60
+PATIENCE = 120.0
 
 
-def victim(folder: Path, seed: int, *mode: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.apps.victim", str(folder), str(seed), *mode]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+class Victims:
+    """Planes in one folder, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "tests.apps.victim", str(folder)]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def begin(self, *words: object) -> int:
+        """Start one; its process."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(" ".join(str(word) for word in words) + "\n")
+        self._process.stdin.flush()
+        pid: int = self.says()["pid"]
+        return pid
+
+    def says(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        told: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return told
+
+    def rest(self) -> Iterator[dict[str, Any]]:
+        """What it says until it ends."""
+        while "status" not in (told := self.says()):
+            yield told
+        assert told["status"] in (0, signal.SIGKILL)
+
+    def end(self) -> None:
+        self._process.communicate(timeout=PATIENCE)
 
 
-def killed_after(process: subprocess.Popen[str], seconds: float) -> list[dict[str, Any]]:
-    """Everything that the process said from its first word until it was killed."""
-    assert process.stdout is not None
-    lines = [process.stdout.readline()]
-    killer = threading.Timer(seconds, process.kill)
-    killer.start()
-    lines += process.stdout.readlines()
-    process.stdout.close()
-    process.wait()
-    killer.cancel()
-    # The last line may have been cut off.
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+@contextmanager
+def victims(folder: Path) -> Iterator[Victims]:
+    begun = Victims(folder)
+    try:
+        yield begun
+    finally:
+        begun.end()
+
+
+def killed(here: Victims, seed: int) -> list[dict[str, Any]]:
+    """Everything that a plane said until it was killed: some writes later, at any moment then."""
+    random = Random(seed)
+    pid = here.begin(seed)
+    rest = here.rest()
+    told = list(islice(rest, 1 + random.randrange(WRITES)))
+    time.sleep(random.uniform(0.0, 0.1))
+    os.kill(pid, signal.SIGKILL)
+    return [*told, *rest]
 
 
 @pytest.mark.sockets
 @pytest.mark.parametrize("first", range(0, 4 * KILLS, KILLS))
 def test_a_plane_survives_being_killed(first: int, tmp_path: Path) -> None:
     acknowledged: set[str] = set()
-    for seed in range(first, first + KILLS):
-        told = killed_after(victim(tmp_path, seed), Random(seed).uniform(0.0, 1.2))
-        assert acknowledged <= {*told[0]["found"], "fleet"}, seed
-        assert told[0]["planes"] <= 1, seed
-        acknowledged |= {one["acknowledged"] for one in told if "acknowledged" in one}
-    assert len(acknowledged) > KILLS
-    out, _ = victim(tmp_path, first, "settle").communicate(timeout=120)
-    end = json.loads(out)
+    with victims(tmp_path) as here:
+        for seed in range(first, first + KILLS):
+            told = killed(here, seed)
+            assert acknowledged <= {*told[0]["found"], "fleet"}, seed
+            assert told[0]["planes"] <= 1, seed
+            acknowledged |= {one["acknowledged"] for one in told if "acknowledged" in one}
+        assert len(acknowledged) > KILLS
+        here.begin(first, "settle")
+        (end,) = here.rest()
     assert acknowledged <= {*end["found"], "fleet"}
     assert (end["planes"], end["machines"], end["nodes"]) == (1, 1 + SETTLED, 1 + SETTLED)

@@ -1,13 +1,17 @@
-"""A plane to be killed: `python -m tests.apps.victim FOLDER SEED [settle]`.
+"""Planes to be killed, one after the other: `python -m tests.apps.victim FOLDER`.
 
-It says on standard output, one JSON document a line, what is there when it starts (`found`), each
-write once it is acknowledged (`acknowledged`), and with `settle` what is there in the end.
+Each line that it reads is a plane, `SEED` or `SEED settle`, in a process of its own: a fork, as
+most of the time goes into the start of Python. It says on standard output, one JSON document a
+line, that process (`pid`), what is there when it starts (`found`), each write once it is
+acknowledged (`acknowledged`), with `settle` what is there in the end, and the `status` of the
+process that ended. No line is cut off by that: short ones go into a pipe as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from random import Random
@@ -119,7 +123,7 @@ async def planes(client: Client) -> int:
     return sum(not one.deleting for one in listed.items)
 
 
-async def main(folder: str, seed: str, mode: str = "") -> None:
+async def run(folder: str, seed: str, mode: str = "") -> None:
     settings = Settings(data=Path(folder))
     async with management_plane(settings, clock=system_clock) as plane:
         if mode == "settle":
@@ -128,5 +132,16 @@ async def main(folder: str, seed: str, mode: str = "") -> None:
             await live(plane, int(seed))
 
 
+def main(folder: str) -> None:
+    for line in iter(sys.stdin.readline, ""):
+        pid = os.fork()
+        if not pid:
+            asyncio.run(run(folder, *line.split()))
+            os._exit(0)
+        say(pid=pid)
+        _, status = os.waitpid(pid, 0)
+        say(status=status)
+
+
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    main(sys.argv[1])

@@ -31,9 +31,6 @@ Convert = Callable[
 argument looks definitions up by their names."""
 
 
-_RANDOM = random.Random()
-
-
 class ConversionFailed(StorageFailure):
     """An object cannot be had in another version of its kind (500)."""
 
@@ -52,7 +49,7 @@ class Plane:
     admission: tuple[Admission, ...] = ()
     convert: Convert | None = None
     registry: Registry = field(default_factory=builtin_registry)
-    rng: random.Random = _RANDOM
+    rng: random.Random = field(default_factory=random.Random)
     handled: dict[tuple[Resource, str], tuple[Admission, ...]] = field(default_factory=dict)
     webhooks: bool = False
     following: Following | None = None
