@@ -55,7 +55,7 @@ quickstart: $(RUN)/.made
 	@$(RUN)/bin/kapy quickstart $(ARGS)
 
 test: $(TEST)/.made
-	@$(TEST)/bin/python -m pytest -q -n 2 $(ARGS)
+	@$(TEST)/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 soak: $(TEST)/.made
 	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n 2 $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
