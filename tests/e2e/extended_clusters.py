@@ -20,7 +20,7 @@ from kapy.conditions import is_true
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.testing.story import Story
-from tests.core.topology.herd import class_objects, cluster
+from tests.core.topology.herd import cluster, part
 from tests.e2e.shell import Shell
 from tests.examples.test_in_memory_class import VALUES
 from tests.examples.test_in_place_memory import FIELD
@@ -56,7 +56,7 @@ async def resized(story: Story) -> None:
     memory: it stays."""
     field = {"spec": {"settings": {"field": FIELD}}}
     await story.client.patch(ExtensionConfig, Key("", "memory"), field)
-    pasture = next(one for one in class_objects() if one["kind"] == "ClusterClass")
+    pasture = part("ClusterClass")
     pasture["metadata"]["name"] = CLASS
     pasture["spec"]["patches"].append(REGISTRY)
     await story.create([pasture])
@@ -100,7 +100,7 @@ async def _worker(story: Story) -> Machine:
 
 
 def _larger() -> Document:
-    (template,) = [one for one in class_objects() if one["metadata"]["name"] == "meadow-grazer"][:1]
+    template = part("DevMachineTemplate", "grazer")
     template["metadata"]["name"] = "larger"
     backend = template["spec"]["template"]["spec"]["backend"]["inMemory"]
     backend["vm"]["provisioning"]["startupDuration"] = "1s"
