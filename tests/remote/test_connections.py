@@ -18,7 +18,7 @@ from kapy.engine.failure import is_ordinary
 from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, ServerError, Unauthorized, Unreachable
+from kapy.kube.errors import ApiError, NotFound, ServerError, Unauthorized, Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import NODES
 from kapy.remote.connections import Connections, Kubeconfig, NotConnected
@@ -33,7 +33,7 @@ class Workload:
 
     def __init__(self, *, over_network: bool = False) -> None:
         self.nodes = FakeServer("nodes")
-        self.version: Document | bytes = {"major": "1"}
+        self.version: Document | bytes | None = {"major": "1"}
         self.fault: Exception | None = None
         self.over_network = over_network
         self.contacts = 0
@@ -48,8 +48,12 @@ class Workload:
             if isinstance(self.fault, TimeoutError):
                 await asyncio.sleep(10_000)
             raise self.fault
+        if request.path == "/version" and self.version is None:
+            return Reply(404, NotFound("page not found").status())
         if request.path == "/version":
             return Reply(200, self.version)
+        if request.path == "/api":
+            return Reply(200, {"kind": "APIVersions", "versions": ["v1"]})
         return await self.nodes(request)
 
     async def aclose(self) -> None:
@@ -303,6 +307,15 @@ async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failure
         assert [name for _, name in here.told] == ["one", "one"]
         workload.fault = None
         await asyncio.sleep(31)
+        assert here.connected(ONE)
+
+
+async def test_who_tells_no_version_is_asked_for_those_of_its_api() -> None:
+    async with running() as here:
+        here.clusters["one"] = workload = Workload(over_network=True)
+        workload.version = None
+        here.management.put(secret("one"))
+        await asyncio.sleep(60)
         assert here.connected(ONE)
 
 
