@@ -48,9 +48,9 @@ class Workload:
             if isinstance(self.fault, TimeoutError):
                 await asyncio.sleep(10_000)
             raise self.fault
-        if request.path == "/version" and self.version is None:
-            return Reply(404, NotFound("page not found").status())
         if request.path == "/version":
+            if self.version is None:
+                return Reply(404, NotFound("page not found").status())
             return Reply(200, self.version)
         if request.path == "/api":
             return Reply(200, {"kind": "APIVersions", "versions": ["v1"]})
