@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 BACKLOG: Final = 1024
 REMEMBERED: Final = 64
-RETRY: Final = 5.0  # seconds
+RETRY: Final = 0.1  # seconds; a try costs next to nothing, and somebody waits
 HANDSHAKE: Final = 10.0  # seconds; nothing else ends a handshake that a client does not go on with
 NAMES: Final = (
     "localhost",
