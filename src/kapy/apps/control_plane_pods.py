@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
+from typing import Protocol
 
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
@@ -11,6 +12,16 @@ from kapy.kube import Key
 from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
+
+
+class Pods(Protocol):
+    """The ways to etcd and API servers of control plane machines."""
+
+    def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
+        """As an `EtcdDial` of the control plane provider."""
+
+    async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
+        """When an API server's certificate ends."""
 
 
 class ControlPlanePods:

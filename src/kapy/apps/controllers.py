@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kapy._aio.services import Service
-from kapy.apps.control_plane_pods import ControlPlanePods
+from kapy.apps.control_plane_pods import ControlPlanePods, Pods
 from kapy.apps.settings import Controlling
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.core.cluster.controller import add_to as add_clusters
@@ -69,22 +69,12 @@ def add_controllers(
     in_memory.subscribe(connections.poke)
     pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
     doors = extension_doors(runtime, told, post, reconciled="core" not in told.without)
-    updates = None if doors is None else doors.updates
     if "core" not in told.without:
         add_core(runtime, connections, told, doors)
     if "bootstrap-kubeadm" not in told.without:
         add_bootstrap(runtime, connections, token_life=told.token_life)
     if "control-plane-kubeadm" not in told.without:
-        control_planes = add_control_planes(
-            runtime,
-            connections,
-            etcd_dial=pods.etcd,
-            certificate_expiry=pods.certificate_expiry,
-            grace=told.conditions_grace,
-            updates=updates,
-        )
-        if updates is not None:
-            updates.wake(control_planes=control_planes.enqueue)
+        add_kubeadm_control_planes(runtime, connections, told, doors, pods)
     services: dict[str, Service] = {"connections": connections.run, **services_of(doors)}
     if "infrastructure-dev" not in told.without:
         add_in_memory(runtime, in_memory)
@@ -131,6 +121,23 @@ def extension_doors(
 def services_of(doors: Doors | None) -> dict[str, Service]:
     """What is to be run where extensions are called."""
     return {} if doors is None else {"extensions": doors.called.caller.run}
+
+
+def add_kubeadm_control_planes(
+    runtime: Runtime, connections: Connections, told: Controlling, doors: Doors | None, pods: Pods
+) -> None:
+    """Add the controller of KubeadmControlPlanes. pods: the ways to what runs in them."""
+    updates = None if doors is None else doors.updates
+    controller = add_control_planes(
+        runtime,
+        connections,
+        etcd_dial=pods.etcd,
+        certificate_expiry=pods.certificate_expiry,
+        grace=told.conditions_grace,
+        updates=updates,
+    )
+    if updates is not None:
+        updates.wake(control_planes=controller.enqueue)
 
 
 def add_core(

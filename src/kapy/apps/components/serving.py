@@ -18,7 +18,12 @@ def service_of(prefix: str) -> str:
 
 def secret_of(prefix: str) -> str:
     """The Secret with the certificate."""
-    return f"{service_of(prefix)}-cert"
+    return certificate_of(service_of(prefix))
+
+
+def certificate_of(service: str) -> str:
+    """The Secret with the certificate of a Service."""
+    return f"{service}-cert"
 
 
 def client_of(prefix: str, namespace: str) -> Document:

@@ -8,35 +8,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from kapy._aio.services import Service
 from kapy.apps.components.serving import secret_of, service_of
-from kapy.apps.controllers import add_core, extension_doors, over_network, services_of
+from kapy.apps.control_plane_pods import Pods
+from kapy.apps.controllers import (
+    add_core,
+    add_kubeadm_control_planes,
+    extension_doors,
+    over_network,
+    services_of,
+)
 from kapy.apps.manager_flags import Manager
 from kapy.apps.settings import Controlling
-from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.hooks.posting import Post
-from kapy.kube import Key
-from kapy.kube.http import Transport
 from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
-from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 from kapy.remote.connections import Connections, Dial
-
-
-class Pods(Protocol):
-    """The ways to etcd and API servers of control plane machines."""
-
-    def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
-        """As an `EtcdDial` of the control plane provider."""
-
-    async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
-        """When an API server's certificate ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +98,7 @@ def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping
 def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
     connections = Connections(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post, reconciled=False)
-    pods = outside.pods(runtime)
-    updates = None if doors is None else doors.updates
-    control_planes = add_control_planes(
-        runtime,
-        connections,
-        etcd_dial=pods.etcd,
-        certificate_expiry=pods.certificate_expiry,
-        grace=told.conditions_grace,
-        updates=updates,
-    )
-    if updates is not None:
-        updates.wake(control_planes=control_planes.enqueue)
+    add_kubeadm_control_planes(runtime, connections, told, doors, outside.pods(runtime))
     return {"connections": connections.run, **services_of(doors)}
 
 

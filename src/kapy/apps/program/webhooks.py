@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from kapy._aio.services import running
+from kapy.apps.components.serving import certificate_of
 from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import Application, serving
 from kapy.apps.https.shared import SharedCertificate
@@ -55,7 +56,7 @@ async def _shared(service: Key, provider: str, apart: Runtime) -> SharedCertific
     host = f"{service.name}.{service.namespace}.svc"
     shared = SharedCertificate(
         apart.client,
-        Key(service.namespace, f"{service.name}-cert"),
+        Key(service.namespace, certificate_of(service.name)),
         [host, f"{host}.cluster.local"],
         apart.clock,
         apart.random,
