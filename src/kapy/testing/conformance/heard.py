@@ -16,6 +16,10 @@ from kapy.kube.http import Reply, Request, Transport
 
 SUBJECT: Final = "conformance:provider"
 """The user that a provider is where nothing is known of its rights."""
+AT_ONCE: Final = 2000
+"""Requests in one moment of virtual time after which the next one takes a while: where nobody ever
+waits, that time stands still, and no check of a provider that floods would end."""
+_WHILE: Final = 0.1
 _BESIDES: Final = frozenset({"events", "leases"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -86,13 +90,14 @@ class HearingServer(Server):
     user: whose writes; ledger: where to. door: what all requests of that user go through first.
     """
 
-    __slots__ = ("door", "ledger", "user")
+    __slots__ = ("_at_once", "_moment", "door", "ledger", "user")
 
     def __init__(self, *told: Any) -> None:
         super().__init__(*told)
         self.ledger = Ledger()
         self.user = SUBJECT
         self.door: Transport = self.heard
+        self._moment, self._at_once = 0.0, 0
 
     async def __call__(self, request: Request) -> Reply:
         if request.user is None or request.user.name != self.user:
@@ -101,11 +106,19 @@ class HearingServer(Server):
 
     async def heard(self, request: Request) -> Reply:
         """Answer that user, and keep what was written."""
+        await self._let_time_pass()
         reply = await super().__call__(request)
         self.ledger.asked.set()
         if request.method in _VERBS:
             self._hear(request, reply)
         return reply
+
+    async def _let_time_pass(self) -> None:
+        now = asyncio.get_running_loop().time()
+        self._at_once = self._at_once + 1 if now == self._moment else 1
+        self._moment = now
+        if self._at_once > AT_ONCE:
+            await asyncio.sleep(_WHILE)
 
     def _hear(self, request: Request, reply: Reply) -> None:
         try:

@@ -1,0 +1,35 @@
+"""A provider that never pauses does not hold up its judgement."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.client.client import Client
+from kapy.kube.http import User
+from kapy.kube.names import CONFIG_MAPS
+from kapy.testing.conformance.heard import AT_ONCE, SUBJECT, HearingServer
+
+
+async def test_who_floods_does_not_stop_the_time() -> None:
+    server = HearingServer.open(None, clock=loop_clock())
+    assert isinstance(server, HearingServer)
+    subject = User(SUBJECT, ("system:masters", "system:authenticated"))
+    client = Client(server.transport(subject))
+    asked = 0
+
+    async def flood() -> None:
+        nonlocal asked
+        while True:
+            await client.list(CONFIG_MAPS)
+            asked += 1
+
+    try:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await flood()
+    finally:
+        server.close()
+    assert asked >= AT_ONCE
