@@ -35,6 +35,7 @@ class Extension:
     def __init__(self, **handlers: tuple[str, Any]) -> None:
         self.handlers = {name.replace("_", "-"): one for name, one in handlers.items()}
         self.asked: list[Asked] = []
+        self.trusted: list[str] = []
         self.down = ""
         self.delay = 0.0
         self.code = 200
@@ -91,6 +92,7 @@ class Network:
         found = self.extensions.get(parts.hostname or "")
         if found is None:
             raise NoAnswer(f"dial tcp: lookup {parts.hostname}: no such host")
+        found.trusted.append(client.ca_bundle or "")
         return await found.answer(parts.path, msgspec.json.decode(body))
 
     async def aclose(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from kapy.api.absent import read_whole
 from kapy.api.defaults import CannotDefault, default
@@ -26,14 +26,22 @@ from kapy.kube.field_errors import FieldError, together
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 
+if TYPE_CHECKING:
+    from kapy.hooks.posting import Post
+
 _RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 
 
 class Rules:
-    """Defaults and validation of our kinds by themselves."""
+    """Defaults and validation of our kinds by themselves.
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
-        self._gates = gates
+    post: makes the way to extensions; None where none is asked which hooks it answers.
+    """
+
+    def __init__(
+        self, gates: FeatureGates = DEFAULT_GATES, post: Callable[[], Post] | None = None
+    ) -> None:
+        self._gates, self._post = gates, post
         self._client: Client | None = None
 
     def read_through(self, client: Client) -> None:
@@ -79,12 +87,22 @@ class Rules:
         if self._client is not None and self._gates.cluster_topology:
             more, warnings = await class_findings(self._client, review)
             errors += more
-        if resource == ExtensionConfig.RESOURCE and self._gates.runtime_sdk:
-            warnings = _deprecated_hooks(read_whole(review.new, ExtensionConfig))
         if errors:
             review.warnings.extend(warnings)
             raise _refusal(resource, review.name, errors)
+        if resource == ExtensionConfig.RESOURCE:
+            return await self._deprecated_hooks(review)
         return warnings
+
+    async def _deprecated_hooks(self, review: Review) -> Sequence[str]:
+        if self._client is None or not self._gates.runtime_sdk:
+            return ()
+        from kapy.apps.extensions.deprecations import told_deprecations  # all hooks
+
+        assert review.new is not None
+        old = None if review.old is None else read_whole(review.old, ExtensionConfig)
+        new = read_whole(review.new, ExtensionConfig)
+        return await told_deprecations(new, old, self._client, self._post)
 
     async def _validate_deletion(self, review: Review) -> None:
         if self._client is None or not self._gates.cluster_topology:
@@ -93,13 +111,6 @@ class Rules:
             resource = review.resource
             named = f'{resource.kind}.{resource.group} "{review.name}" is forbidden: {problem}'
             raise Forbidden(_denied("validation", resource, named))
-
-
-def _deprecated_hooks(config: ExtensionConfig) -> list[str]:
-    from kapy.hooks.catalog import installed  # all hooks: most planes have no extension
-    from kapy.hooks.deprecated import deprecations
-
-    return deprecations(config.status.handlers, installed())
 
 
 def _refusal(

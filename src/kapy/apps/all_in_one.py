@@ -11,7 +11,7 @@ provider, in process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -92,7 +92,8 @@ async def management_plane(
     UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider and CannotAdd, each a
     sentence for people.
     """
-    rules = Rules(settings.controlling.manager.gates)
+    way = _way(settings, post)
+    rules = Rules(settings.controlling.manager.gates, way)
     server = Server.open(
         settings.data,
         clock=clock,
@@ -108,7 +109,7 @@ async def management_plane(
             stack.enter_context(audited(server, settings.audit, clock))
             if settings.serving is not None:  # then the plane is what the process is there for
                 stack.enter_context(rarely_collected())
-            yield await _started(stack, server, settings, clock, random, post)
+            yield await _started(stack, server, settings, clock, random, way)
     finally:
         server.close()
 
@@ -119,7 +120,7 @@ async def _started(
     settings: Settings,
     clock: Clock,
     random: Random | None,
-    post: Post | None,
+    post: Callable[[], Post],
 ) -> Plane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
     await stack.enter_async_context(running(server=server.run))
@@ -143,7 +144,7 @@ async def _started(
         runtime,
         settings.controlling,
         sockets=settings.serving is not None,
-        post=lambda: post or _https(settings),
+        post=post,
     )
     own = _added(runtime, settings.providers)
     if controllers.calls is not None:
@@ -200,6 +201,13 @@ def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service
 
         services.update(added(provider, runtime))
     return services
+
+
+def _way(settings: Settings, post: Post | None) -> Callable[[], Post]:
+    """How extensions are reached: as it is given, else over HTTPS."""
+    if post is not None:
+        return lambda: post
+    return lambda: _https(settings)
 
 
 def _https(settings: Settings) -> Post:

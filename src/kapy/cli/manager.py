@@ -51,19 +51,19 @@ def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramO
     from kapy.apps.program.running import Process, started
     from kapy.cli.program import run_until_stopped
 
-    program = PROGRAMS[name]
+    program, post = PROGRAMS[name], partial(_post, controllers.extensions)
     process = Process(
         name=program.name,
         lease=program.lease,
         service=program.service,
         provider=program.provider,
         access=access,
-        webhooks=partial(webhooks_by, controllers.manager.gates),
+        webhooks=partial(webhooks_by, controllers.manager.gates, post),
         told=told,
         options=controllers.manager,
     )
     pace = partial(paced, told.remote_qps, told.remote_burst)
-    outside = Outside(partial(_post, controllers.extensions), pace)
+    outside = Outside(post, pace)
 
     def add(runtime: Runtime) -> Mapping[str, Service]:
         return program.add(runtime, controllers, outside)

@@ -18,22 +18,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from kapy.api.extension_config import ClientConfig, ExtensionConfig
+from kapy.api.extension_config import ExtensionConfig
 from kapy.engine.cache import Informer
 from kapy.hooks.aggregate import aggregated
 from kapy.hooks.answers import Answers, answer_key, era
 from kapy.hooks.breaker import Breaker, Broken
 from kapy.hooks.call import CallFailed, Calls, body_of, check
 from kapy.hooks.catalog import Catalog
-from kapy.hooks.discovery import accepted
+from kapy.hooks.discovery import discovered
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Hook
-from kapy.hooks.messages.discovery import (
-    DEFAULT_TIMEOUT_SECONDS,
-    DISCOVERY,
-    DiscoveryRequest,
-    ExtensionHandler,
-)
+from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS, ExtensionHandler
 from kapy.hooks.messages.message import SUCCESS, Request, Response
 from kapy.hooks.posting import Post
 from kapy.hooks.registry import NotRegistered, Registration, Registry
@@ -242,21 +237,8 @@ class Caller:
 
     async def discover(self, config: ExtensionConfig) -> Sequence[ExtensionHandler]:
         """The handlers of an extension, with defaults. Raises HookError."""
-        client: ClientConfig = config.spec.client_config
-        failed = f'failed to discover extension "{config.metadata.name}"'
         seconds = min(self.registry.longest_of(config), DEFAULT_TIMEOUT_SECONDS)
-        try:
-            url = handler_url(client, DISCOVERY)
-            body = body_of(DISCOVERY, DiscoveryRequest(), {})
-            until = asyncio.get_running_loop().time() + seconds
-            response = await self._calls.ask(DISCOVERY, client, url, body, seconds, until=until)
-        except HookError as error:
-            raise HookError(f"{failed}: {error}") from error
-        check(response, "discover extension", config.metadata.name)
-        try:
-            return accepted(response.handlers, self.catalog)
-        except HookError as error:
-            raise HookError(f"{failed}: {error}") from error
+        return await discovered(config, self.catalog, self._calls, seconds)
 
     async def run(self) -> None:
         """Nothing to do until the program ends; then connections are closed."""

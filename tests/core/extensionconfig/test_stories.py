@@ -13,6 +13,7 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Annotation
+from kapy.apps.all_in_one import Plane
 from kapy.apps.settings import Settings
 from kapy.conditions import is_true, message_of
 from kapy.hooks.catalog import Catalog
@@ -143,26 +144,65 @@ async def test_who_does_not_answer_keeps_nobody_else_waiting() -> None:
 GOING = Deprecation("v1beta1", "v1.15", "2026-11-30", "v1.17", "2027-11-30")
 
 
-async def test_who_writes_a_config_of_deprecated_hooks_is_warned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """At the next write: when it is created nobody knows its handlers."""
-    going = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=GOING)])
-    for module in ("kapy.hooks.catalog", "kapy.apps.extensions"):
-        monkeypatch.setattr(f"{module}.installed", lambda: going)
+@pytest.fixture
+def going(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BeforeClusterCreate is deprecated."""
+    catalog = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=GOING)])
+    modules = ("hooks.catalog", "apps.extensions", "apps.extensions.deprecations")
+    for module in modules:
+        monkeypatch.setattr(f"kapy.{module}.installed", lambda: catalog)
+
+
+WARNED = "handler quota.ext answers BeforeClusterCreate"
+
+
+async def created(plane: Plane, document: Document) -> str:
+    """What the server warns of."""
+    path = ExtensionConfig.RESOURCE.path("")
+    reply = await plane.client.transport(Request("POST", path, body=document))
+    assert reply.status == 201
+    return reply.headers.get("warning", "")
+
+
+@pytest.mark.usefixtures("going")
+async def test_who_writes_a_config_of_deprecated_hooks_is_warned() -> None:
+    """Already when it is created, and at each later write; with the authority of its Secret."""
     extension = Extension(quota=("BeforeClusterCreate", {}))
     async with running_with(Network(ext=extension)) as found:
-        story = Story(found.client, [ExtensionConfig.RESOURCE])
-        await story.create([config("ext")])
+        story = Story(found.client, [ExtensionConfig.RESOURCE, SECRETS])
+        await story.create([secret(**{"ca.crt": bundle("ours")})])
+        assert WARNED in await created(found, injected("ext"))
+        assert extension.trusted[0] == bundle("ours")
         config_ = await discovered(story, "ext")
-        warned = "handler quota.ext answers BeforeClusterCreate"
-        assert warned in message_of(config_.status.conditions, "HookVersionsUpToDate")
+        assert WARNED in message_of(config_.status.conditions, "HookVersionsUpToDate")
         path = ExtensionConfig.RESOURCE.path("", "ext")
         patch = {"spec": {"settings": {"a": "b"}}}
         headers = {"content-type": MERGE_PATCH}
+        asked = len(extension.asked)
         request = Request("PATCH", path, headers=headers, body=patch)
         reply = await found.client.transport(request)
-        assert warned in reply.headers["warning"]
+        assert WARNED in reply.headers["warning"]
+        assert len(extension.asked) == asked, "what it answers is known"
+
+
+@pytest.mark.usefixtures("going")
+async def test_who_creates_a_config_waits_two_seconds_at_most_for_the_extension() -> None:
+    """And holds up nobody else; the condition tells it when the extension answers."""
+    extension = Extension(quota=("BeforeClusterCreate", {}))
+    extension.delay = 100.0
+    now = asyncio.get_running_loop().time
+    async with running_with(Network(ext=extension)) as found, asyncio.TaskGroup() as group:
+        story = Story(found.client, [ExtensionConfig.RESOURCE, SECRETS])
+        began = now()
+        creation = group.create_task(created(found, config("ext")))
+        await asyncio.sleep(0.5)
+        await story.create([secret(other=bundle("x"))])
+        assert now() - began < 1
+        assert await creation == ""
+        assert now() - began == pytest.approx(2, abs=0.1)
+        extension.delay = 0.0
+        config_ = await discovered(story, "ext")
+        assert WARNED in message_of(config_.status.conditions, "HookVersionsUpToDate")
 
 
 async def test_while_the_gate_is_closed_none_is_registered_and_nobody_is_asked(

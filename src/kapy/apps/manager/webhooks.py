@@ -19,6 +19,7 @@ from kapy.apps.admission import Rules
 from kapy.apps.conversion import converted
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
+from kapy.hooks.posting import Post
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.http import User
@@ -80,9 +81,12 @@ class Webhooks(Reviews):
         return {"convertedObjects": found, "result": {"status": "Success"}}
 
 
-def webhooks_by(gates: FeatureGates, runtime: Runtime, client: Client) -> Webhooks:
-    """The application of a manager, as its `Process` asks for it."""
-    rules = Rules(gates)
+def webhooks_by(
+    gates: FeatureGates, post: Callable[[], Post], runtime: Runtime, client: Client
+) -> Webhooks:
+    """The application of a manager, as its `Process` asks for it. post: makes the way to
+    extensions."""
+    rules = Rules(gates, post)
     rules.read_through(client)
     definitions = runtime.cache.informer(CRDS)
     return Webhooks(rules, lambda name: definitions.raw(Key("", name)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.api.names import Annotation
+from kapy.client.client import Client
 from kapy.core.extensionconfig.scope import ConfigScope
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
@@ -26,18 +27,20 @@ async def inject_authority(scope: ConfigScope) -> None:
     name = scope.config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
     if name is None:
         return
-    bundle = await _bundle(scope, name)
+    bundle = await bundle_of(scope.tools.client, name)
     if scope.config.spec.client_config.ca_bundle != bundle:
         scope.config.spec.client_config.ca_bundle = bundle
         await scope.draft.save_spec()
 
 
-async def _bundle(scope: ConfigScope, name: str) -> str:
+async def bundle_of(client: Client, name: str) -> str:
+    """The authority, PEM in base64, in the Secret of a name with its namespace. Raises
+    NoAuthority."""
     namespace, _, secret = name.partition("/")
     if not namespace or not secret:
         raise NoAuthority(f'{_FAILED}: secret name "{name}" must be in the form <namespace>/<name>')
     try:
-        document = await scope.tools.client.get(SECRETS, Key(namespace, secret))
+        document = await client.get(SECRETS, Key(namespace, secret))
     except KapyError as error:
         raise NoAuthority(f'{_FAILED}: failed to get secret "{name}": {error}') from error
     data = document.get("data") or {}

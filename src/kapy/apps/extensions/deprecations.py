@@ -1,0 +1,76 @@
+"""Which deprecated hooks an extension answers, told to whoever writes its ExtensionConfig.
+
+What is new says nothing of its handlers, so the extension is asked; it has `WITHIN` seconds, since
+somebody waits. Where it does not answer, the condition tells it later, when it has been discovered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from kapy.api.extension_config import ExtensionConfig, ExtensionHandler
+from kapy.api.names import Annotation
+from kapy.api.validation.extension_config import longest_timeout
+from kapy.client.client import Client
+from kapy.core.extensionconfig.authority import bundle_of
+from kapy.core.extensionconfig.status import registered
+from kapy.hooks.call import Calls
+from kapy.hooks.catalog import installed
+from kapy.hooks.deprecated import deprecations
+from kapy.hooks.discovery import discovered
+from kapy.hooks.posting import Post
+from kapy.kube.errors import KapyError
+
+WITHIN: Final = 2
+"""Seconds that an extension has to tell its handlers while somebody waits for the answer to a
+write: API servers wait ten for all webhooks of a request together."""
+
+
+async def told_deprecations(
+    new: ExtensionConfig,
+    old: ExtensionConfig | None,
+    client: Client,
+    post: Callable[[], Post] | None,
+) -> list[str]:
+    """A sentence for each handler of a deprecated version of a hook.
+
+    post: makes the way to extensions; None where nobody is asked and only the status counts.
+    """
+    catalog = installed()
+    if all(hook.deprecation is None for hook in catalog):
+        return []
+    handlers: Sequence[ExtensionHandler] = new.status.handlers
+    if post is not None and _is_another_server(new, old):
+        handlers = await _asked(new, client, post()) or handlers
+    return deprecations(handlers, catalog)
+
+
+def _is_another_server(new: ExtensionConfig, old: ExtensionConfig | None) -> bool:
+    return old is None or old.spec.client_config != new.spec.client_config
+
+
+async def _asked(config: ExtensionConfig, client: Client, post: Post) -> list[ExtensionHandler]:
+    """Its handlers, none where it does not tell them in time."""
+    seconds = min(longest_timeout(config) or WITHIN, WITHIN)
+    calls = Calls(post)
+    try:
+        async with asyncio.timeout(seconds):
+            trusting = await _with_authority(config, client)
+            return registered(config, await discovered(trusting, installed(), calls, seconds))
+    except (KapyError, TimeoutError):
+        return []
+    finally:
+        await calls.aclose()
+
+
+async def _with_authority(config: ExtensionConfig, client: Client) -> ExtensionConfig:
+    """As its controller will complete it. Raises NoAuthority."""
+    name = config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
+    if name is None:
+        return config
+    trusted = replace(config.spec.client_config, ca_bundle=await bundle_of(client, name))
+    return replace(config, spec=replace(config.spec, client_config=trusted))
