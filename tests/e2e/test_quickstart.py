@@ -110,20 +110,21 @@ def test_a_taken_port_is_one_sentence(shell: Shell) -> None:
 @pytest.mark.sockets
 def test_a_folder_in_use_or_from_the_future_is_one_sentence(shell: Shell) -> None:
     command = ["kapy", "up", "--port", "0", "--data-dir", "plane"]
-    with subprocess.Popen(
-        command, env=shell.environ, cwd=shell.home, stdout=subprocess.PIPE, text=True
-    ) as up:
-        assert up.stdout is not None
-        up.stdout.readline()
-        second = shell.run(*command)
-        up.terminate()
+    begun = shell.ok(*command, "--detach")
+    assert "data in" in begun
+    assert begun.endswith("kapy status --data-dir plane, kapy down --data-dir plane\n")
+    second, detached = shell.run(*command), shell.run(*command, "--detach")
+    assert "stopped" in shell.ok("kapy", "down", "--data-dir", "plane")
+    assert detached.returncode == 1
+    assert detached.stderr.startswith("Error: a management plane runs in")
     assert second.returncode == 1
     assert "runs in" in second.stderr
     _as_of_a_later_version(shell.home / "plane" / "data" / "store.db")
-    later = shell.run(*command)
-    assert later.returncode == 1
-    assert "later version" in later.stderr
-    assert later.stderr.count("\n") == 1
+    for more in ([], ["--detach"]):
+        later = shell.run(*command, *more)
+        assert later.returncode == 1
+        assert "later version" in later.stderr
+        assert later.stderr.count("\n") == 1
 
 
 def _as_of_a_later_version(path: Path) -> None:

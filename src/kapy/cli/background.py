@@ -6,17 +6,18 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kapy.apps.presence import PlaneRuns, Presence, is_claimed, presence_of
 from kapy.apps.settings import Folder
 from kapy.cli.plane_options import Options
-from kapy.client import kubeconfig_files
-from kapy.client.client import Client
-from kapy.client.https import Https
 from kapy.kube.errors import KapyError
+
+if TYPE_CHECKING:
+    from kapy.client.client import Client
 
 READY = b"ready"
 
@@ -31,19 +32,16 @@ async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presenc
 
     Raises PlaneRuns, DidNotStart.
     """
+    # `begun` does without a client, whose imports take long.
+    from kapy.client import kubeconfig_files
+    from kapy.client.client import Client
+    from kapy.client.https import Https
+
     folder = options.folder
     assert folder is not None
-    folder.make()
-    if is_claimed(folder):
-        raise PlaneRuns(
-            f"a management plane runs in {folder.path} already; `kapy down` stops it, "
-            "`kapy status` tells more"
-        )
+    arguments = list(_arguments(options, folder))
     loop = asyncio.get_running_loop()
-    told = await loop.run_in_executor(None, _started, options, folder)
-    presence = presence_of(folder)
-    if told != READY or presence is None:
-        raise DidNotStart(_last_words(folder.log))
+    presence = await loop.run_in_executor(None, begun, folder, arguments)
     access = kubeconfig_files.load([Path(presence.kubeconfig)], presence.context)
     transport = Https(access)
     try:
@@ -52,13 +50,31 @@ async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presenc
         await transport.aclose()
 
 
-def _started(options: Options, folder: Folder) -> bytes:
+def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
+    """The plane that `kapy up` with these arguments runs in the folder, as soon as it is ready.
+
+    Raises PlaneRuns, DidNotStart.
+    """
+    folder.make()
+    if is_claimed(folder):
+        raise PlaneRuns(
+            f"a management plane runs in {folder.path} already; `kapy down` stops it, "
+            "`kapy status` tells more"
+        )
+    told = _started(arguments, folder)
+    presence = presence_of(folder)
+    if told != READY or presence is None:
+        raise DidNotStart(_last_words(folder.log))
+    return presence
+
+
+def _started(arguments: Sequence[str], folder: Folder) -> bytes:
     """Start the process; answers what it tells when it is ready (b"" when it ended)."""
     reading, writing = os.pipe()
     log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         subprocess.Popen(
-            [sys.executable, "-m", "kapy.cli.main", "up", *_arguments(options, folder, writing)],
+            [sys.executable, "-m", "kapy.cli.main", "up", *arguments, "--ready-fd", str(writing)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -72,9 +88,8 @@ def _started(options: Options, folder: Folder) -> bytes:
         return pipe.read(len(READY))
 
 
-def _arguments(options: Options, folder: Folder, ready: int) -> Iterator[str]:
+def _arguments(options: Options, folder: Folder) -> Iterator[str]:
     yield from ("--data-dir", str(folder.path), "--bind-address", options.host)
-    yield from ("--ready-fd", str(ready))
     if options.name:
         yield from ("--name", options.name)
     if options.port is not None:

@@ -11,7 +11,7 @@ A switch takes a value, too: `--grouping=false`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NoReturn, TypeVar
@@ -22,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _CONFIG: Final = "kapy.cli.config"
 _VERBOSITY: Final = "kapy.cli.verbosity"
+_TYPED: Final = "kapy.cli.typed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,12 @@ def persistent() -> Persistent:
     return Persistent(meta.get(_CONFIG, ""), meta.get(_VERBOSITY))
 
 
+def typed() -> Sequence[str]:
+    """The arguments of the command that is called, as they were typed."""
+    given: Sequence[str] = click.get_current_context().meta[_TYPED]
+    return given
+
+
 class WithHelp(click.UsageError):
     """A command was called wrongly, and its help says how."""
 
@@ -59,6 +66,7 @@ class Command(click.Command):
         self.params.extend(persistent_flags(self.params))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_TYPED] = tuple(args)
         try:
             return super().parse_args(ctx, self._without_values_of_switches(ctx, args))
         except click.MissingParameter as error:

@@ -27,7 +27,7 @@ from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.plane_options import Options, plane_options
-from kapy.cli.running import chosen_folder
+from kapy.cli.running import chosen_folder, flags_of
 from kapy.cli.stopping import told_to_stop
 from kapy.client.client import Client
 from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
@@ -100,7 +100,8 @@ def quickstart(
     wish = Wish(objects, timeout, not (leave or detach), bool(data_dir), output)
     options = Options(name, None, in_memory, host, port, token_file, kubeconfig)
     if detach:
-        run(_detached(replace(options, folder=chosen_folder(name, data_dir)), wish))
+        flags = flags_of("" if name == NAME else name, data_dir)
+        run(_detached(replace(options, folder=chosen_folder(name, data_dir)), wish, flags))
         return
     with _own_folder(name, data_dir, in_memory=in_memory) as data:
         run(_here(replace(options, folder=data), wish))
@@ -137,8 +138,8 @@ async def _here(options: Options, wish: Wish) -> None:
                 await asked.wait()
 
 
-async def _detached(options: Options, wish: Wish) -> None:
-    """In a process of its own, which stays."""
+async def _detached(options: Options, wish: Wish, flags: str) -> None:
+    """In a process of its own, which stays; other commands find it by these flags."""
     console = Console(json=wish.output == "json")
     began = time.monotonic()
     console.step("starting the management plane in the background")
@@ -146,8 +147,7 @@ async def _detached(options: Options, wish: Wish) -> None:
         where = Where(presence.server, presence.context, presence.kubeconfig)
         console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
         await _wait_for(client, wish, where, console, began)
-        name = f" --name {options.name}" if options.name != NAME else ""
-        console.say(f"\nThe plane runs in the background: kapy status{name}, kapy down{name}.")
+        console.say(f"\nThe plane runs in the background: kapy status{flags}, kapy down{flags}.")
 
 
 async def _wait_for(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -38,6 +39,13 @@ def meant_folder(name: str, data_dir: str) -> Folder:
         if is_claimed(quickstart):
             return quickstart
     return folder
+
+
+def flags_of(name: str, data_dir: str) -> str:
+    """What `kapy down` is told to mean that plane: "", or a flag after a space."""
+    if data_dir:
+        return f" --data-dir {shlex.quote(data_dir)}"
+    return f" --name {shlex.quote(name)}" if name else ""
 
 
 name_option = click.option("--name", default="", help="Name of the plane.")

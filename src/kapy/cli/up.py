@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.apps.settings import Controlling, Durability
-from kapy.cli.background import READY
+from kapy.apps.settings import Controlling, Durability, Folder
+from kapy.cli.background import READY, begun
 from kapy.cli.controller_options import controller_options, controlling_of
 from kapy.cli.event_loop import run
 from kapy.cli.extension_options import extension_options, extensions_of, gates_for
-from kapy.cli.flags import command
+from kapy.cli.flags import command, typed
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.plane import Up, up_and_announced
 from kapy.cli.plane_options import Options, plane_options
-from kapy.cli.running import chosen_folder
+from kapy.cli.running import chosen_folder, flags_of
 from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.stopping import told_to_stop
 from kapy.cli.webhook_services import services_of
 
 if TYPE_CHECKING:
+    from kapy.apps.presence import Presence
+    from kapy.cli.plane import Up
     from kapy.sdk.provider import Provider
 
 
 @command()
 @click.option("--name", default="", help="Name of the plane; its context is kapy or kapy-NAME.")
+@click.option("--detach", is_flag=True, help="Leave the plane running in the background.")
 @plane_options
 @click.option("--ready-fd", type=int, default=None, hidden=True)
 @click.option(
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 )
 def up(
     name: str,
+    detach: bool,
     data_dir: str,
     in_memory: bool,
     port: int | None,
@@ -70,9 +73,14 @@ def up(
     places: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Run a management plane until Ctrl-C."""
-    log_to_stderr(verbose, logging_format)
+    """Run a management plane until Ctrl-C, or in the background."""
     folder = chosen_folder(name, data_dir)
+    if detach and ready_fd is None:  # what is begun with these arguments has a --ready-fd
+        _tell(begun(folder, typed()), _kept(folder, in_memory))
+        flags = flags_of(name, data_dir)
+        click.echo(f"it runs in the background: kapy status{flags}, kapy down{flags}")
+        return
+    log_to_stderr(verbose, logging_format)
     options = Options(
         name,
         folder,
@@ -108,20 +116,29 @@ def _providers(places: tuple[str, ...]) -> tuple[Provider, ...]:
 
 
 async def _up(options: Options, ready_fd: int | None) -> None:
+    from kapy.cli.plane import up_and_announced  # what looks on from outside does without it
+
+    assert options.folder is not None
     with told_to_stop() as asked:
         async with up_and_announced(options) as there:
-            _announce(options, there, ready_fd)
+            _tell(there, _kept(options.folder, options.in_memory))
+            _announce(ready_fd)
             await asked.wait()
             click.echo("stopping")
         click.echo("stopped")
 
 
-def _announce(options: Options, there: Up, ready_fd: int | None) -> None:
-    assert options.folder is not None
-    kept = "in memory" if options.in_memory else f"in {options.folder.path}"
+def _tell(there: Up | Presence, kept: str) -> None:
     click.echo(f"management plane at {there.server}, data {kept}")
     click.echo(f"kubectl context {there.context} is current (in {there.kubeconfig})")
     sys.stdout.flush()
+
+
+def _kept(folder: Folder, in_memory: bool) -> str:
+    return "in memory" if in_memory else f"in {folder.path}"
+
+
+def _announce(ready_fd: int | None) -> None:
     if ready_fd is not None:
         os.write(ready_fd, READY)
         os.close(ready_fd)
