@@ -259,6 +259,27 @@ async def test_a_server_that_was_restored_from_a_backup_is_believed_after_a_whil
         assert here.names == ["a", "c"]
 
 
+async def test_a_server_that_counts_anew_and_lets_watches_go_on_is_found_out() -> None:
+    async with running() as here:
+        here.server.version = 500
+        here.server.put(widget("a"))
+        await here.cache.synced()
+        await asyncio.sleep(60)
+        here.server.break_watches()
+        here.server.objects.clear()
+        here.server.version = 10
+        here.server.forget_history()
+        here.server.put(widget("b"))
+        await asyncio.sleep(10)
+        assert here.names == ["a"]  # nobody has told anything else
+        here.server.bookmark()
+        await asyncio.sleep(10)
+        assert here.names == ["b"]
+        here.server.put(widget("c"))
+        await asyncio.sleep(1)
+        assert here.names == ["b", "c"]
+
+
 async def test_an_object_made_anew_under_its_old_name_is_a_removal_and_an_arrival() -> None:
     heard: list[tuple[bool, bool]] = []
     async with running() as here:

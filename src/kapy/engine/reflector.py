@@ -4,6 +4,9 @@
      ▲             │
      └──── 410 ────┘        any other failure: wait (back-off with jitter, Retry-After), then go on
 
+A watch that tells what was before the point from which it was asked for counts as 410: the server
+was restored, or lives in memory and was started anew, and did not notice.
+
 Over a network the list is the beginning of a watch (`sendInitialEvents`): one request instead of
 two and of pages, and no server has to build the whole answer. Servers that cannot are asked for
 lists from then on.
@@ -23,6 +26,7 @@ from typing import Final, Protocol
 
 from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
+from kapy.engine.store import version_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, BadRequest, Expired, Invalid, KapyError, Unreachable
 from kapy.kube.names import Resource
@@ -253,6 +257,13 @@ class Reflector:
         )
 
     async def _follow(self, events: AsyncIterator[Event]) -> None:
+        """Take in what happens. Raises Expired when the server tells what was before."""
+        since = int(self._version)
         async for event in events:
-            self._version = event.document["metadata"]["resourceVersion"]
+            document = event.document
+            # What is deleted may be shown as it was; anything else is newer than what was asked
+            # for, or the server counts from the beginning again and has not refused to go on.
+            if 0 < version_of(document) < since and event.type != "DELETED":
+                raise Expired(f"the watch from {since} tells of {version_of(document)}")
+            self._version = document["metadata"]["resourceVersion"]
             self._sink.take(event)
