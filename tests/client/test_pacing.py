@@ -13,7 +13,8 @@ ASK = Request("GET", "/x")
 
 
 class Busy:
-    """A server that refuses while `refusing`, and notes when it was asked."""
+    """A server that refuses while `refusing`, and notes when it was asked. after: what it says of
+    when to come again."""
 
     over_network = True
     host = "busy"
@@ -21,11 +22,12 @@ class Busy:
     def __init__(self) -> None:
         self.asked: list[float] = []
         self.refusing = False
+        self.after = {"retry-after": "2"}
 
     async def __call__(self, request: Request) -> Reply:
         self.asked.append(asyncio.get_running_loop().time())
         await asyncio.sleep(0.01)
-        return Reply(429, {}, {"retry-after": "2"}) if self.refusing else Reply(200, {})
+        return Reply(429, {}, self.after) if self.refusing else Reply(200, {})
 
 
 async def ask(paced: Paced, times: int) -> None:
@@ -91,3 +93,30 @@ async def test_it_asks_little_while_the_server_refuses_and_is_fast_again_afterwa
         assert len(server.asked) >= 90
         for task in tasks:
             task.cancel()
+
+
+async def test_what_is_the_matter_is_told_until_the_server_takes_more() -> None:
+    server = Busy()
+    paced = Paced(server, qps=100, burst=200)
+    await ask(paced, 3)
+    assert paced.matter == ""
+    server.refusing = True
+    await ask(paced, 3)
+    assert paced.matter == (
+        "busy answers 429 (too many requests): it is asked 50 times a second at most until it "
+        "takes more"
+    )
+    server.refusing = False
+    await ask(paced, 1)
+    assert paced.matter == ""
+
+
+async def test_a_pod_that_may_not_be_evicted_yet_slows_nobody_down() -> None:
+    server = Busy()
+    server.refusing, server.after = True, {}
+    paced = Paced(server, qps=100, burst=200)
+    path = "/api/v1/namespaces/default/pods/capybara/eviction"
+    assert (await paced(Request("POST", path, body={}))).status == 429
+    assert (paced.pace, paced.matter) == (100, "")
+    await paced(ASK)
+    assert paced.pace == 50

@@ -111,6 +111,23 @@ async def test_a_program_is_asked_once_and_again_when_the_server_refuses(tmp_pat
         await there.aclose()
 
 
+@pytest.mark.sockets
+async def test_a_program_that_takes_longer_than_who_asks_is_heard_by_the_next(
+    tmp_path: Path,
+) -> None:
+    plugin = program(tmp_path, {"token": "one"}, more="sleep 0.4")
+    async with accepting({"one"}) as (address, shown):
+        there = Https(Kubeconfig(address, exec=plugin))
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await there(ASK)
+        assert shown == []
+        assert (await there(ASK)).status == 200
+        assert (len(runs(tmp_path)), shown) == (1, ["Bearer one"])
+        await there.aclose()
+
+
 def test_a_credential_is_renewed_before_it_ends_however_the_clock_is_set(tmp_path: Path) -> None:
     now, today = 0.0, NOON
     ends = {"token": "one", "expirationTimestamp": "2026-01-01T13:00:00Z"}

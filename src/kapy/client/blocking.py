@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 import msgspec
 
 from kapy import __version__
+from kapy._aio.clock import system_clock
 from kapy._aio.straight import run as run
 from kapy.client.credentials import tls_context
 from kapy.client.exec_plugin import Credential, executed
@@ -30,6 +31,7 @@ from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
 ATTEMPTS: Final = 5
+UNAUTHORIZED: Final = 401
 LONGEST_WAIT: Final = 10  # seconds of Retry-After that a person is kept waiting
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
@@ -49,6 +51,7 @@ class Blocking:
         shown = Credential(access.token, access.client_certificate, access.client_key)
         if access.exec is not None:
             shown = executed(access.exec)
+        self._shown = shown
         self._headers = [("accept", "application/json"), ("user-agent", f"kapy/{__version__}")]
         self._headers += [*access.impersonate, *_authorization(shown, access)]
         context = tls_context(access, shown)
@@ -94,7 +97,12 @@ class Blocking:
                 break
             # There is nobody else to keep waiting.
             time.sleep(min(int(wait), LONGEST_WAIT))  # noqa: ASYNC251
-        return reply
+        return self._explained(reply) if reply.status == UNAUTHORIZED else reply
+
+    def _explained(self, reply: Reply) -> Reply:
+        from kapy.client.expiry import Expiry  # most answers are no refusals
+
+        return Expiry(self._shown).explained(reply, system_clock())
 
     def _answer(self, request: Request, address: str, body: bytes | None) -> Reply:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from random import Random
@@ -26,10 +27,11 @@ from kapy._aio.clock import Clock, system_clock
 from kapy.client.concatenated import Concatenated
 from kapy.client.credentials import tls_context
 from kapy.client.exec_plugin import Credential, NoCredentials
+from kapy.client.expiry import Expiry
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
 from kapy.client.proxies import proxy_for
-from kapy.client.renewal import renewal, shown
+from kapy.client.renewal import Renewal, renewal, shown
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
@@ -63,9 +65,12 @@ class Https:
     ) -> None:
         self._base = access.server
         self._access = access
+        self._clock = clock
         self._renewal = renewal(access, clock)
         self._renewing: asyncio.Lock | None = None
-        self._shown = shown(access)
+        self._reading: asyncio.Future[Credential] | None = None
+        self._shown = shown(access) if self._renewal is None else self._renewal.credential
+        self._expiry = Expiry(self._shown)
         self._tls = tls_context(access)
         self._name = access.tls_server_name or None
         self._proxy = access.proxy or proxy_for(access.server, environ) or None
@@ -82,15 +87,16 @@ class Https:
         return self._base.partition("://")[2].partition("/")[0]
 
     async def __call__(self, request: Request) -> Reply:
-        if self._renewal is None:
-            return await self._asked(request)
-        if self._renewal.is_due:
+        renewal = self._renewal
+        if renewal is not None and (renewal.is_due or self._reading is not None):
             await self._renew()
-        used = self._renewal.credential
+        used = self._shown
         reply = await self._asked(request)
-        if reply.status == UNAUTHORIZED and await self._renewed(used):
-            return await self._asked(request)
-        return reply
+        if reply.status != UNAUTHORIZED:
+            return reply
+        if renewal is not None and await self._renewed(used):
+            reply = await self._asked(request)
+        return reply if reply.status < 400 else self._expiry.explained(reply, self._clock())
 
     async def _asked(self, request: Request) -> Reply:
         query = request.query
@@ -118,7 +124,7 @@ class Https:
             async with response:
                 body = await response.read()
         except NO_ANSWER as error:
-            _no_answer(self.host, error)
+            _no_answer(self.host, error, self._expiry.ended(self._clock()))
         except RuntimeError as error:  # the session was closed meanwhile: another one is there
             if "closed" not in str(error):
                 raise
@@ -138,7 +144,7 @@ class Https:
         assert self._renewal is not None
         if self._renewal.may_read(refused):
             await self._renew(refused)
-        return self._renewal.credential != refused
+        return self._shown != refused
 
     async def _renew(self, refused: Credential | None = None) -> None:
         """Read the credentials again, one at a time. Raises NoCredentials."""
@@ -147,27 +153,36 @@ class Https:
         if self._renewing is None:
             self._renewing = asyncio.Lock()
         async with self._renewing:
-            if not renewal.is_due and (refused is None or not renewal.may_read(refused)):
+            wanted = renewal.is_due or (refused is not None and renewal.may_read(refused))
+            if not wanted and self._reading is None:
                 return  # somebody else did it meanwhile
-            if renewal.is_quick:
-                renewal.read()
-            else:
-                await asyncio.get_running_loop().run_in_executor(None, renewal.read)
-            await self._show(renewal.credential)
+            await self._show(renewal.read() if renewal.is_quick else await self._told(renewal))
+
+    async def _told(self, renewal: Renewal) -> Credential:
+        """What a program says. It is not asked twice at a time: it may take longer than whoever
+        waits for it has patience, and is heard by the next one then.
+        """
+        if self._reading is None:
+            self._reading = asyncio.get_running_loop().run_in_executor(None, renewal.read)
+        try:
+            return await asyncio.shield(self._reading)
+        finally:
+            if self._reading.done():
+                self._reading = None
 
     async def _show(self, found: Credential) -> None:
         """Use a credential from now on."""
-        before = self._shown
-        if found[1:3] != before[1:3]:
-            try:
-                self._tls = tls_context(self._access, found)
-            except KubeconfigError as error:
-                if self._access.exec is not None:
-                    raise NoCredentials(str(error)) from None
-                return  # one of two files is new: the other one will be soon
-            await self.aclose()
-        self._shown = found
+        before, self._shown, self._expiry = self._shown, found, Expiry(found)
         self._authorize()
+        if found[1:3] == before[1:3]:
+            return
+        try:
+            self._tls = tls_context(self._access, found)
+        except KubeconfigError as error:
+            if self._access.exec is not None:
+                raise NoCredentials(str(error)) from None
+            return  # one of two files is new: the other one will be soon
+        await self.aclose()
 
     def _authorize(self) -> None:
         self._headers.pop("authorization", None)
@@ -274,15 +289,16 @@ def _hang_up(response: aiohttp.ClientResponse) -> None:
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 
 
-def _no_answer(host: str, error: BaseException) -> NoReturn:
-    raise Unreachable(f"cannot reach {host}: {why_no_answer(error)}") from error
+def _no_answer(host: str, error: BaseException, ended: str = "") -> NoReturn:
+    besides = f" ({ended})" if ended else ""
+    raise Unreachable(f"cannot reach {host}: {why_no_answer(error)}{besides}") from error
 
 
 def why_no_answer(error: BaseException) -> str:
     """What kept an answer from coming, in a few words."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
-            return f"its certificate is not trusted: {error.certificate_error}"
+            return f"its certificate is not trusted: {_of_trusting(error.certificate_error)}"
         case aiohttp.ClientHttpProxyError():
             return f"its proxy answered {error.status} {error.message}"
         case aiohttp.ClientProxyConnectionError():
@@ -293,6 +309,11 @@ def why_no_answer(error: BaseException) -> str:
             return "no answer in time"
         case _:
             return str(error) or type(error).__name__
+
+
+def _of_trusting(error: Exception) -> str:
+    said = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLError) else ""
+    return str(said or error)
 
 
 def _of_connecting(error: OSError) -> str:
@@ -321,7 +342,9 @@ def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Let the kernel find out that the other side of a silent watch is gone (after a minute)."""
+    """Let the kernel find out that the other side of a silent watch is gone: half a minute after
+    it fell silent, or seconds after it came back and knows nothing of the connection.
+    """
     connection = response.connection
     transport = connection.transport if connection is not None else None
     peer: socket.socket | None = transport.get_extra_info("socket") if transport else None
@@ -329,6 +352,6 @@ def _keep_alive(response: aiohttp.ClientResponse) -> None:
         return
     with suppress(OSError, AttributeError):
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)

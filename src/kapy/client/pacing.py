@@ -8,6 +8,7 @@ and then at half the pace, which grows again with every answer. Streams and shor
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Final
 
 from kapy.client.intercept import Interceptor
@@ -18,15 +19,31 @@ SLOWEST: Final = 1.0  # requests a second, at least, whatever the server says
 RECOVERY: Final = 0.05  # of the full pace, per answer that is no 429
 LONGEST_PAUSE: Final = 60.0
 TOO_MANY: Final = 429
+TOLD_AGAIN: Final = 60.0
+"""Seconds between two warnings that a server has enough, at least."""
+
+log = logging.getLogger(__name__)
 
 
 class Paced(Interceptor):
     """A transport that asks at most `qps` times a second in the long run, `burst` times at once.
 
-    pace: requests a second at the moment. waited: how many requests had to wait.
+    pace: requests a second at the moment. waited: how many requests had to wait. is_refused:
+    whether the last answer was 429.
     """
 
-    __slots__ = ("_burst", "_from", "_gate", "_last", "_qps", "_tokens", "pace", "waited")
+    __slots__ = (
+        "_burst",
+        "_from",
+        "_gate",
+        "_last",
+        "_qps",
+        "_tokens",
+        "_told_at",
+        "is_refused",
+        "pace",
+        "waited",
+    )
 
     def __init__(self, transport: Transport, *, qps: float, burst: float) -> None:
         super().__init__(transport)
@@ -35,16 +52,30 @@ class Paced(Interceptor):
         self._gate = asyncio.Lock()
         self._last = 0.0
         self._from = 0.0
+        self._told_at: float | None = None
         self.waited = 0
+        self.is_refused = False
+
+    @property
+    def matter(self) -> str:
+        """What is the matter with the server, "" for nothing."""
+        if not self.is_refused:
+            return ""
+        return (
+            f"{self.host} answers 429 (too many requests): it is asked {self.pace:.3g} times a "
+            "second at most until it takes more"
+        )
 
     async def __call__(self, request: Request) -> Reply:
         if self._gate.locked() or self._missing() > 0:
             await self._wait()
         self._tokens -= 1.0
         reply = await self.transport(request)
-        if reply.status == TOO_MANY:
+        if reply.status == TOO_MANY and not _is_eviction(request, reply):
             self._slow_down(retry_after(reply.headers))
-        elif self.pace < self._qps:
+            return reply
+        self.is_refused = False
+        if self.pace < self._qps:
             self.pace = min(self._qps, self.pace + self._qps * RECOVERY)
         return reply
 
@@ -74,3 +105,12 @@ class Paced(Interceptor):
         self._from = self._last = now + min(1.0 if asked is None else asked, LONGEST_PAUSE)
         self._tokens = min(self._tokens, 1.0)  # what was saved up before is of no use now
         self.pace = max(self.pace / 2, min(SLOWEST, self._qps))
+        self.is_refused = True
+        if self._told_at is None or now - self._told_at >= TOLD_AGAIN:
+            self._told_at = now
+            log.warning("%s", self.matter)
+
+
+def _is_eviction(request: Request, reply: Reply) -> bool:
+    """Whether what is too much is a disruption, for a budget of the Pod's: the server is well."""
+    return request.path.endswith("/eviction") and retry_after(reply.headers) is None
