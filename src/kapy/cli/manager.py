@@ -50,15 +50,19 @@ def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramO
     from kapy.apps.manager.webhooks import webhooks_by
     from kapy.apps.program.running import Process, started
     from kapy.cli.program import run_until_stopped
+    from kapy.client.server_version import OLDEST, OLDEST_WITH_CLASSES
 
     program, post = PROGRAMS[name], partial(_post, controllers.extensions)
+    gates = controllers.manager.gates
+    has_classes = name == "core" and gates.cluster_topology
     process = Process(
         name=program.name,
         lease=program.lease,
         service=program.service,
         provider=program.provider,
         access=access,
-        webhooks=partial(webhooks_by, controllers.manager.gates, post),
+        webhooks=partial(webhooks_by, gates, post),
+        needed=OLDEST_WITH_CLASSES if has_classes else OLDEST,
         told=told,
         options=controllers.manager,
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from kapy.client.client import Client
+from kapy.client.server_version import OLDEST, too_old
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_VERSION
 from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.patience import persistently
@@ -22,7 +23,6 @@ from kapy.clusterctl.waiting import until_established
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound, ServerError, TooManyRequests
 from kapy.kube.names import CRDS, Resource, split_api_version
-from kapy.kube.version import Version, parse_tolerant
 
 T = TypeVar("T")
 
@@ -31,7 +31,6 @@ OLDER_CONTRACT: Final = "v1beta1"
 """Providers of it still work; a core of it can only be upgraded."""
 BUILT_IN: Final = "kapy.cluster.x-k8s.io/built-in"
 """Annotation of Provider objects (and Deployments) of what runs inside the plane itself."""
-OLDEST_KUBERNETES: Final = Version(1, 20, 0)
 
 _CLUSTERS: Final = Key("", "clusters.cluster.x-k8s.io")
 _MANY: Final = "https://cluster-api.sigs.k8s.io/developer/core/support-multiple-instances"
@@ -102,11 +101,10 @@ class Inventory:
 
     async def _check_kubernetes(self) -> None:
         answer = await self._ask(lambda: self._client.raw("GET", "/version"))
-        told = str(answer.get("gitVersion", ""))
-        if parse_tolerant(told) < OLDEST_KUBERNETES:
+        if too_old(answer, OLDEST):
             raise InventoryError(
-                f"unsupported management cluster server version: {told} - minimum required "
-                f"version is v{OLDEST_KUBERNETES}"
+                f"unsupported management cluster server version: {answer['gitVersion']} - minimum "
+                f"required version is {OLDEST.version}"
             )
 
     async def _define(self) -> None:

@@ -14,6 +14,7 @@ from kapy._aio.services import Service, run_together
 from kapy._aio.tracing import is_on
 from kapy.client.client import Client, over_network
 from kapy.client.intercept import Counted
+from kapy.client.server_version import ANY, Needed
 from kapy.client.traced import traced
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
@@ -81,12 +82,13 @@ class Runtime:
         field_manager: str = "kapy",
         random: Random | None = None,
         options: ManagerOptions = DEFAULT_OPTIONS,
+        needed: Needed = ANY,
     ) -> Runtime:
-        """A runtime on one API server."""
+        """A runtime on one API server. needed: how old that may be, where a network leads to it."""
         random = random or Random()
         reach = None
         if over_network(transport):
-            transport = reach = Reach(transport, random)
+            transport = reach = Reach(transport, random, needed)
         counted = Counted(transport)
         transport = traced(counted)
         client = Client(transport, field_manager=field_manager)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
+from aiohttp import ClientSession
 
 from kapy._aio.clock import system_clock
 from kapy._aio.services import Service, running
+from kapy.apiserver import pages
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
@@ -28,6 +30,8 @@ from kapy.hooks.https import HttpsPost
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
 from kapy.kube.names import LEASES, Resource
+from kapy.sdk.reviews import Reviews
+from tests.real.servers import free_port
 from tests.waiting import until
 
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", False)
@@ -52,16 +56,7 @@ class Ground:
     def manager(
         self, token: str = "root", lengths: tuple[float, float, float] | None = None
     ) -> Process:
-        told = ProgramOptions(health="0", diagnostics="0", lengths=lengths)
-        access = Kubeconfig(server=self.url, token=token, namespace="default")
-        return Process(
-            name="core",
-            lease=CORE.lease,
-            service=CORE.service,
-            provider=CORE.provider,
-            access=access,
-            told=told,
-        )
+        return manager_at(self.url, token, lengths)
 
     async def grant(self, who: str, *rules: Document) -> None:
         role: Document = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": who}}
@@ -78,14 +73,29 @@ class Ground:
         )
 
 
+def manager_at(
+    url: str, token: str = "root", lengths: tuple[float, float, float] | None = None
+) -> Process:
+    return Process(
+        name="core",
+        lease=CORE.lease,
+        service=CORE.service,
+        provider=CORE.provider,
+        access=Kubeconfig(server=url, token=token, namespace="default"),
+        told=ProgramOptions(health="0", diagnostics="0", lengths=lengths),
+    )
+
+
 @asynccontextmanager
-async def ground(*, definitions: bool = True) -> AsyncIterator[Ground]:
+async def ground(*, definitions: bool = True, port: int = 0) -> AsyncIterator[Ground]:
     server = Server.open(None, clock=system_clock)
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
         await stack.enter_async_context(running(server=server.run))
         await asyncio.sleep(0)
-        at = await stack.enter_async_context(listen(Application(server, Authentication(USERS))))
+        at = await stack.enter_async_context(
+            listen(Application(server, Authentication(USERS)), port=port)
+        )
         here = Ground(server, f"http://{at[0]}:{at[1]}")
         if definitions:
             await install_definitions(here.client)
@@ -94,6 +104,18 @@ async def ground(*, definitions: bool = True) -> AsyncIterator[Ground]:
 
 def add(runtime: Runtime) -> Mapping[str, Service]:
     return CORE.add(runtime, controlling({}), Outside(lambda: HttpsPost({}, None)))
+
+
+async def until_ready_is(port: int, right: Callable[[str], bool]) -> None:
+    """Ask a manager whether it is ready until it answers so."""
+    async with ClientSession() as session:
+        for _ in range(2000):
+            async with session.get(f"http://127.0.0.1:{port}/readyz") as answer:
+                page = await answer.text()
+            if right(page):
+                return
+            await asyncio.sleep(0.01)
+    raise AssertionError(page)
 
 
 async def seen(diagnostics: Diagnostics, path: str, token: str = "", put: bytes = b"") -> int:
@@ -142,6 +164,50 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
             role = {"rules": [everything]}
             await here.client.patch(CLUSTER_ROLES, Key("", "manager"), role)
             await until(lambda: runtime.working.is_set())
+
+
+@pytest.mark.sockets
+async def test_a_server_that_is_too_old_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "KUBERNETES", "v1.19.16")
+    async with ground() as here, started(here.manager(), add, system_clock) as runtime:
+        told = "it is Kubernetes v1.19.16+kapy, which is too old: v1.20.0 or newer is needed"
+        await until(lambda: told in missing(runtime))
+        assert runtime.cache.unsynced()
+        monkeypatch.setattr(pages, "KUBERNETES", "v1.20.0")
+        await until(lambda: runtime.working.is_set())
+        assert missing(runtime) == ""
+
+
+@pytest.mark.sockets
+async def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
+    where = f"127.0.0.1:{free_port()}"
+    async with AsyncExitStack() as stack:
+        early = started(manager_at(f"http://{where}"), add, system_clock)
+        runtime = await stack.enter_async_context(early)
+        await until(lambda: where in missing(runtime))
+        await stack.enter_async_context(ground(port=int(where.rpartition(":")[2])))
+        await until(lambda: runtime.working.is_set())
+
+
+@pytest.mark.sockets
+async def test_webhooks_wait_for_the_right_to_have_a_certificate() -> None:
+    async with ground() as here:
+        some: Document = {"apiGroups": ["cluster.x-k8s.io"], "resources": ["*"], "verbs": ["*"]}
+        await here.grant("manager", some)
+        port = free_port()
+        told = ProgramOptions(
+            health=f"127.0.0.1:{port}",
+            diagnostics="0",
+            webhook_port=free_port(),
+            webhook_namespace="default",
+        )
+        manager = replace(here.manager("manager"), told=told, webhooks=lambda *_: Reviews({}))
+        async with started(manager, add, system_clock):
+            needs = "needs get, list, watch, create and update of secrets in the namespace default"
+            await until_ready_is(port, lambda page: needs in page)
+            role = {"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}
+            await here.client.patch(CLUSTER_ROLES, Key("", "manager"), role)
+            await until_ready_is(port, lambda page: page == "ok")
 
 
 @pytest.mark.sockets

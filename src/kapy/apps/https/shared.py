@@ -33,7 +33,7 @@ from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.reflector import Backoff, Reflector
 from kapy.kube import Document, Key, pki
-from kapy.kube.errors import AlreadyExists, Conflict, KapyError, NotFound
+from kapy.kube.errors import AlreadyExists, Conflict, Forbidden, KapyError, NotFound
 from kapy.kube.names import SECRETS
 
 _log = logging.getLogger(__name__)
@@ -69,6 +69,7 @@ class SharedCertificate:
         self._shown: pki.KeyPair | None = None
         self._signer = b""
         self._changed = asyncio.Event()
+        self._failure: KapyError | None = None
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
 
@@ -76,6 +77,20 @@ class SharedCertificate:
     def ca(self) -> bytes:
         """Whom clients are to trust, PEM."""
         return b"" if self._secret is None else value(self._secret, CA)
+
+    @property
+    def missing(self) -> str:
+        """Why there is nothing to show yet, "" where there is."""
+        if self._shown is not None:
+            return ""
+        why = self._failure or "it is not made yet"
+        needs = ""
+        if isinstance(self._failure, Forbidden):
+            needs = (
+                ": this program's Role needs get, list, watch, create and update of secrets in "
+                f"the namespace {self._key.namespace}"
+            )
+        return f"no certificate in the Secret {self._key}: {why}{needs}"
 
     async def make_valid(self) -> None:
         """Read the Secret, or make it, and have something to show. Raises NoCertificate, ApiError
@@ -91,7 +106,8 @@ class SharedCertificate:
                 ) from None
 
     async def keep(self) -> None:
-        """Follow the Secret, and make anew what is due, for ever."""
+        """Follow the Secret, and make anew what is due, for ever. Where `make_valid` was not called
+        there is nothing to show at first, maybe for long: `missing` says why."""
         fields = f"metadata.name={self._key.name}"
         followed = Reflector(
             self._client,
@@ -109,12 +125,13 @@ class SharedCertificate:
         backoff = Backoff(self._random)
         while True:
             try:
-                await self._settle()
+                await (self.make_valid() if self._shown is None else self._settle())
                 backoff.reset()
-                seconds = self._seconds_left()
+                seconds, self._failure = self._seconds_left(), None
             except KapyError as error:  # what is shown is good for long: time to try again
-                _log.warning("the certificate of the Secret %s: %s", self._key, error)
-                seconds = backoff.next(error)
+                if str(error) != str(self._failure):
+                    _log.warning("the certificate of the Secret %s: %s", self._key, error)
+                seconds, self._failure = backoff.next(error), error
             # A timer: nothing tells that a moment has come. What changes the Secret ends it.
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):

@@ -14,7 +14,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, running
 from kapy.apps.https.certificate import certificate_in
-from kapy.apps.https.serving import serving
+from kapy.apps.https.serving import Application, serving
 from kapy.apps.program.diagnostics import Diagnostics
 from kapy.apps.program.endpoints import NO_ADDRESS, Endpoints, address_of, told_at
 from kapy.apps.program.options import ProgramOptions
@@ -24,12 +24,14 @@ from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.pacing import Paced
+from kapy.client.server_version import OLDEST, Needed
 from kapy.engine.leadership import Fenced, Leadership
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
 from kapy.kube import Key
 from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.http import Transport
 from kapy.kube.names import Resource
 from kapy.sdk.reviews import Reviews
 
@@ -44,7 +46,8 @@ class Process:
     """A program that is to run: name (its field manager), lease (its name), and where.
 
     service, provider: of its webhooks, and of what they are told in. webhooks: what answers them,
-    None where there are none. told: how it runs; options: what its controllers look at.
+    None where there are none. needed: the oldest version of Kubernetes that it works with. told:
+    how it runs; options: what its controllers look at.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Process:
     provider: str
     access: Kubeconfig
     webhooks: Webhooks | None = None
+    needed: Needed = OLDEST
     told: ProgramOptions = field(default_factory=ProgramOptions)
     options: ManagerOptions = DEFAULT_OPTIONS
 
@@ -70,38 +74,56 @@ async def started(process: Process, add: Adding, clock: Clock) -> AsyncIterator[
         stack.push_async_callback(transport.aclose)
         own = Client(transport, field_manager=process.name)
         turn = _turn(process, own, clock, random)
-        runtime = Runtime.on(
-            # Whether it leads is looked at last, when its turn to ask has come.
-            Paced(
-                transport if turn is None else Fenced(transport, turn),
-                qps=told.qps,
-                burst=told.burst,
-            ),
-            clock=clock,
-            field_manager=process.name,
-            random=random,
-            options=process.options,
-        )
+        # Whether it leads is looked at last, when its turn to ask has come.
+        fenced = transport if turn is None else Fenced(transport, turn)
+        runtime = _runtime(process, Paced(fenced, qps=told.qps, burst=told.burst), clock, random)
         if isinstance(turn, Leadership):
             runtime.turn = turn.lead
         elif turn is not None:
             runtime.turn, runtime.shards = turn.take_part, turn
             runtime.metrics.add(turn)
-        services = add(runtime)
+        services, served = add(runtime), _nothing
         if process.webhooks is not None:
-            apart = Runtime.on(transport, clock=clock, field_manager=process.name, random=random)
-            service = Key(told.webhook_namespace or namespace_of_pod(), process.service)
-            application = process.webhooks(runtime, own)
-            if isinstance(application, Reviews):
-                runtime.metrics.add(application.measures)
-            await stack.enter_async_context(
-                webhooks_served(application, told, service, process.provider, apart)
-            )
-        endpoints = Endpoints(lambda: missing(runtime, converts=process.webhooks is not None))
+            apart = _runtime(process, transport, clock, random)
+            served = await _answer(stack, process, process.webhooks(runtime, own), runtime, apart)
+        converts = process.webhooks is not None
+        endpoints = Endpoints(lambda: served() or missing(runtime, converts=converts))
         await stack.enter_async_context(told_at(endpoints, told.health))
         await _diagnose(stack, runtime, own, told)
         await stack.enter_async_context(running(controllers=runtime.run, **services))
         yield runtime
+
+
+def _runtime(process: Process, transport: Transport, clock: Clock, random: Random) -> Runtime:
+    return Runtime.on(
+        transport,
+        clock=clock,
+        field_manager=process.name,
+        random=random,
+        options=process.options,
+        needed=process.needed,
+    )
+
+
+async def _answer(
+    stack: AsyncExitStack,
+    process: Process,
+    application: Application,
+    runtime: Runtime,
+    apart: Runtime,
+) -> Callable[[], str]:
+    """Serve webhooks; what is returned says what is missing for that, "" for nothing."""
+    told = process.told
+    service = Key(told.webhook_namespace or namespace_of_pod(), process.service)
+    if isinstance(application, Reviews):
+        runtime.metrics.add(application.measures)
+    return await stack.enter_async_context(
+        webhooks_served(application, told, service, process.provider, apart)
+    )
+
+
+def _nothing() -> str:
+    return ""
 
 
 def _turn(

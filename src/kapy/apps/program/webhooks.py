@@ -25,33 +25,43 @@ Webhooks = Callable[[Runtime, Client], Application]
 @asynccontextmanager
 async def webhooks_served(
     application: Application, told: ProgramOptions, service: Key, provider: str, apart: Runtime
-) -> AsyncIterator[None]:
+) -> AsyncIterator[Callable[[], str]]:
     """Serve with the certificate that is there; in a pod without one, with that of an authority
     that all replicas share. Elsewhere no API server would find them.
+
+    Yields who says what is missing before somebody can call them, "" for nothing.
 
     service: by which API servers find them. apart: runs who tells API servers whom to trust; it is
     not the program's own, which may wait for what is read through these webhooks.
     """
     folder, port = told.certificates, told.webhook_port
     if not port or not (service.namespace or told.has_certificate):
-        yield
+        yield _nothing
         return
     if told.has_certificate:
         certificate = await certificate_in(folder, (), apart.clock)
         told.restrict(certificate.context)
         async with serving(application, certificate, host="0.0.0.0", port=port, flags=FLAGS):
-            yield
+            yield _nothing
         return
-    shared = await _shared(service, provider, apart)
+    shared = _shared(service, provider, apart)
     told.restrict(shared.context)
     async with (
         serving(application, shared, host="0.0.0.0", port=port, flags=FLAGS),
         running(injection=apart.run),
     ):
-        yield
+        yield lambda: _away(apart) or shared.missing
 
 
-async def _shared(service: Key, provider: str, apart: Runtime) -> SharedCertificate:
+def _nothing() -> str:
+    return ""
+
+
+def _away(runtime: Runtime) -> str:
+    return "" if runtime.reach is None else runtime.reach.away
+
+
+def _shared(service: Key, provider: str, apart: Runtime) -> SharedCertificate:
     injection: Injection
     host = f"{service.name}.{service.namespace}.svc"
     shared = SharedCertificate(
@@ -63,5 +73,4 @@ async def _shared(service: Key, provider: str, apart: Runtime) -> SharedCertific
         told=lambda: injection.look_again(),
     )
     injection = Injection(apart, service, provider, lambda: shared.ca)
-    await shared.make_valid()
     return shared
