@@ -18,7 +18,7 @@ from kapy.core.cluster.kubeconfig import reconcile_kubeconfig
 from kapy.core.cluster.scope import ClusterScope, Descendants, Look, Tools
 from kapy.core.cluster.status import until_silent, update_status
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.phases import Phase, run_and_write
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
@@ -103,26 +103,18 @@ async def _work(scope: ClusterScope) -> Result:
     phases: tuple[Phase[ClusterScope], ...] = DELETION if scope.cluster.deleting else NORMAL
     if scope.awaits_topology:
         phases = ()  # nothing of the Cluster is there yet, and it is not one without parts
-    result, failure = DONE, None
-    try:
-        result = await run_phases(phases, scope)
-    except Exception as error:
-        failure = error
-    await _write(scope, failed=failure is not None)
-    if failure is not None:
-        raise failure
-    return result.sooner(until_silent(scope))
+    return await run_and_write(phases, scope, _write)
 
 
-async def _write(scope: ClusterScope, *, failed: bool) -> None:
+async def _write(scope: ClusterScope, *, failed: bool) -> Result:
     """Metadata and spec first: the status then speaks of the generation that they make."""
     await scope.draft.save_spec()
     cluster, before = scope.cluster, scope.cluster.status.phase
     if cluster.deleting and not cluster.metadata.finalizers:
-        return
+        return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
     if computed.from_same(cluster.key, inputs) and scope.draft.is_clean:
-        return
+        return until_silent(scope)
     update_status(scope)
     if not failed:
         cluster.status.observed_generation = cluster.metadata.generation
@@ -131,3 +123,4 @@ async def _write(scope: ClusterScope, *, failed: bool) -> None:
     if (phase := cluster.status.phase) != before:
         name = cluster.metadata.name
         scope.tools.events.normal(cluster, phase, f"Cluster {name} is {phase}")
+    return until_silent(scope)

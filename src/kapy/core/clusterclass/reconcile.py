@@ -12,7 +12,7 @@ from kapy.core.clusterclass.status import update_status
 from kapy.core.clusterclass.templates import reconcile_templates
 from kapy.core.clusterclass.variables import reconcile_variables
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.phases import Phase, run_and_write
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
 
@@ -30,16 +30,13 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     if is_paused(cluster_class, None) or cluster_class.deleting:
         await draft.save()
         return DONE
-    scope = ClassScope(tools, draft, now)
-    result, failure = DONE, None
-    try:
-        result = await run_phases(PHASES, scope)
-    except Exception as error:
-        failure = error
+    return await run_and_write(PHASES, ClassScope(tools, draft, now), _write)
+
+
+async def _write(scope: ClassScope, *, failed: bool) -> Result:
     update_status(scope)
-    if failure is None:
+    cluster_class = scope.draft.object
+    if not failed:
         cluster_class.status.observed_generation = cluster_class.metadata.generation
-    await draft.save()
-    if failure is not None:
-        raise failure
-    return result
+    await scope.draft.save()
+    return DONE

@@ -22,7 +22,7 @@ from kapy.core.machine.owner import reconcile_owner
 from kapy.core.machine.scope import MachineScope, Tools
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.phases import Phase, run_and_write
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 
@@ -79,22 +79,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 async def _work(scope: MachineScope) -> Result:
     phases = DELETION if scope.machine.deleting else NORMAL
-    result, failure = DONE, None
-    try:
-        result = await run_phases(phases, scope)
-    except Exception as error:
-        failure = error
-    if failure is None and _is_first_look(scope):
-        # A timer, because all that there is to say is that nobody has reported anything yet, and
-        # the providers have just been woken.
-        await scope.draft.save_spec()
-        return requeue(after=FIRST_REPORT, because="the providers have not reported yet")
-    if failure is None:
-        scope.tools.vigils.keep(scope.machine.key, scope.held)
-    again = await _write(scope, failed=failure is not None)
-    if failure is not None:
-        raise failure
-    return result.sooner(again)
+    return await run_and_write(phases, scope, _write)
 
 
 def _is_first_look(scope: MachineScope) -> bool:
@@ -107,8 +92,15 @@ def _is_first_look(scope: MachineScope) -> bool:
 
 async def _write(scope: MachineScope, *, failed: bool) -> Result:
     """Metadata and spec first: the status then speaks of the generation that they make."""
+    is_first = _is_first_look(scope)
     await scope.draft.save_spec()
     machine = scope.machine
+    if not failed and is_first:
+        # A timer, because all that there is to say is that nobody has reported anything yet, and
+        # the providers have just been woken.
+        return requeue(after=FIRST_REPORT, because="the providers have not reported yet")
+    if not failed:
+        scope.tools.vigils.keep(machine.key, scope.held)
     if machine.deleting and not machine.metadata.finalizers:
         return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs

@@ -33,7 +33,7 @@ from kapy.core.machinedeployment.status_v1beta1 import report_rollout, sum_up
 from kapy.core.machinedeployment.updates import decide
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.phases import Phase, run_and_write
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 
@@ -72,32 +72,25 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 async def _work(scope: MachineDeploymentScope) -> Result:
     phases = DELETION if scope.deployment.deleting else NORMAL
-    result, failure = DONE, None
-    try:
-        result = await run_phases(phases, scope)
-    except Exception as error:
-        failure = error
-    await _write(scope, failed=failure is not None)
-    if failure is not None:
-        raise failure
-    return result.sooner(look_again(scope.sums.loud, scope.now))
+    return await run_and_write(phases, scope, _write)
 
 
-async def _write(scope: MachineDeploymentScope, *, failed: bool) -> None:
+async def _write(scope: MachineDeploymentScope, *, failed: bool) -> Result:
     """Metadata and spec first: the status then speaks of the generation that they make."""
     await scope.draft.save_spec()
     deployment = scope.deployment
     if deployment.deleting and not deployment.metadata.finalizers:
-        return
+        return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
     if computed.from_same(deployment.key, inputs) and scope.draft.is_clean:
-        return
+        return look_again(scope.sums.loud, scope.now)
     update_status(scope)
     sum_up(deployment, scope.now)
     if not failed:
         deployment.status.observed_generation = deployment.metadata.generation
     if not await scope.draft.save() and inputs is not None:
         computed.keep(deployment.key, inputs)
+    return look_again(scope.sums.loud, scope.now)
 
 
 async def roll_out(scope: MachineDeploymentScope) -> Result:

@@ -17,7 +17,7 @@ from kapy.core.machinepool.owner import reconcile_owner
 from kapy.core.machinepool.scope import MachinePoolScope, Tools
 from kapy.core.machinepool.status import update_status
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.phases import Phase, run_and_write
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
 
@@ -59,24 +59,17 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 async def _work(scope: MachinePoolScope) -> Result:
     phases = DELETION if scope.pool.deleting else NORMAL
-    result, failure = DONE, None
-    try:
-        result = await run_phases(phases, scope)
-    except Exception as error:
-        failure = error
-    await _write(scope, failed=failure is not None)
-    if failure is not None:
-        raise failure
-    return result
+    return await run_and_write(phases, scope, _write)
 
 
-async def _write(scope: MachinePoolScope, *, failed: bool) -> None:
+async def _write(scope: MachinePoolScope, *, failed: bool) -> Result:
     """Metadata and spec first: the status then speaks of the generation that they make."""
     await scope.draft.save_spec()
     pool = scope.pool
     if pool.deleting and not pool.metadata.finalizers:
-        return
+        return DONE
     update_status(scope)
     if not failed:
         pool.status.observed_generation = pool.metadata.generation
     await scope.draft.save()
+    return DONE

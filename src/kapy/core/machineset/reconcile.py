@@ -23,7 +23,7 @@ from kapy.core.machineset.scope import MachineSetScope, Tools
 from kapy.core.machineset.status import next_look, update_status
 from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.phases import Phase, run_and_write
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
 from kapy.kube.meta import read
@@ -75,32 +75,25 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 async def _work(scope: MachineSetScope) -> Result:
     phases = DELETION if scope.machine_set.deleting else NORMAL
-    result, failure = DONE, None
-    try:
-        result = await run_phases(phases, scope)
-    except Exception as error:
-        failure = error
-    await _write(scope, failed=failure is not None)
-    if failure is not None:
-        raise failure
-    return result.sooner(next_look(scope))
+    return await run_and_write(phases, scope, _write)
 
 
-async def _write(scope: MachineSetScope, *, failed: bool) -> None:
+async def _write(scope: MachineSetScope, *, failed: bool) -> Result:
     """Metadata and spec first: the status then speaks of the generation that they make."""
     await scope.draft.save_spec()
     machine_set = scope.machine_set
     if machine_set.deleting and not machine_set.metadata.finalizers:
-        return
+        return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
     if computed.from_same(machine_set.key, inputs) and scope.draft.is_clean:
-        return
+        return next_look(scope)
     update_status(scope)
     update_status_v1beta1(scope)
     if not failed:
         machine_set.status.observed_generation = machine_set.metadata.generation
     if not await scope.draft.save() and inputs is not None:
         computed.keep(machine_set.key, inputs)
+    return next_look(scope)
 
 
 def _deployment(tools: Tools, machine_set: MachineSet) -> MachineDeployment | None:
