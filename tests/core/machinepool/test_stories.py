@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,18 @@ from kapy.api.names import Annotation, Finalizer, Label
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, NODES, Resource
+from tests.core.machinepool.cloud import (
+    KEY,
+    Cloud,
+    cloud,
+    counted,
+    counted_before,
+    found,
+    legacy,
+    nodes,
+    pool,
+    told,
+)
 from tests.core.stage import (
     CONFIGS,
     INFRA_MACHINES,
@@ -27,124 +38,7 @@ from tests.core.stage import (
     running_cluster,
 )
 
-KEY = Key("default", "mp")
 UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
-
-
-def pool(replicas: int = 1, *, template: Document | None = None, **spec: Any) -> Document:
-    machine = {
-        "clusterName": "c",
-        "version": VERSION,
-        "bootstrap": {"configRef": reference(CONFIGS, "mp")},
-        "infrastructureRef": reference(INFRA_POOLS, "mp"),
-    }
-    template = template or {}
-    machine |= template.pop("spec", {})
-    return {
-        "apiVersion": "cluster.x-k8s.io/v1beta2",
-        "kind": "MachinePool",
-        "metadata": {"name": "mp", "namespace": "default", **spec.pop("metadata", {})},
-        "spec": {
-            "clusterName": "c",
-            "replicas": replicas,
-            "template": {**template, "spec": machine},
-            **spec,
-        },
-    }
-
-
-class Cloud:
-    """Who makes the machines of the pool, by hand. machines: whether each has an object."""
-
-    def __init__(self, plane: Stage, *, machines: bool, legacy: bool = False) -> None:
-        self.plane = plane
-        self.machines = machines
-        self.legacy = legacy
-        self.names: list[str] = []
-
-    async def create(self, replicas: int, **parts: Any) -> None:
-        kind = {"infrastructureMachineKind": "FakeMachine"} if self.machines else {}
-        await self.plane.create(
-            of(CONFIGS, "mp", spec={}), of(INFRA_POOLS, "mp", spec={}), pool(replicas, **parts)
-        )
-        await self.plane.report(INFRA_POOLS, "mp", **kind)
-        await self.plane.report(
-            CONFIGS, "mp", dataSecretName="boot", initialization={"dataSecretCreated": True}
-        )
-
-    async def have(self, *names: str, nodes: bool = True, version: str = VERSION) -> None:
-        """Have exactly these machines; new ones become Nodes."""
-        new = [name for name in names if name not in self.names]
-        if self.machines:
-            for name in new:
-                await self.make_object(name)
-        self.names = list(names)
-        ids = [f"fake://{name}" for name in names]
-        patch = {"spec": {"providerIDList": ids}}
-        await self.plane.client.patch(INFRA_POOLS, KEY, patch)
-        done = {"ready": True} if self.legacy else {"initialization": {"provisioned": True}}
-        await self.plane.report(INFRA_POOLS, "mp", replicas=len(names), **done)
-        for name in new if nodes else ():
-            await self.boot(name, version)
-        await self.plane.settle()
-
-    async def make_object(self, name: str) -> None:
-        infra = of(INFRA_MACHINES, name, spec={"providerID": f"fake://{name}"})
-        infra["metadata"]["labels"] = {Label.POOL_NAME: "mp", Label.CLUSTER_NAME: "c"}
-        await self.plane.create(infra)
-        await self.plane.report(INFRA_MACHINES, name, initialization={"provisioned": True})
-
-    async def boot(self, name: str, version: str = VERSION) -> None:
-        node = node_of(name, version)
-        await self.plane.workload.create(NODES, node)
-        patch = {"status": node["status"]}
-        await self.plane.workload.patch(NODES, Key("", name), patch, subresource="status")
-
-
-async def cloud(plane: Stage, replicas: int, *, machines: bool = False, **parts: Any) -> Cloud:
-    await running_cluster(plane)
-    found = Cloud(plane, machines=machines)
-    await found.create(replicas, **parts)
-    await plane.settle()
-    return found
-
-
-async def found(plane: Stage) -> MachinePool:
-    one = await plane.story.get(MachinePool, "mp")
-    assert one is not None
-    return one
-
-
-async def nodes(plane: Stage) -> list[Document]:
-    return list((await plane.workload.list(NODES)).items)
-
-
-def told(one: MachinePool) -> dict[str, tuple[str, str, str]]:
-    return {one.type: (one.status, one.reason, one.message) for one in one.status.conditions}
-
-
-def legacy(one: MachinePool) -> dict[str, tuple[str, str]]:
-    assert one.status.deprecated is not None
-    assert one.status.deprecated.v1beta1 is not None
-    found = one.status.deprecated.v1beta1.conditions
-    return {one.type: (one.status, one.reason) for one in found}
-
-
-def counted(one: MachinePool) -> tuple[int | None, ...]:
-    status = one.status
-    return (
-        status.replicas,
-        status.ready_replicas,
-        status.available_replicas,
-        status.up_to_date_replicas,
-    )
-
-
-def counted_before(one: MachinePool) -> tuple[int, int, int]:
-    assert one.status.deprecated is not None
-    legacy = one.status.deprecated.v1beta1
-    assert legacy is not None
-    return legacy.ready_replicas, legacy.available_replicas, legacy.unavailable_replicas
 
 
 async def test_a_pool_waits_for_its_providers_and_owns_what_they_work_on(plane: Stage) -> None:
