@@ -18,6 +18,8 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.api.extension_config import ClientConfig, ServiceReference
+from kapy.apps.extensions.posting import https
+from kapy.apps.settings import ExtensionCalls
 from kapy.hooks.blocking import BlockingPost
 from kapy.hooks.https import ClientCertificate, HttpsPost
 from kapy.hooks.posting import LARGEST_ANSWER, NoAnswer
@@ -211,8 +213,12 @@ async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path
     async with server(answer(b"{}"), own, tmp_path) as port:
         known = HttpsPost({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
         assert await post(config, url, known) == (200, b"{}")
-    with pytest.raises(NoAnswer, match='service "rules/quota" not found'):
-        await post(config, url, HttpsPost({}))
+    for told, said in (
+        ({}, 'service "rules/quota" not found; say where it is: --webhook-service rules/quota='),
+        (None, "lookup quota.rules.svc: no such host"),  # in a cluster, where names resolve
+    ):
+        with pytest.raises(NoAnswer, match=said):
+            await post(config, url, https(ExtensionCalls(), told))
 
 
 async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:

@@ -63,7 +63,10 @@ class HttpsPost:
             return url
         base = place.resolved(self._services)
         if not base:
-            raise NoAnswer(f'service "{place.namespace}/{place.service}" not found')
+            name = f"{place.namespace}/{place.service}"
+            raise NoAnswer(
+                f'service "{name}" not found; say where it is: --webhook-service {name}=HOST:PORT'
+            )
         return base + url.removeprefix(place.shown)
 
     def _stamp(self) -> tuple[str, str, int] | None:

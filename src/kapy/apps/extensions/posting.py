@@ -11,8 +11,9 @@ from kapy.hooks.https import ClientCertificate, HttpsPost
 def https(
     told: ExtensionCalls, services: Mapping[tuple[str, str, int], str] | None = None
 ) -> HttpsPost:
-    """services: base URLs of the Services that extensions are behind, where names do not help."""
+    """services: base URLs of the Services that extensions are behind, for a program to which their
+    names say nothing; None for one in a cluster, where they resolve."""
     own = None
     if told.certificate is not None and told.key is not None:
         own = ClientCertificate(told.certificate, told.key)
-    return HttpsPost(services or {}, own)
+    return HttpsPost(services, own)
