@@ -197,6 +197,12 @@ BAD = [
         "`$.retryAfterSeconds`",
         id="another type",
     ),
+    pytest.param(
+        broken(raw=b'{"status":"Success","retryAfterSeconds":2147483648}'),
+        "http call failed: failed to decode response: retryAfterSeconds is 2147483648, and no 32 "
+        "bit number",
+        id="longer than there is time",
+    ),
 ]
 
 

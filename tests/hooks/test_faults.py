@@ -102,6 +102,9 @@ FAULTS: Final[dict[str, Fault]] = {
     "a timeout of 31": Fault(says(handlers=[handler(timeoutSeconds=31)])),
     "a name in upper case": Fault(says(handlers=[handler(name="Quota")])),
     "a policy that there is not": Fault(says(handlers=[handler(failurePolicy="Maybe")])),
+    "more than 512 handlers": Fault(
+        says(handlers=[handler(name=f"quota-{number}") for number in range(513)])
+    ),
     "no JSON": Fault(answer(b"hello")),
     "another type in a field": Fault(says(handlers="none")),
     "another kind, unknown fields": Fault(says(kind="Cow", handlers=[handler(later=5)], than=5)),

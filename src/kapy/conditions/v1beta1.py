@@ -101,9 +101,15 @@ def _kept(entry: Document) -> V1Beta1Condition | None:
 def set_condition(
     conditions: list[V1Beta1Condition], condition: V1Beta1Condition | None, now: datetime
 ) -> None:
-    """Write a condition; None changes nothing. Its time moves when anything of it changes."""
+    """Write a condition; None changes nothing. Its time moves when anything of it changes.
+
+    A message that is longer than objects may hold is cut.
+    """
     if condition is None:
         return
+    if len(condition.message) > LONGEST_MESSAGE:
+        cut = condition.message[:LONGEST_MESSAGE]
+        condition = msgspec.structs.replace(condition, message=cut)
     present = get(conditions, condition.type)
     if present is not None and _state(present) == _state(condition):
         return

@@ -16,7 +16,15 @@ from kapy.apiserver.go_json import syntax_error
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Hook
 from kapy.hooks.measures import NO_CODE, NO_STATUS, Measures
-from kapy.hooks.messages.message import FAILURE, SUCCESS, Message, Response, without_nulls
+from kapy.hooks.messages.message import (
+    FAILURE,
+    LONGEST_WAIT,
+    SUCCESS,
+    Message,
+    Response,
+    RetryResponse,
+    without_nulls,
+)
 from kapy.hooks.posting import Answer, NoAnswer, Post
 from kapy.kube import Document
 from kapy.kube.model import encode
@@ -147,4 +155,6 @@ def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
         # What is null is absent to Go; it is seldom there, and looking for it takes its time.
         found = msgspec.convert(without_nulls(fields, hook.response), hook.response)
     found.status = document.get("status") or ""
+    if isinstance(found, RetryResponse) and abs(found.retry_after_seconds) > LONGEST_WAIT:
+        raise ValueError(f"retryAfterSeconds is {found.retry_after_seconds}, and no 32 bit number")
     return found

@@ -20,6 +20,7 @@ from kapy.hooks.messages.discovery import (
     FAIL,
     IGNORE,
     MAX_TIMEOUT_SECONDS,
+    MOST_HANDLERS,
     DiscoveryRequest,
     ExtensionHandler,
 )
@@ -67,6 +68,8 @@ def with_defaults(handler: ExtensionHandler) -> ExtensionHandler:
 
 
 def _errors(handlers: Sequence[ExtensionHandler], catalog: Catalog) -> Iterator[str]:
+    if len(handlers) > MOST_HANDLERS:
+        yield f"there are {len(handlers)} handlers, and an extension can have {MOST_HANDLERS}"
     names: set[str] = set()
     for one in handlers:
         if one.name in names:

@@ -91,7 +91,7 @@ class InPlace:
             self._unserved.add(machine)
             raise HookError(f"no extensions registered for {hook.name} hook")
         response = await self._caller.call_all(hook, subject, {"desired": _told(desired)})
-        return Progress(response.retry_after_seconds, response.message)
+        return Progress(response.waits, response.message)
 
     async def can_update_machine(
         self, control_plane: Key, current: Document, desired: Document

@@ -45,7 +45,7 @@ class Lifecycle:
             response = await self._caller.call_all(hook, subject_of(cluster), request)
         except KapyError as error:
             raise HookError(str(error)) from error
-        wait = response.retry_after_seconds if isinstance(response, RetryResponse) else 0
+        wait = response.waits if isinstance(response, RetryResponse) else 0
         return Answer(wait, response.message)
 
     async def _before(

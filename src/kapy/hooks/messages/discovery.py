@@ -12,6 +12,8 @@ from kapy.kube.model import Model, rules
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10
 MAX_TIMEOUT_SECONDS: Final = 30
+MOST_HANDLERS: Final = 512
+"""As many as the status of an ExtensionConfig may list."""
 FAIL: Final = "Fail"
 IGNORE: Final = "Ignore"
 

@@ -12,6 +12,9 @@ from kapy.kube.model import Model, bare, model_in, rules
 
 SUCCESS: Final = "Success"
 FAILURE: Final = "Failure"
+LONGEST_WAIT: Final = 2**31 - 1
+UNTIMED_SECONDS: Final = 30
+"""After a wait that says no time there can be, the next question."""
 
 
 def _success() -> str:
@@ -75,6 +78,13 @@ class RetryResponse(Response):
             zero="written",
         ),
     ] = WRITTEN_ZERO
+
+    @property
+    def waits(self) -> int:
+        """Seconds until the next question, 0 where things go on. Less than 0 holds them, too, as
+        upstream has it."""
+        seconds = self.retry_after_seconds
+        return seconds if seconds >= 0 else UNTIMED_SECONDS
 
     @classmethod
     def wait(cls, seconds: int, message: str) -> Self:
