@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from kapy.hooks.breaker import APART, LONGEST, PATIENCE, Breaker, Broken
+from kapy.hooks.breaker import APART, COMING, LONGEST, PATIENCE, Breaker, Broken
 
 
 class Herd:
@@ -78,11 +78,28 @@ async def test_nobody_is_held_longer_than_stated(herd: Herd) -> None:
         herd.fails("a")
 
 
-async def test_when_who_was_woken_does_not_come_the_next_one_does(herd: Herd) -> None:
+async def test_nobody_waits_for_those_who_do_not_come(herd: Herd) -> None:
+    """A hundred Clusters wait, and ninety-nine of them are deleted meanwhile."""
+    for _ in range(PATIENCE):
+        herd.fails("0")
+    assert all(herd.is_refused(f"{number}") for number in range(1, 100))
+    await asyncio.sleep(10)
+    assert [key for _, key in herd.woken] == [f"{number}" for number in range(100)]
+    herd.fails("99")
+    await asyncio.sleep(2)
+    assert herd.woken[100:] == [(herd.woken[-1][0], "99")]
+
+
+async def test_while_somebody_tries_nobody_else_is_woken(herd: Herd) -> None:
     for _ in range(PATIENCE):
         herd.fails("a")
     assert herd.is_refused("b")
-    await asyncio.sleep(2 * LONGEST)
+    await asyncio.sleep(1)
+    herd.breaker.admit("a")
+    await asyncio.sleep(LONGEST)
+    assert [key for _, key in herd.woken] == ["a"]
+    herd.breaker.abandoned()
+    await asyncio.sleep(COMING)
     assert [key for _, key in herd.woken] == ["a", "b"]
 
 

@@ -6,7 +6,8 @@
 
 After `PATIENCE` calls in a row that got no answer, calls fail at once for a second, then for two,
 four … `LONGEST` seconds (with jitter). After that one of those who wait is woken and may try; when
-it gets an answer, all others are woken, one after the other.
+it gets an answer, all others are woken, one after the other. Should who was woken not come (its
+Cluster is gone), another one is woken a second later, then two, four …: somebody tries soon.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ FIRST: Final = 1.0
 LONGEST: Final = 30.0
 APART: Final = 0.01
 """Seconds between two who are woken when an extension answers again."""
+COMING: Final = 1.0
+"""Seconds that who was woken has to try."""
 K = TypeVar("K", bound=Hashable)
 
 
@@ -40,6 +43,8 @@ class Breaker(Generic[K]):
         self._failures = 0
         self._until = 0.0
         self._trying: K | None = None
+        self._woken = 0
+        self._next: asyncio.TimerHandle | None = None
         self._timers: set[asyncio.TimerHandle] = set()
         self._why = ""
 
@@ -76,8 +81,8 @@ class Breaker(Generic[K]):
         self._waiting[key] = None
         hold = min(FIRST * 2 ** min(self._failures - PATIENCE, 16), LONGEST)
         self._until = now + hold * (0.75 + self._random.random() / 4)
-        # A timer, because nothing tells that a server answers again.
-        self._later(self._until - now, None)
+        self._woken = 0
+        self._try_in(self._until - now)
 
     def abandoned(self) -> None:
         """Who was let through was stopped before there was an answer or none."""
@@ -85,30 +90,33 @@ class Breaker(Generic[K]):
 
     def close(self) -> None:
         """Wake nobody any more."""
+        if self._next is not None:
+            self._next.cancel()
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
 
-    def _later(self, seconds: float, key: K | None) -> None:
+    def _later(self, seconds: float, key: K) -> None:
         def due() -> None:
             self._timers.discard(timer)
-            if key is None:
-                self._wake_one()
-            else:
-                self._wake(key)
+            self._wake(key)
 
         timer = asyncio.get_running_loop().call_later(seconds, due)
         self._timers.add(timer)
 
-    def _wake_one(self) -> None:
-        """Have one of those who wait try; should it not come any more, the next one does."""
+    def _try_in(self, seconds: float) -> None:
+        """A timer, because nothing tells that a server answers again, or that a Cluster is gone."""
+        if self._next is not None:
+            self._next.cancel()
+        self._next = asyncio.get_running_loop().call_later(seconds, self._wake_some)
+
+    def _wake_some(self) -> None:
+        """Have one of those who wait try; while nobody comes, as many again as were woken."""
         if self._failures < PATIENCE or not self._waiting:
             return
-        left = self._until - asyncio.get_running_loop().time()
-        if left > 0:
-            self._later(left, None)
-            return
-        key = next(iter(self._waiting))
-        del self._waiting[key]
-        self._wake(key)
-        self._later(LONGEST, None)
+        if self._trying is None:
+            for key in list(self._waiting)[: max(self._woken, 1)]:
+                del self._waiting[key]
+                self._woken += 1
+                self._wake(key)
+        self._try_in(COMING)
