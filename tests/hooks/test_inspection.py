@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from kapy.hooks.catalog import shipped
 from kapy.hooks.errors import HookError
 from kapy.hooks.inspection import answered, registered
 from kapy.hooks.mutation import Template, patched
-from kapy.hooks.posting import Answer
+from kapy.hooks.posting import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.meta import read
 
@@ -144,3 +145,18 @@ async def test_a_handler_that_is_not_there_is_told(name: str, sentence: str) -> 
     with pytest.raises(HookError) as refused:
         await answered(CLIENT, Posting(), shipped(), name, None)
     assert sentence in str(refused.value)
+
+
+class Deaf(Posting):
+    """An extension that never answers."""
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+
+async def test_a_handler_has_the_time_that_it_has_for_a_plane() -> None:
+    began = asyncio.get_running_loop().time()
+    with pytest.raises(NoAnswer, match="no answer within 5s, which is the handler's timeout"):
+        await answered(CLIENT, Deaf(), shipped(), "quota.herd", None)
+    assert asyncio.get_running_loop().time() - began == 5

@@ -12,7 +12,7 @@ from kapy._aio.clock import loop_clock
 from kapy.api.extension_config import ClientConfig
 from kapy.hooks.inspection import line_of
 from kapy.hooks.posting import Answer, NoAnswer
-from kapy.hooks.redacted import shown
+from kapy.hooks.redacted import REDACTED, shown
 from kapy.hooks.registry import Registry
 from kapy.hooks.watched import KEPT, WatchedPost
 from kapy.kube import Document
@@ -90,6 +90,21 @@ async def test_secrets_are_left_out() -> None:
 def test_what_looks_like_a_secret(message: Document, expected: Any) -> None:
     (variable,) = shown(msgspec.json.encode(message))["variables"]
     assert variable["value"] == expected
+
+
+def test_what_a_secret_field_holds_is_left_out_whatever_its_form() -> None:
+    held = {
+        "passwords": ["a", "b"],
+        "credentials": {"user": "a", "pin": 1234, "ready": True},
+        "secretRef": {"kind": "Secret", "namespace": "barn", "name": "login"},
+        "size": ["small"],
+    }
+    assert shown(msgspec.json.encode({"settings": held}))["settings"] == {
+        "passwords": [REDACTED, REDACTED],
+        "credentials": {"user": REDACTED, "pin": REDACTED, "ready": True},
+        "secretRef": {"kind": "Secret", "namespace": "barn", "name": "login"},
+        "size": ["small"],
+    }
 
 
 async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:

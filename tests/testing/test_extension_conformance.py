@@ -21,7 +21,7 @@ from kapy.hooks import (
 )
 from kapy.hooks.catalog import shipped
 from kapy.hooks.mutation import patched
-from kapy.hooks.posting import Answer
+from kapy.hooks.posting import Answer, NoAnswer
 from kapy.testing.extension_conformance import judged
 
 QUOTA = BEFORE_CLUSTER_CREATE.path("quota")
@@ -93,6 +93,8 @@ FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
         (on(QUOTA, lambda _, one: Answer(200, b"<html>")), ANSWERED, "is not JSON"),
         (on(QUOTA, lambda _, one: edited(one, status="Fine")), ANSWERED, 'status is "Fine"'),
         (on(QUOTA, lambda _, one: Answer(200, b"{}")), ANSWERED, 'status is ""'),
+        (on(QUOTA, lambda _, one: edited(one, retryAfterSeconds=-5)), ANSWERED, "is no time"),
+        (on(QUOTA, lambda _, one: edited(one, retryAfterSeconds=2**31)), ANSWERED, "is no time"),
         (on(QUOTA, lambda _, one: edited(one, kind="Other")), ANSWERED, 'kind is "Other"'),
         (on(QUOTA, lambda _, one: edited(one, message=str(next(counted)))), SAME, "and then"),
         (
@@ -128,3 +130,12 @@ async def test_an_answer_after_its_time_is_none() -> None:
     found = await judged(asking(as_it_is, delay=3), shipped())
     broken = [(one.rule, one.why) for one in found if not one.kept]
     assert broken == [(ANSWERED, "there is no answer in the 2 s that it says itself")]
+
+
+async def test_who_never_answers_is_not_waited_for() -> None:
+    with pytest.raises(NoAnswer, match="there is no answer within 30 s"):
+        await judged(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), shipped())
+    broken = [one for one in await judged(asking(as_it_is, delay=3600), shipped()) if not one.kept]
+    assert {(one.rule, one.handler) for one in broken} == {
+        (rule, "quota") for rule in (ANSWERED, SAME, NEWER, NO_JSON)
+    }

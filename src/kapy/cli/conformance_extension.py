@@ -29,6 +29,9 @@ def extension(url: str, ca: Path | None) -> int:
     """
     import asyncio
 
+    from kapy.apps.extension_server.wanted import check_url
+
+    check_url(url)
     authority = b64encode(ca.read_bytes()).decode("ascii") if ca else ""
     findings = asyncio.run(_judged(url, authority))
     for one in findings:

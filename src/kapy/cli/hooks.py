@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from kapy.cli.flags import command
 from kapy.cli.reaching import reached, reached_async, reaching
+from kapy.cli.webhook_services import METAVAR, services_of
 from kapy.client.blocking import run
 from kapy.kube import Document
 
@@ -72,30 +74,48 @@ def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="File with a request, JSON or YAML; one is made otherwise.",
 )
+@click.option(
+    "--webhook-service",
+    multiple=True,
+    metavar=METAVAR,
+    help="Where a Service is that the extension is behind; may be repeated.",
+)
 @reaching
 def call(
-    handler: str, request: Path | None, kubeconfig: str, kubeconfig_context: str, namespace: str
+    handler: str,
+    request: Path | None,
+    kubeconfig: str,
+    kubeconfig_context: str,
+    namespace: str,
+    **given: tuple[str, ...],
 ) -> None:
     """Call a registered handler from here, and print its answer.
 
     What the handler does it does: a made request is about a cluster called sample. Patches are
-    printed in clear, texts that look like secrets are not.
+    printed in clear, texts that look like secrets are not. It has the time that it has when a plane
+    calls it.
     """
     import asyncio
 
     from kapy.kube.yaml import dump, load
 
-    given = None if request is None else load(request.read_bytes(), str(request))
-    found = asyncio.run(_called(handler, given, (kubeconfig, kubeconfig_context, namespace)))
+    said = None if request is None else load(request.read_bytes(), str(request))
+    place = kubeconfig, kubeconfig_context, namespace
+    found = asyncio.run(_called(handler, said, services_of(given), place))
     click.echo(dump(found), nl=False)
 
 
-async def _called(handler: str, request: Document | None, place: tuple[str, str, str]) -> Document:
+async def _called(
+    handler: str,
+    request: Document | None,
+    services: Mapping[tuple[str, str, int], str],
+    place: tuple[str, str, str],
+) -> Document:
     from kapy.hooks.catalog import installed
     from kapy.hooks.https import HttpsPost
     from kapy.hooks.inspection import answered
 
-    post = HttpsPost()
+    post = HttpsPost(services or None)
     try:
         async with reached_async(*place) as there:
             return await answered(there.client, post, installed(), handler, request)

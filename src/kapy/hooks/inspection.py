@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +15,9 @@ from kapy.hooks.catalog import Catalog
 from kapy.hooks.conversions import sample
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook
+from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS
 from kapy.hooks.names import extension_of
-from kapy.hooks.posting import Post
+from kapy.hooks.posting import Answer, NoAnswer, Post
 from kapy.hooks.redacted import shown
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
@@ -102,11 +104,21 @@ async def answered(
     body = body_of(hook, sample(hook.request) if request is None else request, config.spec.settings)
     where = config.spec.client_config
     url = handler_url(where, hook, name.removesuffix(f".{config.metadata.name}"))
-    answer = await post(where, url, body)
+    answer = await _in_time(post(where, url, body), handler.timeout_seconds)
     if answer.code != 200:
         text = answer.body.decode(errors="replace")[:500]
         raise HookError(f"{url} answered with status code {answer.code}: {text}")
     return _shown(hook, answer.body)
+
+
+async def _in_time(asked: Awaitable[Answer], seconds: int) -> Answer:
+    """An answer that comes as soon as a plane would want it. Raises NoAnswer."""
+    seconds = seconds or DEFAULT_TIMEOUT_SECONDS
+    try:
+        async with asyncio.timeout(seconds):
+            return await asked
+    except TimeoutError:
+        raise NoAnswer(f"no answer within {seconds}s, which is the handler's timeout") from None
 
 
 @asynccontextmanager

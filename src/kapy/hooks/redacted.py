@@ -1,7 +1,8 @@
 """Messages of hooks as people may see them: patches in clear, and nothing that looks like a secret.
 
 What looks like one: the value of a field, a variable or a patched path whose name has a word of
-`_WORDS` in it, and the contents of files that machines get.
+`_WORDS` in it, and the contents of files that machines get. Where such a field holds an object, its
+texts are left out, too, but for those that say where a secret is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from kapy.kube import Document
 
 REDACTED: Final = "(not shown)"
 _WORDS: Final = ("passw", "secret", "token", "key", "credential", "content")
+_PLACES: Final = frozenset(("apiVersion", "kind", "namespace", "name"))
+"""Fields of a reference, of which none is a secret."""
 
 
 def shown(message: bytes) -> Document:
@@ -36,16 +39,17 @@ def _readable(patch: Any) -> Any:
         return patch
 
 
-def _redacted(node: Any) -> Any:
+def _redacted(node: Any, *, secret: bool = False) -> Any:
+    """secret: whether it is what a field with such a name holds."""
     if isinstance(node, list):
-        return [_redacted(one) for one in node]
+        return [_redacted(one, secret=secret) for one in node]
     if not isinstance(node, dict):
-        return node
+        return REDACTED if secret and _is_plain(node) else node
     named = _is_secret(str(node.get("name", ""))) or _is_secret(str(node.get("path", "")))
     return {
         key: REDACTED
-        if (_is_secret(key) and _is_plain(value)) or (named and key in ("value", "content"))
-        else _redacted(value)
+        if named and key in ("value", "content")
+        else _redacted(value, secret=_is_secret(key) or (secret and key not in _PLACES))
         for key, value in node.items()
     }
 

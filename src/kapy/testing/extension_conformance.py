@@ -23,7 +23,7 @@ from kapy.hooks.errors import BadDiscovery, BadMessage
 from kapy.hooks.hook import AnyHook, Hook, Resp
 from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
 from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
-from kapy.hooks.messages.message import FAILURE, SUCCESS
+from kapy.hooks.messages.message import FAILURE, LONGEST_WAIT, SUCCESS, RetryResponse
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH
 from kapy.hooks.posting import Answer, NoAnswer
 from kapy.kube import Document
@@ -55,6 +55,7 @@ class _Broken(Exception):
 
 async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
     """All findings, handler by handler. Raises NoAnswer if nobody answers at all."""
+    ask = _in_time(ask)
     found: list[Finding] = []
     handlers = await _discovered(ask, catalog, found)
     found.append(await _finding("an unknown path is refused", "", _unknown_path(ask)))
@@ -63,6 +64,17 @@ async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
         assert hook is not None, handler  # discovery would not have been accepted
         found += [one async for one in _of_handler(ask, hook, handler)]
     return found
+
+
+def _in_time(ask: Ask) -> Ask:
+    async def asked(path: str, body: bytes) -> Answer:
+        try:
+            async with asyncio.timeout(_TOTAL_SECONDS):
+                return await ask(path, body)
+        except TimeoutError:
+            raise NoAnswer(f"there is no answer within {_TOTAL_SECONDS:g} s") from None
+
+    return asked
 
 
 async def _discovered(ask: Ask, catalog: Catalog, found: list[Finding]) -> list[ExtensionHandler]:
@@ -120,6 +132,9 @@ async def _answered(ask: Ask, hook: AnyHook, path: str, body: bytes, limit: floa
         raise _Broken(f"there is no answer in the {limit:g} s that it says itself") from None
     if response.status not in (SUCCESS, FAILURE):
         raise _Broken(f'status is "{response.status}", neither Success nor Failure')
+    wait = response.retry_after_seconds if isinstance(response, RetryResponse) else 0
+    if not 0 <= wait <= LONGEST_WAIT:
+        raise _Broken(f"retryAfterSeconds is {wait}, which is no time")
 
 
 async def _same_twice(ask: Ask, path: str, body: bytes) -> None:

@@ -50,8 +50,7 @@ def wanted(text: str, ca: bytes = b"") -> Wanted:
     if not separator or "://" in name:
         name, place = "", text
     if "://" in place:
-        if urlsplit(place).scheme != "https" or not urlsplit(place).hostname:
-            raise BadExtension(f'"{place}" cannot be called: extensions have https:// URLs')
+        check_url(place)
     elif not _MODULE.fullmatch(place):
         raise BadExtension(
             f'"{place}" is neither an https:// URL nor a Python module (MODULE or MODULE:NAME)'
@@ -63,6 +62,12 @@ def wanted(text: str, ca: bytes = b"") -> Wanted:
             f" choose one: NAME={place}"
         )
     return Wanted(name, place, b"" if "://" not in place else ca)
+
+
+def check_url(url: str) -> None:
+    """Raises BadExtension if no extension can be there."""
+    if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
+        raise BadExtension(f'"{url}" cannot be called: extensions have https:// URLs')
 
 
 def _usual_name(place: str) -> str:
