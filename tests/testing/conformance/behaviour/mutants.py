@@ -1,0 +1,436 @@
+"""Providers that are wrong in one way each."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from kapy.api.machine import Machine
+from kapy.apiserver.admission import Review
+from kapy.contract.fields import Version
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, Forbidden, NotFound
+from kapy.kube.names import Resource
+from kapy.sdk import DONE, Result, Runtime, requeue
+from kapy.testing.conformance.behaviour.lifecycle import EVENTS
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.subject import Kind, Subject
+from tests.testing.conformance.behaviour.plain import (
+    FINALIZER,
+    RESOURCES,
+    TEMPLATES,
+    Plain,
+    status,
+)
+
+MACHINE: Final = "infra-machine"
+
+
+CLUSTER: Final = "infra-cluster"
+
+
+POOL: Final = "infra-machinepool"
+
+
+RBAC: Final = "rbac.authorization.k8s.io"
+
+
+PERIOD: Final = 20
+"""Seconds; shorter than what is taken for a quiet time."""
+
+
+DRY_RUN: Final = "topology.cluster.x-k8s.io/dry-run"
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Admission of templates: none may be changed, but by the dry run of the topology controller.
+
+    annotated, dry: what of that is asked for.
+    """
+
+    annotated: bool = True
+    dry: bool = True
+    exception: bool = True
+
+    def handles(self, resource: Resource, subresource: str) -> bool:
+        return resource.plural in {one.plural for one in TEMPLATES.values()}
+
+    async def default(self, review: Review) -> Document:
+        assert review.new is not None
+        return review.new
+
+    async def validate(self, review: Review) -> Sequence[str]:
+        new, old = review.new, review.old
+        if new is None or old is None or new.get("spec") == old.get("spec"):
+            return ()
+        annotated = DRY_RUN in (new["metadata"].get("annotations") or {})
+        lets = (annotated or not self.annotated) and (review.dry_run or not self.dry)
+        if not (self.exception and lets):
+            raise Forbidden("templates are immutable")
+        return ()
+
+
+def subject(plain: type[Plain], role: str, **told: Any) -> Subject:
+    """A provider of one kind."""
+
+    def add(runtime: Runtime) -> None:
+        plain(runtime, role)
+
+    resource = RESOURCES[role]
+    api: Document = {"apiVersion": resource.api_version, "kind": resource.kind}
+    kind = Kind(role, resource, {**api, "spec": {"size": 3}}, template=TEMPLATES[role])
+    return Subject("plain", (kind,), InProcess(add), admission=(Templates(),), **told)
+
+
+def old(given: Subject) -> Subject:
+    """By the contract v1beta1."""
+    kinds = tuple(replace(one, contract=Version.V1BETA1) for one in given.kinds)
+    return replace(given, kinds=kinds)
+
+
+RIGHTS: Final = "system:serviceaccount:default:plain"
+
+
+def limited(given: Subject, *denied: str) -> Subject:
+    """With rights of its own. denied: resources that it may do nothing with."""
+    everything = ["events", "configmaps", "clusters", "machines", "machinepools"]
+    everything += [one.plural for one in RESOURCES.values()]
+    everything += [f"{one}/status" for one in everything] + [
+        f"{one}/finalizers" for one in everything
+    ]
+    resources = [one for one in everything if one not in denied]
+    role = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "plain"},
+        "rules": [{"apiGroups": ["*"], "resources": resources, "verbs": ["*"]}],
+    }
+    account = {"kind": "ServiceAccount", "name": "plain", "namespace": "default"}
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "plain"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "plain",
+        },
+        "subjects": [account],
+    }
+    return replace(given, definitions=(role, binding), rights=RIGHTS)
+
+
+class Old(Plain):
+    flag = ("ready",)
+
+
+class Blocking(Plain):
+    """Its owner references block."""
+
+    def references(self, found: Document) -> list[Document]:
+        return [{**one, "blockOwnerDeletion": True} for one in super().references(found)]
+
+
+class OfOthers(Plain):
+    """The endpoint is made by others."""
+
+    def endpoint(self) -> Document:
+        return {}
+
+    def has_endpoint(self, cluster: Document | None) -> bool:
+        return bool(((cluster or {}).get("spec") or {}).get("controlPlaneEndpoint"))
+
+
+class Deaf(Plain):
+    async def reconcile(self, key: Key) -> Result:
+        return DONE
+
+
+class Ownerless(Plain):
+    def has_owner(self, owner: Document | None, cluster: Document | None) -> bool:
+        return True
+
+    def ready(self, owner: Document | None, cluster: Document | None) -> bool:
+        return owner is not None and cluster is not None and super().ready(owner, cluster)
+
+
+class Hasty(Plain):
+    """Makes first, holds later."""
+
+    async def hold(self, found: Document) -> Document:
+        return found
+
+    async def done(self, found: Document) -> Result:
+        await super().hold(found)
+        return DONE
+
+
+class Forgetful(Plain):
+    """Sets the finalizer only on what is new."""
+
+    async def hold(self, found: Document) -> Document:
+        return found if status(found).get("conditions") else await super().hold(found)
+
+
+class Restless(Plain):
+    async def done(self, found: Document) -> Result:
+        minute = int(self.runtime.clock().timestamp() // PERIOD)
+        await self.patch(found, {"metadata": {"annotations": {"looked": str(minute)}}})
+        return requeue(after=timedelta(seconds=PERIOD), because="it is restless")
+
+
+class Talkative(Plain):
+    async def done(self, found: Document) -> Result:
+        for number in range(EVENTS + 1):
+            self.runtime.events.normal(found, f"Looked{number}", "at it")
+        return requeue(after=timedelta(seconds=PERIOD), because="it is talkative")
+
+
+class NeverDone(Plain):
+    async def tell_done(self, found: Document) -> Document:
+        return found
+
+
+class TakesBack(Plain):
+    async def tell_paused(self, found: Document, wanted: str) -> None:
+        if wanted == "True" and status(found).get(self.flag[0]):
+            await self.patch(found, {"status": {self.flag[0]: None}}, "status")
+        await super().tell_paused(found, wanted)
+
+
+class Unnamed(Plain):
+    """Says that a machine is there, and then which."""
+
+    async def make(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> Document:
+        if not found["spec"].get("providerID"):
+            await self.tell_done(found)
+        return await super().make(found, owner, cluster)
+
+
+class Clinging(Plain):
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        return
+
+
+class ClingsUntilReady(Plain):
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if owner is not None and self.ready(owner, cluster):
+            await super().let_go(found, owner, cluster)
+
+
+class ClingsWithoutOwner(Plain):
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if owner is not None:
+            await super().let_go(found, owner, cluster)
+
+
+class Untidy(Plain):
+    """Leaves what it made, which is its owner's."""
+
+    def references(self, found: Document) -> list[Document]:
+        return [dict(one) for one in found["metadata"]["ownerReferences"]]
+
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if FINALIZER in (found["metadata"].get("finalizers") or ()):
+            await self.patch(found, {"metadata": {"finalizers": None}})
+
+
+class Stubborn(Old):
+    def failed(self, found: Document) -> bool:
+        return False
+
+
+class HeldByFailure(Old):
+    def failed(self, found: Document) -> bool:
+        return bool(status(found).get("failureReason"))
+
+
+class IgnoresAnnotation(Plain):
+    def paused_itself(self, found: Document) -> bool:
+        return False
+
+
+class DeletesPaused(Plain):
+    def paused_above(self, cluster: Document | None) -> bool:
+        return False
+
+    async def tell_paused(self, found: Document, wanted: str) -> None:
+        labels = found["metadata"].get("labels") or {}
+        name = labels.get("cluster.x-k8s.io/cluster-name", "")
+        cluster = self.clusters.get(Key(found["metadata"]["namespace"], name))
+        if "deletionTimestamp" not in found["metadata"]:
+            await super().tell_paused(
+                found, str(wanted == "True" or Plain.paused_above(self, cluster))
+            )
+
+
+class TellsNoPause(Plain):
+    async def tell_paused(self, found: Document, wanted: str) -> None:
+        return
+
+
+class Unfiltered(Plain):
+    def serve(self) -> None:
+        self.runtime.add(self.controller)
+
+
+class SameForAll(Plain):
+    def provider_id(self, found: Document) -> str:
+        return "plain://one"
+
+    def ids(self, found: Document, count: int) -> list[str]:
+        return ["plain://one"] * count
+
+
+class Renaming(Plain):
+    def provider_id(self, found: Document) -> str:
+        labels = found["metadata"].get("labels") or {}
+        return f"{super().provider_id(found)}/{labels.get('conformance', '')}"
+
+
+class Elsewhere(Plain):
+    def domain(self, wanted: str) -> str:
+        return f"{wanted}-not" if wanted else ""
+
+
+class OddAddress(Plain):
+    address_type = "Internal"
+
+
+class BeforeInfrastructure(Plain):
+    def infrastructure(self, cluster: Document | None) -> bool:
+        return True
+
+
+class BeforeData(Plain):
+    def has_data(self, owner: Document | None) -> bool:
+        return True
+
+
+class BeforeEndpoint(OfOthers):
+    def has_endpoint(self, cluster: Document | None) -> bool:
+        return True
+
+
+class Meddling(Plain):
+    def managed(self, found: Document) -> bool:
+        return False
+
+
+class Orphaning(Plain):
+    def references(self, found: Document) -> list[Document]:
+        return []
+
+
+class ByUid(Plain):
+    """Names an instance by what is another one after a move."""
+
+    def provider_id(self, found: Document) -> str:
+        return f"plain://{found['metadata']['uid']}"
+
+
+class OnceOnly(Plain):
+    """Says that all is there only when it was made just now."""
+
+    async def make(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> Document:
+        if "made" in (found["metadata"].get("annotations") or {}):
+            return found
+        await self.patch(found, {"metadata": {"annotations": {"made": ""}}})
+        found = await super().make(found, owner, cluster)
+        return await super().tell_done(found)
+
+    async def tell_done(self, found: Document) -> Document:
+        return found
+
+
+class Stuck(Plain):
+    """Does not follow the number of machines."""
+
+    def ids(self, found: Document, count: int) -> list[str]:
+        return found["spec"].get("providerIDList") or super().ids(found, count)
+
+
+class Single(Plain):
+    """A pool whose machines have objects."""
+
+    async def make(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> Document:
+        if self.role != POOL:
+            return await super().make(found, owner, cluster)
+        key, count = Key.of(found), (owner or {})["spec"].get("replicas", 1)
+        for number in range(count):
+            await self.create_machine(found, f"{key.name}-{number}")
+        await self.drop_machines(found, count)
+        await self.patch(found, {"status": {"infrastructureMachineKind": "PlainMachine"}}, "status")
+        return await super().make(found, owner, cluster)
+
+    async def create_machine(self, found: Document, name: str) -> None:
+        labels = found["metadata"]["labels"]
+        machine = RESOURCES[MACHINE]
+        document: Document = {
+            "apiVersion": machine.api_version,
+            "kind": machine.kind,
+            "metadata": {
+                "name": name,
+                "namespace": found["metadata"]["namespace"],
+                "labels": {**labels, "cluster.x-k8s.io/pool-name": found["metadata"]["name"]},
+                "ownerReferences": self.references(found),
+            },
+            "spec": {},
+        }
+        with suppress(AlreadyExists):
+            await self.client.create(machine, document)
+
+    async def drop_machines(self, found: Document, count: int) -> None:
+        """By way of their Machines, as core wants it."""
+        key = Key.of(found)
+        for number in range(count, 5):
+            with suppress(NotFound):
+                name = Key(key.namespace, f"{key.name}-{number}")
+                await self.client.delete(Machine.RESOURCE, name)
+
+
+class Hoarding(Single):
+    async def drop_machines(self, found: Document, count: int) -> None:
+        return
+
+
+def pool_with_machines(plain: type[Plain]) -> Callable[[str], Subject]:
+    def add(runtime: Runtime) -> None:
+        Plain(runtime, MACHINE)
+        plain(runtime, POOL)
+
+    def make(role: str) -> Subject:
+        pool, machine = subject(Plain, role), subject(Plain, MACHINE)
+        return replace(pool, kinds=(*pool.kinds, *machine.kinds), way=InProcess(add))
+
+    return make
+
+
+def everywhere(role: str) -> Subject:
+    """Looks at all namespaces, whatever it is told."""
+
+    def add(runtime: Runtime) -> dict[str, Callable[[], Awaitable[None]]]:
+        options = replace(runtime.options, namespace="")
+        other = Runtime.on(runtime.client.transport, clock=runtime.clock, options=options)
+        Plain(other, role)
+        return {"other": other.run}
+
+    return replace(subject(Plain, role), way=InProcess(add))
