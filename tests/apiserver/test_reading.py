@@ -93,6 +93,15 @@ async def test_a_watch_from_too_long_ago_is_expired() -> None:
         assert (status, body["reason"]) == (410, "Expired")
 
 
+async def test_a_watch_from_what_another_server_told_is_expired() -> None:
+    async with running() as asking:
+        await asking.create(CONFIG_MAPS, config_map("a"))
+        later = str(asking.server.store.revision + 1)
+        async with asking.watching(CONFIG_MAPS, resourceVersion=later) as stream:
+            event = await anext(stream)
+            assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
 async def test_objects_enter_and_leave_a_selected_watch() -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("a"))

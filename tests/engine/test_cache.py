@@ -273,7 +273,7 @@ async def test_a_server_that_counts_anew_and_lets_watches_go_on_is_found_out() -
         await asyncio.sleep(10)
         assert here.names == ["a"]  # nobody has told anything else
         here.server.bookmark()
-        await asyncio.sleep(10)
+        await asyncio.sleep(0.2)
         assert here.names == ["b"]
         here.server.put(widget("c"))
         await asyncio.sleep(1)

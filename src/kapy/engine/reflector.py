@@ -197,6 +197,8 @@ class Reflector:
     def _replace(self, items: Sequence[Document], version: str) -> None:
         if not self._sink.replace(items, version):
             self._stale_lists += 1
+            if self._stale_lists == 1:
+                self._backoff.reset()  # it answers: what the pauses grew by is over
             if self._stale_lists < STALE_LISTS:
                 raise StaleList(f"the list is as of {version}: older than known")
             log.warning("%s went back in time: all is read anew", self.resource.plural)
@@ -264,6 +266,7 @@ class Reflector:
             # What is deleted may be shown as it was; anything else is newer than what was asked
             # for, or the server counts from the beginning again and has not refused to go on.
             if 0 < version_of(document) < since and event.type != "DELETED":
+                self._stale_lists = STALE_LISTS  # no replica that lags behind does so
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")
             self._version = document["metadata"]["resourceVersion"]
             self._sink.take(event)

@@ -51,7 +51,8 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
     accept = accepted(ask.request.headers)
     table = plane.table(ask.kind)
     since = int(version) if version and version != "0" else plane.store.revision
-    if version not in ("", "0") and since < plane.store.history.floor and not initial:
+    known = range(plane.store.history.floor, plane.store.revision + 1)
+    if version not in ("", "0") and since not in known and not initial:
         return Reply(200, _Once(_gone(plane, since)))
     feed = plane.store.follow(
         table,
@@ -113,7 +114,16 @@ def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
 
 
 def _gone(plane: Plane, since: int) -> Document:
-    message = f"too old resource version: {since} ({plane.store.history.floor})"
+    """What is not remembered, or was told by a server before this one, in memory or restored.
+
+    kube-apiserver lets a watch from later than now wait: another of its replicas may have told of
+    it. This server has none, and who waits for what another life told misses what happens here.
+    """
+    now = plane.store.revision
+    if since > now:
+        message = f"resource version {since} is not of this server, which is at {now}"
+    else:
+        message = f"too old resource version: {since} ({plane.store.history.floor})"
     return {"type": "ERROR", "object": Expired(message).status()}
 
 
