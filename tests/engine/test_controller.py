@@ -236,6 +236,28 @@ async def test_cancelling_cancels_and_awaits_what_is_running() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
+async def test_a_controller_that_begins_again_forgets_nothing() -> None:
+    """Its program was cut off from the server, and is not any more."""
+    work = Work()
+    work.answers = [requeue(after=timedelta(hours=1), because="patience")]
+    controller = Controller("widgets", work, concurrency=1)
+    controller.enqueue(A)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(controller.run())
+        await asyncio.sleep(1)
+        work.takes = 10.0
+        controller.enqueue(B)
+        controller.enqueue(C)
+        await asyncio.sleep(1)  # A waits for a timer, B is worked on, C waits for its turn
+        first.cancel()
+        await asyncio.sleep(7200)
+        assert work.keys == "ab"
+        second = group.create_task(controller.run())
+        await asyncio.sleep(60)
+        assert sorted(work.keys[2:]) == ["a", "b", "c"]
+        second.cancel()
+
+
 async def test_changes_that_are_only_summed_up_are_gathered() -> None:
     work, server = Work(), FakeServer()
     cache = Cache(Client(server))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from random import Random
 
 import pytest
@@ -49,7 +50,8 @@ class Candidate:
         self.line = Line(server)
         terms = Terms(lease=LEASE, identity=name)
         seed = Random(name)
-        self.leadership = Leadership(Client(self.line), terms, loop_clock(), seed)
+        self.ahead, clock = timedelta(), loop_clock()
+        self.leadership = Leadership(Client(self.line), terms, lambda: clock() + self.ahead, seed)
         self.client = Client(Fenced(self.line, self.leadership), field_manager=name)
         self.name = name
         self.wrote: list[float] = []
@@ -158,12 +160,52 @@ async def test_a_leader_that_is_cut_off_ends_before_somebody_else_begins() -> No
         await asyncio.sleep(5)
         one.line.cut = True
         await asyncio.sleep(30)
-        assert "not renewed for 10 seconds" in here.ended["one"]
         assert not one.leadership.leading
         one.line.cut = False
         await one.write()
+        await asyncio.sleep(3)
+        assert here.ended == {"one": f"lost lease {LEASE}: two has it"}
         assert two.wrote
         assert none_at_once(one, two)
+
+
+async def test_a_leader_whose_server_was_away_for_all_goes_on_where_it_stood() -> None:
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        two = here.candidate("two")
+        one.line.cut = two.line.cut = True
+        cut = asyncio.get_running_loop().time()
+        await asyncio.sleep(600)
+        assert max(one.wrote) - cut < 1
+        one.line.cut = two.line.cut = False
+        back = asyncio.get_running_loop().time()
+        await asyncio.sleep(5)
+        assert max(one.wrote) > back
+        await asyncio.sleep(60)
+        assert not two.wrote
+        assert here.ended == {}
+
+
+async def test_a_leader_whose_machine_slept_asks_before_it_writes() -> None:
+    """No timer went on meanwhile; the time of day did."""
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        for days in (1, -2):
+            one.ahead += timedelta(days=days)
+            assert one.leadership.may_write() is (days < 0)
+            await asyncio.sleep(3)
+            assert one.leadership.may_write()
+
+
+async def test_a_lease_that_is_deleted_is_lost() -> None:
+    async with stage() as here:
+        here.candidate("one")
+        await asyncio.sleep(3)
+        await here.client.delete(LEASES, LEASE)
+        await asyncio.sleep(3)
+        assert here.ended == {"one": f"lost lease {LEASE}: it was deleted"}
 
 
 async def test_a_leader_that_slept_writes_nothing_when_it_wakes_up() -> None:

@@ -209,11 +209,30 @@ async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() ->
         one, two, three = await here.programs("one", "two", "three")
         three.line.cut = True
         await asyncio.sleep(30)
-        assert "not renewed for 10 seconds" in here.ended["three"]
         three.line.cut = False
         with pytest.raises(NotLeading):
             await three.write(CLUSTERS[0])
+        await asyncio.sleep(5)
+        assert "nobody has it" in here.ended["three"]
         here.told(one, two)
+
+
+async def test_shards_whose_server_was_away_for_all_go_on_where_they_stood() -> None:
+    async with stage() as here:
+        programs = await here.programs("one", "two", "three")
+        held = [one.held for one in programs]
+        for one in programs:
+            one.line.cut = True
+        await asyncio.sleep(600)
+        assert not any(one.shards.may_write() for one in programs)
+        back = asyncio.get_running_loop().time()
+        for one in programs:
+            one.line.cut = False
+        await asyncio.sleep(15)
+        assert [one.held for one in programs] == held
+        assert here.ended == {}
+        assert all(any(each.began > back for each in here.looks[one]) for one in CLUSTERS)
+        here.told(*programs)
 
 
 async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothing() -> None:
@@ -224,7 +243,7 @@ async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothi
         three.line.late = 40.0
         await asyncio.sleep(30)
         here.told(one, two)
-        three.line.cut = False
+        three.line.cut, three.line.late = False, 0.0
         await asyncio.sleep(30)
         assert "three" in here.ended
         here.told(one, two)

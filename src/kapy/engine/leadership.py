@@ -3,11 +3,13 @@
 A candidate watches the Lease. It takes it when the holder gave it up, or when the holder has not
 renewed it for the Lease's duration by the candidate's own clock (the times in the Lease are of
 other machines, and are for people). The holder renews it again and again; when it could not do so
-for the renew deadline, it stops working and says so (`LostLeadership`): by the time that somebody
-else may take the Lease, this program has been still for a while.
+for the renew deadline, it stops working: by the time that somebody else may take the Lease, this
+program has been still for a while. When it can ask again, and nobody took the Lease meanwhile (the
+server was away for all), it goes on where it stood; otherwise it ends (`LostLeadership`).
 
 A program that was stopped (SIGSTOP, a suspended machine) does not know that time passed when it
-wakes up. So every write passes `Fenced`, which looks at the clock at the last moment.
+wakes up. So every write passes `Fenced`, which looks at the clocks at the last moment: timers of a
+machine that slept did not go on, but the time of day did.
 
 Upstream: `k8s.io/client-go/tools/leaderelection`; names of Leases are those of upstream's managers,
 which a manager of ours therefore never works beside.
@@ -19,7 +21,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 from typing import Final, Protocol
 
@@ -93,6 +95,7 @@ class Leadership:
         self._random = random
         self._seen = seen or Seen()
         self._until = 0.0
+        self._until_day = clock()
         self._turn = asyncio.Lock()  # of writers of the Lease
 
     @property
@@ -102,19 +105,35 @@ class Leadership:
 
     def may_write(self) -> bool:
         """Whether nobody else can lead at this moment."""
-        return self.leading and asyncio.get_running_loop().time() < self._until
+        return (
+            self.leading
+            and asyncio.get_running_loop().time() < self._until
+            and self._clock() < self._until_day
+        )
 
     async def lead(self, work: Service) -> None:
         """Wait for the Lease, then run `work` for as long as it is held.
 
         When cancelled, the work is ended first and the Lease given up then, so that the next one
-        need not wait. Raises LostLeadership, after the work has ended.
+        need not wait. The work is begun again where the Lease could not be renewed, and nobody
+        else took it. Raises LostLeadership, after the work has ended.
         """
         await self._acquire()
         await self.hold(work)
 
     async def hold(self, work: Service) -> None:
         """Run `work` for as long as the Lease is held that was got (`tried`), as `lead` does."""
+        while True:
+            try:
+                await self._held(work)
+            except LostLeadership as lost:
+                log.error("%s; nothing is done until nobody else has it", lost)
+                # Raises LostLeadership, which says who has it.
+                await self._renewed(*self._now())
+                self.leading = True
+                log.info("%s leads again (lease %s)", self.terms.identity, self.terms.lease)
+
+    async def _held(self, work: Service) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 working = group.create_task(_ended(work), name="work")
@@ -159,17 +178,17 @@ class Leadership:
 
         Raises LostLeadership when another one leads; cancelled when this one does not any more.
         """
-        await self._renewed(asyncio.get_running_loop().time(), annotations)
+        await self._renewed(*self._now(), annotations)
 
     async def _try(self) -> bool:
-        asked = asyncio.get_running_loop().time()
+        asked = self._now()
         try:
             lease = await self._client.get(LEASES, self.terms.lease)
         except NotFound:
             spec = self._spec(acquired=self._clock(), transitions=0)
             lease = lease_of(self.terms.lease, spec, self.terms.labels)
             self._seen.note(await self._client.create(LEASES, lease))
-            self._until = asked + self.terms.renew_deadline
+            self._is_good_from(*asked)
             return True
         self._seen.note(lease)
         holder = self._seen.holder
@@ -180,22 +199,23 @@ class Leadership:
             transitions += 1
         spec = self._spec(acquired=self._clock(), transitions=transitions)
         self._seen.note(await self._client.update(LEASES, {**lease, "spec": spec}))
-        self._until = asked + self.terms.renew_deadline
+        self._is_good_from(*asked)
         return True
 
     async def _renew(self) -> None:
         """Renew until that cannot be done any more. Raises LostLeadership."""
-        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self.terms.retry_period)
             try:
                 async with asyncio.timeout_at(self._until):
-                    await self._renewed(loop.time())
+                    await self._renewed(*self._now())
             except TimeoutError:
                 why = f"it was not renewed for {self.terms.renew_deadline:g} seconds"
                 raise LostLeadership(f"lost lease {self.terms.lease}: {why}") from None
 
-    async def _renewed(self, asked: float, annotations: Mapping[str, str] | None = None) -> None:
+    async def _renewed(
+        self, asked: float, day: datetime, annotations: Mapping[str, str] | None = None
+    ) -> None:
         """One renewal, tried until it is done. Raises LostLeadership when another one leads."""
         while True:
             try:
@@ -204,13 +224,24 @@ class Leadership:
             except (ApiError, Unreachable) as error:
                 log.warning("cannot renew lease %s: %s", self.terms.lease, error)
                 await asyncio.sleep(self.terms.retry_period)
-                asked = asyncio.get_running_loop().time()
+                asked, day = self._now()
             else:
-                self._until = max(self._until, asked + self.terms.renew_deadline)
+                self._is_good_from(asked, day)
                 return
 
+    def _now(self) -> tuple[float, datetime]:
+        return asyncio.get_running_loop().time(), self._clock()
+
+    def _is_good_from(self, asked: float, day: datetime) -> None:
+        """The Lease was renewed by what was asked for at that time."""
+        self._until = max(self._until, asked + self.terms.renew_deadline)
+        self._until_day = day + timedelta(seconds=self.terms.renew_deadline)
+
     async def _write(self, annotations: Mapping[str, str]) -> None:
-        lease = await self._client.get(LEASES, self.terms.lease)
+        try:
+            lease = await self._client.get(LEASES, self.terms.lease)
+        except NotFound:
+            raise LostLeadership(f"lost lease {self.terms.lease}: it was deleted") from None
         spec = lease.get("spec") or {}
         if spec.get("holderIdentity") != self.terms.identity:
             other = spec.get("holderIdentity") or "nobody"

@@ -160,11 +160,18 @@ class Queue:
         self._places = {place[2]: place for place in self._heap}
 
     def close(self) -> None:
-        """Cancel all timers."""
+        """Nobody works any more. What was worked on, or waited for a timer, is there to be taken
+        when the queue is opened again.
+        """
         self.is_open = False
+        again = [*self.running, *self._timers]
         for timer in self._timers.values():
             timer.handle.cancel()
         self._timers.clear()
+        for left in (self.running, self._dirty, self._gathering):
+            left.clear()
+        for key in again:
+            self.add(key)
 
     def _due(self, key: Key, retry: bool) -> None:  # noqa: FBT001 - a loop callback
         self._timers.pop(key, None)

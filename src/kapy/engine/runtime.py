@@ -155,14 +155,17 @@ class Runtime:
 
     async def _run_controllers(self) -> None:
         self.working.set()
-        # A controller may have the name of another one: the number keeps both.
-        await run_together(
-            sync=self._sync,
-            **{
-                f"{controller.name} #{number}": controller.run
-                for number, controller in enumerate(self.controllers)
-            },
-        )
+        try:
+            # A controller may have the name of another one: the number keeps both.
+            await run_together(
+                sync=self._sync,
+                **{
+                    f"{controller.name} #{number}": controller.run
+                    for number, controller in enumerate(self.controllers)
+                },
+            )
+        finally:
+            self.working.clear()
 
     async def _sync(self) -> None:
         """Look at everything once in a period, behind all that is news; spread over the period.

@@ -159,9 +159,16 @@ class Shards:
         self._held = await self._slot()
         self._name = self._held.terms.lease.name
         try:
-            await self._held.hold(partial(run_together, work=work, shards=self._follow))
+            await self._held.hold(partial(self._share, work))
         finally:
             self._held = None
+
+    async def _share(self, work: Service) -> None:
+        """Work with what falls to this program. It may have held its slot before, and been cut off
+        from the server: then nothing of what it knew counts."""
+        self._view, self._next = frozenset(), None
+        self._tell()
+        await run_together(work=work, shards=self._follow)
 
     async def _watch(self) -> None:
         labels = f"{LABEL}={self._terms.lease.name}"
