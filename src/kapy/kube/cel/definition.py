@@ -90,8 +90,12 @@ def _node_errors(place: _Place, costs: _Costs) -> Iterator[FieldError]:
         for index, rule in enumerate(rules):
             where = f"{place.path}.x-kubernetes-validations[{index}]"
             yield from _rule_errors(place, rule, where, kind, costs)
-    for below in _below(place):
-        yield from _node_errors(below, costs)
+    if not _BELOW.isdisjoint(schema):
+        for below in _below(place):
+            yield from _node_errors(below, costs)
+
+
+_BELOW: Final = frozenset(("properties", "additionalProperties", "items"))
 
 
 def _below(place: _Place) -> Iterator[_Place]:

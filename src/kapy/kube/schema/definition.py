@@ -7,7 +7,7 @@ rules inside of them: see "Specifying a structural schema" in Kubernetes' docume
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -43,6 +43,15 @@ _STRUCTURAL_ONLY: Final = {
     "x-kubernetes-list-map-keys": "must be empty to be structural",
     "x-kubernetes-map-type": "must be undefined to be structural",
 }
+_BELOW: Final = frozenset(
+    ("properties", "additionalProperties", "items", "not", "allOf", "anyOf", "oneOf")
+)
+_HARMLESS: Final = frozenset((
+    "type", "description", "title", "format", "enum", "default", "nullable", "required",
+    "properties", "items", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
+    "minProperties", "maxProperties", "x-kubernetes-validations",
+))  # fmt: skip
+"""What cannot be wrong by itself in a node of a known type, as nearly all nodes are."""
 _EITHER: Final = [{"type": "integer"}, {"type": "string"}]
 
 
@@ -58,7 +67,8 @@ def schema_errors(schema: Document, path: str) -> list[FieldError]:
 def field_schema_errors(schema: Document, path: str) -> list[FieldError]:
     """What is wrong with the schema of one field that stands at `path`; what it holds may be
     anything, not only an object."""
-    errors = [*_missing_type(schema, path, ""), *_node_errors(schema, path)]
+    untyped = () if schema.get("type") else _missing_type(schema, path, "")
+    errors = [*untyped, *_node_errors(schema, path)]
     return errors or list(_default_errors(schema, path))
 
 
@@ -89,8 +99,12 @@ def _collect_formats(schema: Any, found: dict[str, None]) -> None:
 _NUMBER_FORMATS: Final = ("", "int32", "int64", "float", "double", "int-or-string")
 
 
-def _children(schema: Document, path: str) -> Iterator[tuple[str, Any]]:
+def _children(schema: Document, path: str) -> Iterable[tuple[str, Any]]:
     """The schemas right below, with their paths."""
+    return () if _BELOW.isdisjoint(schema) else _found_below(schema, path)
+
+
+def _found_below(schema: Document, path: str) -> Iterator[tuple[str, Any]]:
     for name, one in (schema.get("properties") or {}).items():
         yield f"{path}.properties[{name}]", one
     for name in ("additionalProperties", "items", "not"):
@@ -120,9 +134,10 @@ def _root_errors(schema: Document, path: str) -> Iterator[FieldError]:
 
 def _node_errors(schema: Document, path: str, *, root: bool = False) -> Iterator[FieldError]:
     """Of a node outside of junctors."""
-    yield from _plain_errors(schema, path)
-    yield from _type_errors(schema, path, root=root)
-    yield from _extension_errors(schema, path)
+    if not (_HARMLESS.issuperset(schema) and schema.get("type") in _TYPES):
+        yield from _plain_errors(schema, path)
+        yield from _type_errors(schema, path, root=root)
+        yield from _extension_errors(schema, path)
     if schema.get("type") == "array" and not isinstance(schema.get("items"), dict):
         yield required(f"{path}.items", "must be specified")
     for below, one in _children(schema, path):
@@ -130,15 +145,17 @@ def _node_errors(schema: Document, path: str, *, root: bool = False) -> Iterator
         if last.startswith((".allOf", ".anyOf", ".oneOf", ".not")):
             yield from _junctor_errors(one, below, either=_may_name_types(schema, last))
         else:
-            yield from _missing_type(one, below, last)
+            if not one.get("type"):
+                yield from _missing_type(one, below, last)
             yield from _node_errors(one, below)
 
 
 def _missing_type(schema: Document, path: str, last: str) -> Iterator[FieldError]:
+    """Of a node without a type."""
     loose = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get(
         "x-kubernetes-int-or-string"
     )
-    if not schema.get("type") and not loose:
+    if not loose:
         what = "array items" if last == ".items" else "object fields"
         yield required(f"{path}.type", f"must not be empty for specified {what}")
 

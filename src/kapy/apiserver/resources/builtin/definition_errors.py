@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kapy.apiserver.resources.builtin.definition_schemas import problems
 from kapy.apiserver.resources.builtin.definition_versions import part_errors, shown_versions
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
 from kapy.kube.qualified_names import dns_subdomain_errors
-from kapy.kube.schema import has_rules, schema_errors
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_SENTENCE = (
@@ -60,7 +60,7 @@ def _schema_errors(spec: Document, old: Document) -> Iterator[FieldError]:
         paths = [f"spec.versions[{index}].schema.openAPIV3Schema" for index in range(len(schemas))]
     for schema, path in zip(schemas, paths, strict=False):
         if schema is not None and schema not in before:
-            yield from schema_errors(schema, path) or _rule_errors(schema, path)
+            yield from problems(schema, path)
 
 
 def _conversion_errors(conversion: Document) -> list[FieldError]:
@@ -69,14 +69,6 @@ def _conversion_errors(conversion: Document) -> list[FieldError]:
     from kapy.apiserver.webhooks.validation import conversion_errors
 
     return conversion_errors(conversion)
-
-
-def _rule_errors(schema: Document, path: str) -> list[FieldError]:
-    if not has_rules(schema):
-        return []
-    from kapy.kube.cel import rule_errors
-
-    return rule_errors(schema, path)
 
 
 def _schema(version: Document) -> Document | None:
