@@ -13,8 +13,8 @@ import pytest
 from kapy.cli.root import run
 from kapy.sdk import Runtime
 from tests.testing.conformance.behaviour import release
-from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
 from tests.testing.conformance.behaviour.mutants import TakesBack
+from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
 
 HERE: Final = "tests.cli.test_conformance_run"
 

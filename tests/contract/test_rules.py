@@ -23,7 +23,7 @@ from kapy.testing.conformance.rules import (
     Keeper,
     Rule,
 )
-from kapy.testing.conformance.run import ONCE
+from kapy.testing.conformance.verdicts import ONCE
 from tests.contract.rules.pages import KEPT, pages
 from tests.contract.rules.row import Kept
 from tests.oracle.recorded import RECORDED, ROOT, must_be_there

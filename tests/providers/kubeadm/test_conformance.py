@@ -17,8 +17,9 @@ from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.company import Accompanied
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess, Services
-from kapy.testing.conformance.run import ONCE, judged
+from kapy.testing.conformance.run import judged
 from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.verdicts import ONCE
 
 SEEDS: Final = range(1)
 KEYS: Final = {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256"}}

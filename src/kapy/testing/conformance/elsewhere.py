@@ -20,8 +20,9 @@ from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.findings import Report
 from kapy.testing.conformance.ground import Ground, elsewhere
 from kapy.testing.conformance.pool_machines import FINALIZER
-from kapy.testing.conformance.run import Verdicts, on_ground, report
+from kapy.testing.conformance.run import on_ground
 from kapy.testing.conformance.subject import REAL, Limits, Patience, Subject
+from kapy.testing.conformance.verdicts import Verdicts, report
 from kapy.testing.played_core import PlayedCore
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong before anything can be judged."""
+"""Why something cannot be judged, or not now."""
 
 from __future__ import annotations
 
@@ -11,3 +11,11 @@ class ConformanceError(KapyError):
 
 class SubjectError(ConformanceError):
     """The provider does not start, or has died; the message says how, and the way out."""
+
+
+class CannotRun(KapyError):
+    """A check could not be done: what it needs did not come about; the message says what."""
+
+
+class NotApplicable(KapyError):
+    """The provider does not offer what the rule is about; the message says what."""

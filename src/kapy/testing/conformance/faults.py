@@ -18,16 +18,16 @@ from kapy._aio.services import running
 from kapy.client.kinds import Kinds
 from kapy.kube import Document
 from kapy.kube.errors import NotFound
-from kapy.testing.conformance.behaviour.check import CannotRun
 from kapy.testing.conformance.behaviour.plots import Broken, Plot, Reached, plot_of
-from kapy.testing.conformance.errors import SubjectError
+from kapy.testing.conformance.errors import CannotRun, SubjectError
 from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.following import watched
 from kapy.testing.conformance.ground import embedded
 from kapy.testing.conformance.heard import Write
-from kapy.testing.conformance.run import Verdicts, watched
 from kapy.testing.conformance.scene import Scene, quoted
 from kapy.testing.conformance.storm import Storm
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Patience, Subject
+from kapy.testing.conformance.verdicts import Verdicts
 
 _NAMESPACE: Final = "conformance-faults"
 _MEND_ONCE: Final = (

@@ -3,61 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
-from kapy._aio.services import running
-from kapy.api.cluster import Cluster
-from kapy.api.machine import Machine
-from kapy.api.machine_pool import MachinePool
 from kapy.kube.errors import KapyError
-from kapy.kube.names import Resource
-from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
-from kapy.testing.conformance.errors import SubjectError
-from kapy.testing.conformance.findings import Finding, Report, Result, State
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import CannotRun, NotApplicable, SubjectError
+from kapy.testing.conformance.faults import add_faults
+from kapy.testing.conformance.findings import Finding, Report
+from kapy.testing.conformance.following import watched
 from kapy.testing.conformance.ground import Ground, embedded
-from kapy.testing.conformance.pool_machines import PoolMachines
-from kapy.testing.conformance.rules import RULES, Checked, Rule
+from kapy.testing.conformance.rules import RULES
 from kapy.testing.conformance.scene import ONLY, World
-from kapy.testing.conformance.seen import Seen
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
+from kapy.testing.conformance.verdicts import Verdicts, report
 
-_FOLLOWED: Final = (Cluster.RESOURCE, Machine.RESOURCE, MachinePool.RESOURCE)
-ONCE: Final = "once"
-"""The rule that only bad days show."""
 LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
-
-
-@dataclass
-class Verdicts:
-    """What came of the checks so far, by rule.
-
-    finished: the looks that came to their end. died: how the provider ended, "" where it did not.
-    """
-
-    findings: defaultdict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
-    passed: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    not_run: dict[str, str] = field(default_factory=dict)
-    not_applicable: dict[str, str] = field(default_factory=dict)
-    finished: set[tuple[Check, Resource]] = field(default_factory=set)
-    died: str = ""
-
-    def result(self, rule: Rule) -> Result | None:
-        """What is known of a rule; None where no check was tried."""
-        if found := self.findings.get(rule.id):
-            return Result(rule, State.BROKEN, findings=tuple(found))
-        if rule.id in self.not_run:
-            return Result(rule, State.NOT_RUN, self.not_run[rule.id])
-        if count := self.passed.get(rule.id):
-            return Result(rule, State.PASSED, f"{count} looked at")
-        if rule.id in self.not_applicable:
-            return Result(rule, State.NOT_APPLICABLE, self.not_applicable[rule.id])
-        return None
 
 
 async def judged(
@@ -86,8 +48,6 @@ async def judged(
                 why = f"the time for all checks ({patience.whole:g} seconds) was over"
                 verdicts.not_run[check.rule] = why
     if seeds:
-        from kapy.testing.conformance.faults import add_faults  # it needs this module
-
         await add_faults(subject, seeds, verdicts, clock=clock, light=light, patience=patience)
     return report(subject, verdicts)
 
@@ -110,30 +70,6 @@ async def on_ground(
                 await _stage(world, chosen, LIMITS[stage], verdicts)
             else:
                 await _side_by_side(world, chosen, verdicts)
-
-
-@asynccontextmanager
-async def watched(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
-    """What happens to a provider's objects is followed meanwhile."""
-    seen = Seen(ground.client, None if ground.embedded else ground.ledger)
-    machines = [one.resource for one in subject.of("infra-machine")]
-    pools = PoolMachines(ground.client, seen, machines)
-    async with running(seen=seen.run, pools=pools.run):
-        for resource in (*_FOLLOWED, *(one.resource for one in subject.kinds)):
-            await seen.follow(resource)
-        yield World(ground, subject, seen, patience, partial(_another, ground, subject, patience))
-
-
-@asynccontextmanager
-async def _another(ground: Ground, subject: Subject, patience: Patience) -> AsyncIterator[World]:
-    """An API server of our own beside the first. Raises CannotRun where that is somebody else's."""
-    if not ground.embedded:
-        raise CannotRun("it takes two management clusters of our own")
-    async with (
-        embedded(subject, clock=ground.clock, light=ground.light) as other,
-        watched(other, subject, patience) as world,
-    ):
-        yield world
 
 
 async def _stage(world: World, checks: Sequence[Check], limits: Limits, to: Verdicts) -> None:
@@ -205,22 +141,3 @@ async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdi
         to.findings[check.rule] += found
         to.passed[check.rule] += 1
     to.finished.add((check, kind.resource))
-
-
-def report(subject: Subject, verdicts: Verdicts) -> Report:
-    """What is known of every rule that a look at the running provider tells."""
-    return Report(subject.name, tuple(_results(subject, verdicts)), verdicts.died)
-
-
-def _results(subject: Subject, verdicts: Verdicts) -> Iterable[Result]:
-    for rule in RULES.values():
-        if rule.checked is Checked.BEHAVIOUR:
-            yield verdicts.result(rule) or _unchecked(subject, rule)
-
-
-def _unchecked(subject: Subject, rule: Rule) -> Result:
-    if rule.name != ONCE:
-        return Result(rule, State.NOT_RUN, "there is no check of it")
-    if not subject.of(rule.document):
-        return Result(rule, State.NOT_APPLICABLE, f"no kind of {rule.document}")
-    return Result(rule, State.NOT_RUN, "only bad days show it: see --faults")

@@ -13,7 +13,7 @@ from kapy.engine.store import version_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import Resource
-from kapy.testing.conformance.behaviour.check import CannotRun
+from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.ground import Ground
 from kapy.testing.conformance.heard import Write

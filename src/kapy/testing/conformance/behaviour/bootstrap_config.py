@@ -11,7 +11,8 @@ from kapy.contract.bootstrap import BootstrapConfig
 from kapy.kube import Document
 from kapy.kube.names import SECRETS
 from kapy.testing.conformance.behaviour import every_part, flags, stage
-from kapy.testing.conformance.behaviour.check import CannotRun, Check
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import NAME, Scene
 

@@ -6,19 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from kapy.kube.errors import KapyError
 from kapy.testing.conformance.findings import Finding
 
 if TYPE_CHECKING:
     from kapy.testing.conformance.scene import Scene
-
-
-class CannotRun(KapyError):
-    """A check could not be done: what it needs did not come about; the message says what."""
-
-
-class NotApplicable(KapyError):
-    """The provider does not offer what the rule is about; the message says what."""
 
 
 Look: TypeAlias = Callable[["Scene"], AsyncIterator[Finding]]

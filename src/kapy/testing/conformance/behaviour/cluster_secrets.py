@@ -27,7 +27,8 @@ from kapy.remote.secrets import (
     secret_name,
 )
 from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import NAME, Scene
 

@@ -14,8 +14,9 @@ from kapy.kube import Document
 from kapy.kube.names import SECRETS
 from kapy.kube.version import InvalidVersion, compare, parse_tolerant
 from kapy.testing.conformance.behaviour import cluster_secrets, every_part, stage
-from kapy.testing.conformance.behaviour.check import Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.company import DOMAINS
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene, quoted
 

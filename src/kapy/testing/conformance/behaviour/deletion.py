@@ -12,7 +12,7 @@ from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, SECRETS
 from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import NotApplicable
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import NAME, Scene, quoted

@@ -8,7 +8,8 @@ from typing import Final
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
 from kapy.testing.conformance.behaviour import every_part, stage
-from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import NAME, Scene, quoted
 

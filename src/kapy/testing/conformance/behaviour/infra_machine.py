@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
 from kapy.testing.conformance.behaviour import deletion, every_part, stage
-from kapy.testing.conformance.behaviour.check import Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import CLUSTER, NAME, Scene, quoted
 

@@ -9,7 +9,8 @@ from kapy.api.cluster import Cluster
 from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
-from kapy.testing.conformance.behaviour.check import CannotRun, Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import NAME, Scene, quoted

@@ -9,7 +9,8 @@ from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.api.names import Label
 from kapy.kube import Document
 from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import Check, NotApplicable
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene
 

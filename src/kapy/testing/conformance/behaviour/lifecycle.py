@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import NotApplicable
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene, quoted
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.api.names import Label
 from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import CannotRun
+from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import ONLY, Scene, quoted
 

@@ -23,7 +23,7 @@ from kapy.clusterctl.move.refusals import identity
 from kapy.clusterctl.move.tell import silent
 from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour import belonging, stage
-from kapy.testing.conformance.behaviour.check import CannotRun
+from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import Scene, quoted

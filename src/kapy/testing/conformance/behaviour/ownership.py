@@ -8,7 +8,7 @@ from kapy.clusterctl.move.kinds import resource_of
 from kapy.kube import Document
 from kapy.kube.names import CRDS, Resource, split_api_version
 from kapy.testing.conformance.behaviour import stage
-from kapy.testing.conformance.behaviour.check import NotApplicable
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene
 

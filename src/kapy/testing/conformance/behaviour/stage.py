@@ -22,8 +22,8 @@ from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document
 from kapy.kube.model import encode
-from kapy.testing.conformance.behaviour.check import CannotRun
 from kapy.testing.conformance.company import DOMAINS, INFRASTRUCTURE, Accompanied
+from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import NAME, Scene
 from kapy.testing.played_core import reference

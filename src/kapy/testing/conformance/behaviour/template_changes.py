@@ -9,7 +9,7 @@ from kapy.api.names import Annotation
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
 from kapy.kube.names import Resource
-from kapy.testing.conformance.behaviour.check import CannotRun, NotApplicable
+from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import NAME, Scene
 
