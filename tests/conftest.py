@@ -7,8 +7,15 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
+from kapy.engine import keys
+from kapy.kube.pki import new_key
 from kapy.testing.virtual_time import VirtualTimeLoop
 from tests.absent import not_run
+from tests.reused_keys import reusing
+
+pytest.MonkeyPatch().setattr(keys, "new_key", reusing(new_key))
 
 # Tests start processes by the hundred: each would compile all of kapy anew, for seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
