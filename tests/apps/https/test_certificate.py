@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from kapy._aio.clock import loop_clock
+from kapy.apps.https.authorities import CLOCK_SECONDS, is_good
 from kapy.apps.https.certificate import (
     LIVES,
     LOOK_SECONDS,
@@ -63,24 +64,75 @@ async def test_another_name_needs_another_certificate_of_the_same_ca(tmp_path: P
     assert second.ca == first.ca
 
 
+class Ahead:
+    """A clock that can be set forward."""
+
+    def __init__(self) -> None:
+        self._clock = loop_clock()
+        self.days = 0.0
+
+    def __call__(self) -> datetime:
+        return self._clock() + timedelta(days=self.days)
+
+
 async def test_it_is_renewed_when_a_third_of_its_life_is_left(tmp_path: Path) -> None:
-    certificate = await certificate_in(tmp_path, ["localhost"], loop_clock())
+    clock = Ahead()
+    certificate = await certificate_in(tmp_path, ["localhost"], clock)
     ca, before = certificate.ca, leaf(tmp_path)
-    day = timedelta(days=1).total_seconds()
-    await kept(certificate, LIVES.leaf.total_seconds() * 2 / 3 - day)
+    clock.days = LIVES.leaf.days * 2 / 3 - 1 / 24
+    await kept(certificate, timedelta(minutes=59).total_seconds())
     assert leaf(tmp_path) == before
-    await kept(certificate, 2 * day)
+    await kept(certificate, timedelta(minutes=2).total_seconds())
     assert pki.facts(leaf(tmp_path)).not_after > pki.facts(before).not_after
     assert certificate.ca == ca
     assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
 
 
-def given(folder: Path, common_name: str) -> None:
+@pytest.mark.parametrize("days", [100, 3000])
+async def test_a_clock_that_is_set_forward_is_noticed(tmp_path: Path, days: int) -> None:
+    """As that of a machine that began before it knew the time, or slept."""
+    clock = Ahead()
+    certificate = await certificate_in(tmp_path, ["localhost"], clock)
+    ca = certificate.ca
+    clock.days = days
+    await kept(certificate, 2 * CLOCK_SECONDS)
+    assert is_good(leaf(tmp_path), clock())
+    assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
+    assert certificate.ca == ca
+
+
+def given(folder: Path, common_name: str, days: int = 365) -> None:
     clock = loop_clock()
     ca = pki.new_ca("their CA", now=clock(), algorithm="ECDSA-P256")
-    pair = pki.issue(ca, common_name, now=clock(), usages=("server",), algorithm="ECDSA-P256")
+    pair = pki.issue(
+        ca,
+        common_name,
+        now=clock(),
+        usages=("server",),
+        valid=timedelta(days=days),
+        algorithm="ECDSA-P256",
+    )
     (folder / "tls.crt").write_bytes(pair.certificate)
     (folder / "tls.key").write_bytes(pair.key)
+
+
+def mounted(volume: Path, common_name: str) -> None:
+    """As a kubelet mounts a Secret, and renews it: links to a folder that is another one then."""
+    there = volume / f"..{common_name}"
+    there.mkdir(parents=True)
+    given(there, common_name)
+    new = volume / "..data_tmp"
+    new.symlink_to(there.name)
+    new.rename(volume / "..data")
+    for name in ("tls.crt", "tls.key"):
+        if not (volume / name).is_symlink():
+            (volume / name).symlink_to(f"..data/{name}")
+
+
+def counts(certificate: Certificate) -> dict[str, float]:
+    """What is told of how often it was read."""
+    samples = (one for metric in certificate.reads.collect() for one in metric.samples)
+    return {one.name: one.value for one in samples if one.name.endswith("_total")}
 
 
 async def test_a_given_certificate_is_left_alone(tmp_path: Path) -> None:
@@ -104,7 +156,7 @@ async def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
 
 async def test_half_of_a_new_pair_is_waited_out(tmp_path: Path) -> None:
     given(tmp_path, "theirs")
-    certificate = GivenCertificate(tmp_path)
+    certificate = GivenCertificate(tmp_path, loop_clock())
     key = tmp_path / "tls.key"
     old = key.read_bytes()
     given(tmp_path, "newer")
@@ -112,9 +164,41 @@ async def test_half_of_a_new_pair_is_waited_out(tmp_path: Path) -> None:
     before = shown_by(certificate)
     await kept(certificate, 2 * LOOK_SECONDS + 1)
     assert shown_by(certificate) == before
+    reads = "certwatcher_read_certificate"
+    assert counts(certificate) == {f"{reads}_total": 3, f"{reads}_errors_total": 2}
     key.write_bytes(new)
     await kept(certificate, LOOK_SECONDS + 1)
     assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
+    (tmp_path / "tls.crt").unlink()
+    await kept(certificate, LOOK_SECONDS + 1)
+    assert counts(certificate) == {f"{reads}_total": 5, f"{reads}_errors_total": 3}
+
+
+async def test_a_secret_that_is_mounted_is_followed(tmp_path: Path) -> None:
+    mounted(tmp_path, "first")
+    certificate = await certificate_in(tmp_path, (), loop_clock())
+    for name in ("second", "third"):
+        mounted(tmp_path, name)
+        await kept(certificate, LOOK_SECONDS + 1)
+        assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
+
+
+async def test_a_given_certificate_that_ran_out_is_told_until_there_is_another(
+    tmp_path: Path,
+) -> None:
+    given(tmp_path, "theirs", days=2)
+    clock = Ahead()
+    certificate = await certificate_in(tmp_path, (), clock)
+    assert certificate.missing == ""
+    clock.days = 3
+    await kept(certificate, LOOK_SECONDS + 1)
+    assert certificate.missing == (
+        f"{tmp_path / 'tls.crt'} is good from 2025-12-31 23:55:00 to 2026-01-03 00:00:00 UTC, and "
+        "not now: put a new one there"
+    )
+    given(tmp_path, "theirs")
+    await kept(certificate, LOOK_SECONDS + 1)
+    assert certificate.missing == ""
 
 
 def authority(folder: Path, days: int) -> pki.KeyPair:
@@ -127,17 +211,18 @@ def authority(folder: Path, days: int) -> pki.KeyPair:
 
 
 async def test_a_given_ca_signs_as_long_as_it_is_good(tmp_path: Path) -> None:
-    ca = authority(tmp_path, days=0)
-    certificate = await certificate_in(tmp_path, ["localhost"], loop_clock())
+    ca, clock = authority(tmp_path, days=0), Ahead()
+    certificate = await certificate_in(tmp_path, ["localhost"], clock)
     made = leaf(tmp_path)
     pki.load(made).verify_directly_issued_by(pki.load(ca.certificate))
-    await kept(certificate, timedelta(days=29).total_seconds())
+    clock.days = 29
+    await kept(certificate, 2 * CLOCK_SECONDS)
     assert (leaf(tmp_path), certificate.ca) == (made, ca.certificate)
 
 
 async def test_a_given_ca_that_ran_out_is_told(tmp_path: Path) -> None:
     authority(tmp_path, days=31)
-    with pytest.raises(NoCertificate, match=r"is good no more: take ca\.crt and ca\.key away"):
+    with pytest.raises(NoCertificate, match=r"is not good at .*, take ca\.crt and ca\.key away"):
         await certificate_in(tmp_path, ["localhost"], loop_clock())
 
 

@@ -19,7 +19,14 @@ from kapy.apiserver.server import Server
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.extension_server.answering import answering
 from kapy.apps.extension_server.manifest import extension_config
-from kapy.apps.https.authorities import USUAL, Authorities, Lives, authorities
+from kapy.apps.https.authorities import (
+    CLOCK_SECONDS,
+    USUAL,
+    Authorities,
+    Lives,
+    authorities,
+    is_good,
+)
 from kapy.apps.https.certificate import NoCertificate
 from kapy.apps.https.shared import SharedCertificate
 from kapy.client.client import Client
@@ -119,6 +126,35 @@ async def test_a_secret_that_is_deleted_comes_back_as_it_was() -> None:
             await asyncio.sleep(60)
             assert await held(client) == before
         assert shown_by(one) == shown
+
+
+@pytest.mark.parametrize("days", [-500, 100, 2000])
+async def test_a_clock_that_jumps_is_noticed(days: int) -> None:
+    """Back: what was made while it was ahead is trusted by nobody until then. Forward: it ended."""
+    ahead, right = timedelta(), loop_clock()
+
+    def clock() -> datetime:
+        return right() + ahead
+
+    async with api_server(clock) as client:
+        replicas = [replica(client, clock, seed=seed) for seed in range(2)]
+        await asyncio.gather(*(one.make_valid() for one in replicas))
+        first = await held(client)
+        async with running(one=replicas[0].keep, two=replicas[1].keep):
+            await asyncio.sleep(60)
+            ahead = timedelta(days=days)
+            assert all("and not now: put a new one there" in one.missing for one in replicas)
+            await asyncio.sleep(2 * CLOCK_SECONDS)
+            assert [one.missing for one in replicas] == ["", ""]
+            known = await held(client)
+            assert (known.pairs[-1] == first.pairs[0]) is (days == 100)
+            last = len(known.pairs) - 1
+            assert [signer_of(one, known) for one in replicas] == [last, last]
+            assert all(is_good(pem(one), clock()) for one in replicas)
+
+
+def pem(certificate: SharedCertificate) -> bytes:
+    return ssl.DER_cert_to_PEM_cert(shown_by(certificate) or b"").encode()
 
 
 def given(clock: Clock) -> tuple[pki.KeyPair, dict[str, str]]:

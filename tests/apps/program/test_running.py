@@ -142,9 +142,9 @@ async def test_a_missing_kind_is_named_and_waited_for() -> None:
         ground(definitions=False) as here,
         started(here.manager(), add, system_clock) as runtime,
     ):
-        await until(lambda: "kapy init" in missing(runtime))
         told = "there is no CRD machines.cluster.x-k8s.io with version v1beta2"
-        assert told in missing(runtime)
+        await until(lambda: told in missing(runtime))
+        assert "install the provider that has it with `kapy init`" in missing(runtime)
         assert not runtime.working.is_set()
         await install_definitions(here.client)
         await until(lambda: runtime.working.is_set())

@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from kapy.kube import Document, pki
@@ -21,6 +22,8 @@ CA: Final = "ca.crt"
 KEYS: Final = "ca.key"
 _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n?", re.DOTALL)
 _EC: Final = "ECDSA-P256"
+_facts: Final = lru_cache(32)(pki.facts)
+"""They are looked at again and again, and never change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ class Lives:
 
 
 USUAL: Final = Lives()
+CLOCK_SECONDS: Final = 60.0
+"""How often the time of day is looked at. A timer: nothing tells that a clock was set, or that a
+machine slept, while which no timer goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +75,24 @@ class Authorities:
 
     def signing(self, now: datetime, lives: Lives) -> pki.KeyPair:
         """Who signs: the newest of those that everybody has heard of."""
-        heard = [one for one in self.pairs if _begins(one) + lives.overlap <= now]
-        return heard[-1] if heard else self.pairs[0]
+        good = [one for one in self.pairs if is_good(one.certificate, now)] or self.pairs
+        heard = [one for one in good if _begins(one) + lives.overlap <= now]
+        return heard[-1] if heard else good[0]
 
     def signs_next(self, now: datetime, lives: Lives) -> datetime | None:
         """When somebody else begins to sign; None where nobody waits for that."""
         waiting = [begins for one in self.pairs if (begins := _begins(one) + lives.overlap) > now]
         return min(waiting) if len(self.pairs) > 1 and waiting else None
 
-    def due(self, lives: Lives) -> datetime:
-        """When the next authority is to be made."""
-        return pki.facts(self.pairs[-1].certificate).not_after - lives.authority / 3
+    def due(self, now: datetime, lives: Lives) -> datetime:
+        """When the next authority is to be made: now, where none is good."""
+        if not any(is_good(one.certificate, now) for one in self.pairs):
+            return now
+        return _facts(self.pairs[-1].certificate).not_after - lives.authority / 3
 
     def succeeded(self, now: datetime, lives: Lives) -> Authorities:
         """With a new authority, and without those that are good no more. Takes CPU: makes a key."""
-        good = (one for one in self.pairs if pki.facts(one.certificate).not_after > now)
+        good = (one for one in self.pairs if _facts(one.certificate).not_after > now)
         return authorities(now, lives, good)
 
 
@@ -106,10 +115,19 @@ def leaf(signer: pki.KeyPair, names: Iterable[str], now: datetime, lives: Lives)
     )
 
 
-def leaf_due(certificate: bytes, signer: bytes, lives: Lives) -> datetime:
-    """When a leaf is to be made anew: not before its end, where its authority ends then, too."""
-    end = pki.facts(certificate).not_after
-    return end if end >= pki.facts(signer).not_after else end - lives.leaf / 3
+def is_good(certificate: bytes, now: datetime) -> bool:
+    """Whether clients trust it now. One that begins later was made while a clock was ahead."""
+    facts = _facts(certificate)
+    return facts.not_before <= now < facts.not_after
+
+
+def leaf_due(certificate: bytes, signer: bytes, now: datetime, lives: Lives) -> datetime:
+    """When a leaf is to be made anew: now, where it is not good; not before its end, where its
+    authority ends then, too."""
+    if not is_good(certificate, now):
+        return now
+    end = _facts(certificate).not_after
+    return end if end >= _facts(signer).not_after else end - lives.leaf / 3
 
 
 def value(secret: Document, name: str) -> bytes:
@@ -121,7 +139,7 @@ def value(secret: Document, name: str) -> bytes:
 
 
 def _begins(pair: pki.KeyPair) -> datetime:
-    return pki.facts(pair.certificate).not_before + pki.BACKDATED
+    return _facts(pair.certificate).not_before + pki.BACKDATED
 
 
 def _blocks(text: bytes) -> list[bytes]:

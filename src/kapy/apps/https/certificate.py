@@ -7,17 +7,25 @@ and `ca.key` beside them. New files count for connections that begin after them.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import ssl
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from kapy._aio.clock import Clock
-from kapy.apps.https.authorities import Lives, authorities, leaf, leaf_due
+from kapy.apiserver.serving.tls import show
+from kapy.apps.https.authorities import (
+    CLOCK_SECONDS,
+    Lives,
+    authorities,
+    is_good,
+    leaf,
+    leaf_due,
+)
+from kapy.apps.https.reads import Reads
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
 
@@ -39,9 +47,10 @@ class NoCertificate(KapyError):
 
 
 class Certificate(Protocol):
-    """What a server shows: a context, and a service that keeps it valid."""
+    """What a server shows: a context, and a service that keeps it valid. reads: of it."""
 
     context: ssl.SSLContext
+    reads: Reads
 
     async def keep(self) -> None:
         """Replace the certificate in time, for ever."""
@@ -50,6 +59,10 @@ class Certificate(Protocol):
     def ca(self) -> bytes:
         """What clients check it against, PEM; empty if the folder does not say."""
 
+    @property
+    def missing(self) -> str:
+        """Why clients that verify it cannot be served, "" where they can."""
+
 
 async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Certificate:
     """The certificate of a folder: given ones as they are, else one's own, made if need be.
@@ -57,39 +70,58 @@ async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Ce
     names: DNS names and addresses that clients call. Raises NoCertificate.
     """
     if (folder / _LEAF).exists() and not (folder / _CA_KEY).exists():
-        return GivenCertificate(folder)
+        return GivenCertificate(folder, clock)
     own = OwnCertificate(folder, names, clock)
     await own.make_valid()
     return own
 
 
 class GivenCertificate:
-    """A certificate that others renew: cert-manager, or a person."""
+    """A certificate that others renew: cert-manager, or a person. Raises NoCertificate."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self.reads = Reads()
         self._folder = folder
-        self.context = _context(folder)
-        self._seen = self._stamp()
+        self._clock = clock
+        self._failure = ""
+        with self.reads.counted():
+            self._shown = _pair_in(folder)
+            self.context = _context(folder, self._shown)
 
     @property
     def ca(self) -> bytes:
         path = self._folder / _CA
         return path.read_bytes() if path.exists() else b""
 
+    @property
+    def missing(self) -> str:
+        return not_good(f"{self._folder / _LEAF}", self._shown.certificate, self._clock())
+
     async def keep(self) -> None:
         """Load what is new in the folder."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            if (stamp := self._stamp()) != self._seen:
-                # Certificate and key are two files: as long as they do not fit, the old ones count.
-                with contextlib.suppress(NoCertificate):
-                    _context(self._folder)  # half of a pair would spoil the one that is in use
-                    _load(self.context, self._folder)
-                    self._seen = stamp
+            try:
+                with self.reads.counted():
+                    self._look()
+            except NoCertificate as error:
+                self._tell(f"{error}; the one before counts")
+            else:
+                self._tell(self.missing)
 
-    def _stamp(self) -> tuple[float, ...]:
-        paths = (self._folder / _LEAF, self._folder / _KEY)
-        return tuple(path.stat().st_mtime if path.exists() else 0.0 for path in paths)
+    def _look(self) -> None:
+        """Certificate and key are two files: as long as they do not fit, the old ones count."""
+        found = _pair_in(self._folder)
+        if found != self._shown:
+            _context(self._folder, found)  # half of a pair would spoil the one that is in use
+            _load(self.context, self._folder, found)
+            self._shown = found
+
+    def _tell(self, failure: str) -> None:
+        """What is the matter, once."""
+        if failure and failure != self._failure:
+            _log.warning("%s", failure)
+        self._failure = failure
 
 
 class OwnCertificate:
@@ -99,11 +131,16 @@ class OwnCertificate:
         self._folder = folder
         self._names = tuple(names)
         self._clock = clock
+        self.reads = Reads()
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
     @property
     def ca(self) -> bytes:
         return (self._folder / _CA).read_bytes()
+
+    @property
+    def missing(self) -> str:
+        return ""
 
     async def make_valid(self) -> None:
         """Make what is missing, or is to be renewed, and load it."""
@@ -112,15 +149,17 @@ class OwnCertificate:
             await self._make_ca()
         if self._left() <= 0:
             await self._make_leaf()
-        self.context = _context(self._folder)
+        self.context = _context(self._folder, self._pair())
 
     async def keep(self) -> None:
         """Renew the certificate in time. A timer: nothing tells that a moment has come."""
         while True:
-            await asyncio.sleep(max(self._left(), 1.0))
+            await asyncio.sleep(min(max(self._left(), 1.0), CLOCK_SECONDS))
+            if self._left() > 0:
+                continue
             try:
                 await self._make_leaf()
-                _load(self.context, self._folder)
+                _load(self.context, self._folder, self._pair())
             except NoCertificate as error:  # what is called is better than what is not there
                 _log.error("%s", error)
                 await asyncio.sleep(LOOK_SECONDS)
@@ -134,8 +173,8 @@ class OwnCertificate:
         shown = path.read_bytes()
         if not set(self._names) <= set(pki.facts(shown).names):
             return 0.0
-        due = leaf_due(shown, self.ca, LIVES)
-        return max((due - self._clock()).total_seconds(), 0.0)
+        now = self._clock()
+        return max((leaf_due(shown, self.ca, now, LIVES) - now).total_seconds(), 0.0)
 
     async def _make_ca(self) -> None:
         made = await off_the_loop(partial(authorities, self._clock(), LIVES))
@@ -146,10 +185,11 @@ class OwnCertificate:
     async def _make_leaf(self) -> None:
         """Raises NoCertificate."""
         ca, now = self._authority(), self._clock()
-        if pki.facts(ca.certificate).not_after <= now:
+        if not is_good(ca.certificate, now):
             raise NoCertificate(
-                f"the authority in {self._folder / _CA} is good no more: take {_CA} and {_CA_KEY} "
-                "away, so that a new one is made, and register the extension again"
+                f"the authority in {self._folder / _CA} is not good at {now:%F %T} UTC: where that "
+                f"is the time, take {_CA} and {_CA_KEY} away, so that a new one is made, and "
+                "register the extension again"
             )
         pair = await off_the_loop(partial(leaf, ca, self._names, now, LIVES))
         self._write(_KEY, pair.key)
@@ -165,6 +205,10 @@ class OwnCertificate:
         except pki.InvalidPem as error:
             why = str(error)
         raise NoCertificate(f"{self._folder} has {_CA} and {_CA_KEY}, but {why}")
+
+    def _pair(self) -> pki.KeyPair:
+        with self.reads.counted():
+            return _pair_in(self._folder)
 
     def _write(self, name: str, content: bytes) -> None:
         """Write a file whole or not at all; nobody else can read keys."""
@@ -183,22 +227,42 @@ def require_clients_of(ca: Path, certificate: Certificate) -> None:
     certificate.context.verify_mode = ssl.CERT_REQUIRED
 
 
+def not_good(what: str, certificate: bytes, now: datetime) -> str:
+    """Why nobody trusts a certificate now, "" where they do. what: it is, in words."""
+    if is_good(certificate, now):
+        return ""
+    facts = pki.facts(certificate)
+    return (
+        f"{what} is good from {facts.not_before:%F %T} to {facts.not_after:%F %T} UTC, and not "
+        "now: put a new one there"
+    )
+
+
 async def off_the_loop(make: Callable[[], T]) -> T:
     """Keys take their time."""
     return await asyncio.get_running_loop().run_in_executor(None, make)
 
 
-def _context(folder: Path) -> ssl.SSLContext:
+def _pair_in(folder: Path) -> pki.KeyPair:
+    try:
+        return pki.KeyPair((folder / _LEAF).read_bytes(), (folder / _KEY).read_bytes())
+    except OSError as error:
+        raise _no_pair(folder, error) from None
+
+
+def _context(folder: Path, shown: pki.KeyPair) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    _load(context, folder)
+    _load(context, folder, shown)
     return context
 
 
-def _load(context: ssl.SSLContext, folder: Path) -> None:
+def _load(context: ssl.SSLContext, folder: Path, shown: pki.KeyPair) -> None:
     try:
-        context.load_cert_chain(folder / _LEAF, folder / _KEY)
-    except (OSError, ssl.SSLError) as error:
-        raise NoCertificate(
-            f"{folder} has no {_LEAF} and {_KEY} that belong together: {error}"
-        ) from None
+        show(context, shown.certificate, shown.key)
+    except ssl.SSLError as error:
+        raise _no_pair(folder, error) from None
+
+
+def _no_pair(folder: Path, error: Exception) -> NoCertificate:
+    return NoCertificate(f"{folder} has no {_LEAF} and {_KEY} that belong together: {error}")

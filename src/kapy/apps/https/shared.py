@@ -20,6 +20,7 @@ from kapy._aio.clock import Clock
 from kapy.apiserver.serving.tls import show
 from kapy.apps.https.authorities import (
     CA,
+    CLOCK_SECONDS,
     USUAL,
     Authorities,
     Lives,
@@ -28,7 +29,8 @@ from kapy.apps.https.authorities import (
     leaf_due,
     value,
 )
-from kapy.apps.https.certificate import NoCertificate, off_the_loop
+from kapy.apps.https.certificate import NoCertificate, not_good, off_the_loop
+from kapy.apps.https.reads import Reads
 from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.reflector import Backoff, Reflector
@@ -65,11 +67,13 @@ class SharedCertificate:
         self._random = random
         self._lives = lives
         self._secret: Document | None = None
+        self._understood: Document | None = None
         self._authorities: Authorities | None = None
         self._shown: pki.KeyPair | None = None
         self._signer = b""
         self._changed = asyncio.Event()
         self._failure: KapyError | None = None
+        self.reads = Reads()
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
 
@@ -80,9 +84,10 @@ class SharedCertificate:
 
     @property
     def missing(self) -> str:
-        """Why there is nothing to show yet, "" where there is."""
+        """Why there is nothing to show that clients trust, "" where there is."""
         if self._shown is not None:
-            return ""
+            what = f"the certificate in the Secret {self._key}"
+            return not_good(what, self._shown.certificate, self._clock())
         why = self._failure or "it is not made yet"
         needs = ""
         if isinstance(self._failure, Forbidden):
@@ -144,20 +149,21 @@ class SharedCertificate:
         if secret is not None and value(secret, _LEAF) and value(secret, _KEY):
             self._show(pki.KeyPair(value(secret, _LEAF), value(secret, _KEY)), b"")
             return
-        if secret is not None:
-            self._authorities = Authorities.of(secret)
+        if secret is not None and secret is not self._understood:
+            self._authorities, self._understood = Authorities.of(secret), secret
         now = self._clock()
-        if secret is None or self._authorities is None or self._authorities.due(self._lives) <= now:
+        known = self._authorities
+        if secret is None or known is None or known.due(now, self._lives) <= now:
             await self._write(secret, now)
         else:
-            await self._sign(self._authorities, now)
+            await self._sign(known, now)
 
     async def _write(self, secret: Document | None, now: datetime) -> None:
         """Make a Secret, or an authority that follows those that it has."""
         known, lives = self._authorities, self._lives
         if known is None:
             known = await off_the_loop(partial(authorities, now, lives))
-        elif known.due(lives) <= now:
+        elif known.due(now, lives) <= now:
             known = await off_the_loop(partial(known.succeeded, now, lives))
             _log.info("a new authority, which signs in %s", lives.overlap)
         if secret is None:
@@ -181,7 +187,7 @@ class SharedCertificate:
 
     async def _sign(self, known: Authorities, now: datetime) -> None:
         signer = known.signing(now, self._lives)
-        if signer.certificate == self._signer and self._shown is not None and self._due() > now:
+        if signer.certificate == self._signer and self._shown is not None and self._due(now) > now:
             return
         make = partial(leaf, signer, self._names, now, self._lives)
         self._show(await off_the_loop(make), signer.certificate)
@@ -190,28 +196,24 @@ class SharedCertificate:
         """Raises InvalidPem."""
         if pair == self._shown:
             return
-        try:
-            if not pki.belongs_together(pair):  # half of a pair would spoil what is in use
-                raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
-            show(self.context, pair.certificate, pair.key)
-        except ssl.SSLError as error:
-            raise pki.InvalidPem(f"{_LEAF} or {_KEY} cannot be used: {error.reason}") from None
+        with self.reads.counted():
+            _load(self.context, pair)
         self._shown, self._signer = pair, signer
 
-    def _due(self) -> datetime:
+    def _due(self, now: datetime) -> datetime:
         """When what is shown is to be made anew. Only of what was signed here."""
         assert self._shown is not None
-        return leaf_due(self._shown.certificate, self._signer, self._lives)
+        return leaf_due(self._shown.certificate, self._signer, now, self._lives)
 
     def _seconds_left(self) -> float | None:
         """Until something is to be done; None where only the Secret can tell."""
         if self._authorities is None or not self._signer:
             return None
         now, lives = self._clock(), self._lives
-        moments = [self._authorities.due(lives), self._due()]
+        moments = [self._authorities.due(now, lives), self._due(now)]
         if following := self._authorities.signs_next(now, lives):
             moments.append(following)
-        return max((min(moments) - now).total_seconds(), 0.1)
+        return min(max((min(moments) - now).total_seconds(), 0.1), CLOCK_SECONDS)
 
     async def _read(self) -> Document | None:
         try:
@@ -246,3 +248,12 @@ class SharedCertificate:
         self._changed.set()
         if self._tell is not None:
             self._tell()
+
+
+def _load(context: ssl.SSLContext, pair: pki.KeyPair) -> None:
+    if not pki.belongs_together(pair):  # half of a pair would spoil what is in use
+        raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
+    try:
+        show(context, pair.certificate, pair.key)
+    except ssl.SSLError as error:
+        raise pki.InvalidPem(f"{_LEAF} or {_KEY} cannot be used: {error.reason}") from None

@@ -118,7 +118,7 @@ async def _answer(
     if isinstance(application, Reviews):
         runtime.metrics.add(application.measures)
     return await stack.enter_async_context(
-        webhooks_served(application, told, service, process.provider, apart)
+        webhooks_served(application, told, service, process.provider, apart, runtime.metrics)
     )
 
 

@@ -14,6 +14,7 @@ from kapy.apps.https.shared import SharedCertificate
 from kapy.apps.program.injection import Injection
 from kapy.apps.program.options import ProgramOptions
 from kapy.client.client import Client
+from kapy.engine.metrics import Metrics
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 
@@ -24,7 +25,12 @@ Webhooks = Callable[[Runtime, Client], Application]
 
 @asynccontextmanager
 async def webhooks_served(
-    application: Application, told: ProgramOptions, service: Key, provider: str, apart: Runtime
+    application: Application,
+    told: ProgramOptions,
+    service: Key,
+    provider: str,
+    apart: Runtime,
+    metrics: Metrics,
 ) -> AsyncIterator[Callable[[], str]]:
     """Serve with the certificate that is there; in a pod without one, with that of an authority
     that all replicas share. Elsewhere no API server would find them.
@@ -32,7 +38,8 @@ async def webhooks_served(
     Yields who says what is missing before somebody can call them, "" for nothing.
 
     service: by which API servers find them. apart: runs who tells API servers whom to trust; it is
-    not the program's own, which may wait for what is read through these webhooks.
+    not the program's own, which may wait for what is read through these webhooks. metrics: of the
+    program; how often the certificate was read is told there.
     """
     folder, port = told.certificates, told.webhook_port
     if not port or not (service.namespace or told.has_certificate):
@@ -40,11 +47,13 @@ async def webhooks_served(
         return
     if told.has_certificate:
         certificate = await certificate_in(folder, (), apart.clock)
+        metrics.add(certificate.reads)
         told.restrict(certificate.context)
         async with serving(application, certificate, host="0.0.0.0", port=port, flags=FLAGS):
-            yield _nothing
+            yield lambda: certificate.missing
         return
     shared = _shared(service, provider, apart)
+    metrics.add(shared.reads)
     told.restrict(shared.context)
     async with (
         serving(application, shared, host="0.0.0.0", port=port, flags=FLAGS),
