@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -20,10 +21,13 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.feature_gates import NAMES, feature_gates, notices
+from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
 from kapy.apps.manifests import class_sample, sample
+from kapy.apps.program.options import flags_of as flags_of_program
 from kapy.apps.progress import is_complete
 from kapy.apps.settings import EMBEDDED_GATES, Controlling, ExtensionCalls, Settings
+from kapy.cli.manager import BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, CORE, INFRASTRUCTURE_DEV
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
 from kapy.engine.options import CONCURRENCY, ManagerOptions
@@ -31,6 +35,12 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, Invalid
 from kapy.kube.names import NAMESPACES
 
+UPSTREAMS = Path(__file__).parents[1] / "data" / "manager_flags.json"
+MANAGERS = {
+    one.name: one for one in (CORE, BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, INFRASTRUCTURE_DEV)
+}
+NOTHING = {"false": "", "0": "", "All": "[All]"}
+"""Defaults that upstream's help does not show, or shows otherwise."""
 WITHOUT_OBJECTS = {"inmemory-housekeeping"}
 """Controllers whose keys are no objects of the API."""
 
@@ -334,3 +344,15 @@ def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
     }
     assert control_plane == every | own
     assert len({flag.name for flag in FLAGS}) == len(FLAGS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_managers_have_upstreams_flags_with_upstreams_defaults(name: str) -> None:
+    """`tests/data/manager_flags.json` is what upstream's managers print with --help; they set the
+    level of the log themselves."""
+    kind = PROGRAMS[name].manager
+    ours = {one.name: one.default for one in [*flags_of(kind), *flags_of_program(kind)]}
+    for option in MANAGERS[name].params:
+        ours.setdefault(option.opts[-1].removeprefix("--"), str(option.default))
+    theirs: dict[str, str] = json.loads(UPSTREAMS.read_text())[name]
+    assert {flag: NOTHING.get(ours[flag], ours[flag]) for flag in theirs} == theirs

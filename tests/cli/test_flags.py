@@ -44,6 +44,7 @@ def nothing_seen() -> None:
         (["--force=false", "x", "--grouping=1"], False, True, ()),
         (["x", "-f", "-i", "aws,docker", "-igcp"], True, True, ("aws", "docker", "gcp")),
         (["x", "--infrastructure", "aws", "--no-grouping"], False, False, ("aws",)),
+        (["x", "-i=aws,docker", "-i=", "-i", "a=b"], False, True, ("aws", "docker", "a=b")),
     ],
 )
 def test_switches_take_values_and_lists_take_commas(
@@ -59,6 +60,7 @@ def test_switches_take_values_and_lists_take_commas(
         ["probe", "x", "--config", "c.yaml", "-v", "5"],
         ["probe", "--v=5", "--config=c.yaml", "x"],
         ["--config", "c.yaml", "-v5", "probe", "x"],
+        ["probe", "-v=5", "x", "--config", "c.yaml"],
     ],
 )
 def test_what_counts_for_every_command_stands_anywhere(arguments: list[str]) -> None:

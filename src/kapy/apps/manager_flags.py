@@ -76,7 +76,8 @@ def _file(texts: Sequence[str]) -> Path | None:
     return Path(texts[-1]) if texts[-1] else None
 
 
-def _count(texts: Sequence[str]) -> int:
+def count(texts: Sequence[str]) -> int:
+    """A number of at least 1. Raises ValueError."""
     if not texts[-1].isdecimal() or not int(texts[-1]):
         raise ValueError(f"{texts[-1]!r} is not a number of at least 1")
     return int(texts[-1])
@@ -209,7 +210,7 @@ FLAGS: Final = (
     *(
         Flag(
             f"{name}-concurrency",
-            _count,
+            count,
             str(most),
             f"Keys that the {name} controller works on at a time.",
             _OWNERS.get(name, _CORE),

@@ -11,7 +11,7 @@ A switch takes a value, too: `--grouping=false`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NoReturn, TypeVar
@@ -68,7 +68,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_TYPED] = tuple(args)
         try:
-            return super().parse_args(ctx, self._without_values_of_switches(ctx, args))
+            return super().parse_args(ctx, self._as_click_has_it(ctx, args))
         except click.MissingParameter as error:
             if self._missing and isinstance(error.param, click.Argument):
                 raise WithHelp(self._missing, ctx) from None
@@ -80,14 +80,20 @@ class Command(click.Command):
                 raise WithHelp(self._missing, ctx) from None
             raise
 
-    def _without_values_of_switches(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def _as_click_has_it(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments without values of switches, and without the `=` of `-n=herd`."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
         switches = {
-            name: one
-            for one in self.get_params(ctx)
-            if isinstance(one, click.Option) and one.is_flag and not one.count
-            for name in one.opts
+            name: one for one in options if one.is_flag and not one.count for name in one.opts
         }
-        return [given for one in args for given in _plain(one, switches)]
+        short = {
+            name
+            for one in options
+            if not one.is_flag and not one.count
+            for name in one.opts
+            if not name.startswith("--")
+        }
+        return [given for one in args for given in _plain(one, switches, short)]
 
 
 def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
@@ -95,8 +101,12 @@ def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any
     return click.command(name, cls=Command, **more)
 
 
-def _plain(argument: str, switches: Mapping[str, click.Option]) -> list[str]:
+def _plain(
+    argument: str, switches: Mapping[str, click.Option], short: Collection[str]
+) -> list[str]:
     name, equals, value = argument.partition("=")
+    if equals and name in short:
+        return [name, value]
     if not equals or name not in switches:
         return [argument]
     if value.lower() not in _TRUTHS:

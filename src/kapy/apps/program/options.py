@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from kapy.apps.manager_flags import BadFlag, Flag, Manager, length, read_flag, text
+from kapy.apps.manager_flags import BadFlag, Flag, Manager, count, length, read_flag, text
 from kapy.engine.leadership import Terms
 from kapy.kube import Key
 
@@ -86,6 +86,16 @@ _ALL: Final[frozenset[Manager]] = _MANAGERS | {"provider"}
 _SHARED: Final = _MANAGERS - {"docker"}
 """Machines in memory are in one process, and cannot be looked after by another one."""
 _PATIENT: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
+_DOCKER: Final[frozenset[Manager]] = _MANAGERS - _SHARED
+_NO_CONTROLLERS: Final = {
+    "devmachinetemplate": 50,
+    "dockercluster": 50,
+    "dockermachine": 100,
+    "dockermachinepool": 50,
+    "dockermachinetemplate": 50,
+}
+"""Whom upstream's dev infrastructure has, and what of them may go on at a time: there is no Docker
+here, and templates need nobody."""
 
 
 def _lease_flags(lengths: tuple[str, str, str], of: frozenset[Manager]) -> tuple[Flag, ...]:
@@ -190,6 +200,20 @@ FLAGS: Final = (
     Flag("etcd-dial-timeout-duration", length, "10s", _IGNORED, _PATIENT),
     Flag("etcd-call-timeout-duration", length, "15s", _IGNORED, _PATIENT),
     Flag("etcd-client-log-level", text, "info", _IGNORED, _PATIENT),
+    Flag("log-flush-frequency", length, "5s", _IGNORED, _MANAGERS),
+    *(
+        Flag(name, _truth, "false", _IGNORED, _MANAGERS, switch=True)
+        for name in ("log-json-split-stream", "log-text-split-stream")
+    ),
+    *(
+        Flag(name, text, "0", _IGNORED, _MANAGERS)
+        for name in ("log-json-info-buffer-size", "log-text-info-buffer-size")
+    ),
+    Flag("vmodule", _listed, "", _IGNORED, _MANAGERS, several=True),
+    *(
+        Flag(f"{name}-concurrency", count, str(most), _IGNORED, _DOCKER)
+        for name, most in _NO_CONTROLLERS.items()
+    ),
 )
 
 
