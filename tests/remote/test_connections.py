@@ -87,11 +87,11 @@ def secret(cluster: str, value: str = "") -> Document:
 
 
 class Setting:
-    def __init__(self) -> None:
+    def __init__(self, *, probing: bool) -> None:
         self.management = FakeServer("secrets")
         self.clusters: dict[str, Workload] = {}
         self.runtime = Runtime.on(self.management, clock=loop_clock(), random=Random(5))
-        self.connections = Connections(self.runtime, dial=self.dial)
+        self.connections = Connections(self.runtime, dial=self.dial, probing=probing)
         self.told: list[tuple[float, str]] = []
         self.connections.subscribe(self._note)
 
@@ -115,8 +115,8 @@ class Setting:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Setting]:
-    here = Setting()
+async def running(*, probing: bool = True) -> AsyncIterator[Setting]:
+    here = Setting(probing=probing)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(here.runtime.run()),
@@ -294,7 +294,7 @@ async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failure
         here.clusters["one"] = workload = Workload(over_network=True)
         here.management.put(secret("one"))
         await asyncio.sleep(95)
-        assert workload.contacts == 10
+        assert workload.contacts == 11  # to connect, then at its turn of every ten seconds
         assert here.connections.health(ONE).failures == 0
         here.told.clear()
         workload.fault = ServerError("no leader")
@@ -305,6 +305,25 @@ async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failure
         await asyncio.sleep(10)
         assert not here.connected(ONE)
         assert [name for _, name in here.told] == ["one", "one"]
+        workload.fault = None
+        await asyncio.sleep(31)
+        assert here.connected(ONE)
+
+
+async def test_where_nobody_asks_how_it_fares_a_connection_is_probed_when_it_fails() -> None:
+    async with running(probing=False) as here:
+        here.clusters["one"] = workload = Workload(over_network=True)
+        here.management.put(secret("one"))
+        await asyncio.sleep(600)
+        assert workload.contacts == 1
+        workload.fault = ServerError("no leader")
+        await asyncio.sleep(60)
+        assert here.connected(ONE)
+        workload.fault = Unreachable("gone")
+        with pytest.raises(Unreachable):
+            await here.connections.client(ONE).raw("GET", "/api")
+        await asyncio.sleep(45)
+        assert not here.connected(ONE)
         workload.fault = None
         await asyncio.sleep(31)
         assert here.connected(ONE)
@@ -526,6 +545,7 @@ async def test_connections_are_shown_to_whoever_scrapes() -> None:
             here.management.put(secret(name))
         here.clusters["two"].fault = Unreachable("down")
         await asyncio.sleep(25)
+        passed = here.clusters["one"].contacts - 1
         here.clusters["one"].fault = ServerError("no leader")
         await asyncio.sleep(10)
         lines = here.runtime.metrics.text().decode().splitlines()
@@ -534,7 +554,7 @@ async def test_connections_are_shown_to_whoever_scrapes() -> None:
         assert f"capi_cluster_cache_connection_up{{{labels}}} {up}.0" in lines
     labels = 'cluster_name="one",cluster_namespace="default"'
     assert f"capi_cluster_cache_healthcheck{{{labels}}} 0.0" in lines
-    for status, count in (("success", 2), ("error", 1)):
+    for status, count in (("success", passed), ("error", 1)):
         shown = f'capi_cluster_cache_healthchecks_total{{{labels},status="{status}"}} {count}.0'
         assert shown in lines
     assert not [one for one in lines if "healthcheck" in one and 'cluster_name="three"' in one]

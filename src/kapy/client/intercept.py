@@ -25,6 +25,11 @@ class Interceptor:
     async def __call__(self, request: Request) -> Reply:
         return await self.transport(request)
 
+    async def probe(self, request: Request) -> Reply:
+        """A GET that only asks whether anybody is there, by the cheapest way that there is."""
+        way = getattr(self.transport, "probe", None)
+        return await (self(request) if way is None else way(request))
+
     async def aclose(self) -> None:
         """Close the wrapped transport, if it is one that can be."""
         close = getattr(self.transport, "aclose", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from contextvars import Context, copy_context
 from functools import partial
 from random import Random
 from typing import Any, Final, Protocol, TypeAlias
@@ -14,6 +15,7 @@ from kapy.engine.cache import Change, Informer
 from kapy.engine.failure import is_ordinary, is_ours, patience, told
 from kapy.engine.measures import Measures
 from kapy.engine.own_writes import OF_THIS_RECONCILE, OwnWrites
+from kapy.engine.places import Places, take_place
 from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.result import Result
 from kapy.kube import Document, Key
@@ -70,7 +72,6 @@ class Controller:
         hears_itself: bool = True,
     ) -> None:
         self.name = name
-        self.concurrency = concurrency
         self.random = Random()
         self.measures = Measures()
         self._reconcile = reconcile if hears_itself else partial(self._unheard, reconcile)
@@ -80,12 +81,22 @@ class Controller:
         self.gate: Gate | None = None
         self._is_ours: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
-        self._workers = 0
+        self._context = Context()  # of workers: not that of whoever asks when one is hired
+        self._places = Places(concurrency, self._relieve)
         # Weak: informers of workload clusters come and go.
         self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
         self._failures: dict[Key, int] = {}
         self._pace = 0.0  # seconds that a reconcile takes, a moving average
         self.queue = Queue(self.measures, self._hire)
+
+    @property
+    def concurrency(self) -> int:
+        """How many keys are worked on at a time, those aside that wait for a cluster (`away`)."""
+        return self._places.number
+
+    @concurrency.setter
+    def concurrency(self, number: int) -> None:
+        self._places.number = number
 
     def surround(self, around: Callable[[Reconcile], Reconcile]) -> None:
         """Have something done around every reconcile."""
@@ -194,12 +205,12 @@ class Controller:
             async with asyncio.TaskGroup() as group:
                 await self._staffed(group)
         finally:
-            self._workers = 0
+            self._places.taken = 0
             self.queue.close()
 
     async def _staffed(self, group: asyncio.TaskGroup) -> None:
         """Let workers come until cancelled; a group that is ending takes no more."""
-        self._group = group
+        self._group, self._context = group, copy_context()
         try:
             for _ in range(max(1, len(self.queue))):
                 self._hire()
@@ -209,10 +220,16 @@ class Controller:
 
     def _hire(self) -> None:
         """One worker more, if there may be: most programs never need all of them."""
-        if self._group is not None and self._workers < self.concurrency:
-            name = f"{self.name} worker {self._workers}"
-            self._workers += 1
-            self._group.create_task(self._work(), name=name)
+        if self._group is not None and self._places.are_free:
+            name = f"{self.name} worker {self._places.taken}"
+            context = self._context.copy()
+            context.run(take_place, self._places)
+            self._group.create_task(self._work(), name=name, context=context)
+
+    def _relieve(self) -> None:
+        """Somebody waits, and takes no place meanwhile: let another one have it."""
+        if len(self.queue):
+            self._hire()
 
     async def _work(self) -> None:
         queue, measures, now = self.queue, self.measures, asyncio.get_running_loop().time
@@ -221,11 +238,9 @@ class Controller:
             if key is None:
                 await queue.arrival()
                 continue
-            if self._is_ours is not None and not self._is_ours(key):
-                queue.done(key)
-                continue
-            gate, token = self.gate, None
-            if gate is not None and (token := gate.begin(key)) is None:
+            gate = self.gate
+            token = self._begun(key, gate)
+            if token is None:
                 queue.done(key)
                 continue
             try:
@@ -247,6 +262,15 @@ class Controller:
                     gate.end(token)
             # A reconcile that never had to wait would keep the loop from everybody else.
             await asyncio.sleep(0)
+            if self._places.are_short:
+                self._places.taken -= 1
+                return
+
+    def _begun(self, key: Key, gate: Gate | None) -> object | None:
+        """None where the key is not for this program; else what the gate is told at the end."""
+        if self._is_ours is not None and not self._is_ours(key):
+            return None
+        return key if gate is None else gate.begin(key)
 
     def _failed(self, key: Key, error: Exception) -> None:
         failures = self._failures.get(key, 0)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from zlib import crc32
 
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client, Listed
@@ -26,6 +27,7 @@ from kapy.client.kubeconfig import KubeconfigError, parse
 from kapy.client.traced import traced
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
+from kapy.engine.places import away
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -34,13 +36,17 @@ from kapy.kube.http import Transport
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.link import Link, Selection, Suspicious
 from kapy.remote.metrics import LinkMetrics
+from kapy.remote.patience import PROMPT, Overdue, Patience
 from kapy.remote.patience import NotConnected as NotConnected
-from kapy.remote.patience import Overdue, Patience
 
 log = logging.getLogger(__name__)
 
 CLUSTER_NAME: Final = "cluster.x-k8s.io/cluster-name"
 PROBE_EVERY: Final = timedelta(seconds=10)
+TURNS: Final = 10
+"""Of all clusters those that have the same turn are probed together: a program that sleeps is woken
+once for them, and a kept connection costs the less the warmer everything is."""
+EARLY: Final = 0.1  # seconds; no probe follows another one, or a connect, so soon
 PROBE_TIMEOUT: Final = 5.0
 FAILURES: Final = 5
 CONCURRENCY: Final = 100  # most of a connect's time is waiting for an answer
@@ -83,15 +89,18 @@ def kubeconfig_secret(cluster: Key) -> Key:
 class Connections:
     """One connection per Cluster, shared by every controller of this program.
 
-    secrets: the Secrets that carry the cluster-name label, for whoever reads them too.
+    secrets: the Secrets that carry the cluster-name label, for whoever reads them too. probing:
+    somebody here wants to know how connections fare that nobody uses at the moment; else one is
+    probed only when a request found nobody.
     """
 
-    def __init__(self, runtime: Runtime, *, dial: Dial) -> None:
+    def __init__(self, runtime: Runtime, *, dial: Dial, probing: bool = True) -> None:
         self.secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_NAME)
         self.controller = Controller("clustercache", self._reconcile, concurrency=CONCURRENCY)
         self.controller.watch(self.secrets, _cluster_of)
         self._runtime = runtime
         self._dial = dial
+        self._probing = probing
         self._links: dict[Key, Link] = {}
         self._overdue = Overdue()
         self._handlers: list[Callable[[Key], None]] = []
@@ -242,7 +251,7 @@ class Connections:
         transport: Suspicious | None = None
         try:
             transport = Suspicious(self._dial(kubeconfig), lambda: self._suspect(link))
-            await _contact(Client(transport))
+            await _contact(transport)
             self._established(link, transport)
         except KapyError as error:
             link.failed(str(error))
@@ -282,11 +291,11 @@ class Connections:
         link.client = Client(patient, field_manager=manager, observe=link.observe)
 
     async def _probe(self, link: Link) -> Result:
-        if not (link.over_network or link.suspected):
+        if not (self._is_probed(link) or link.suspected):
             return DONE
         assert link.transport is not None
         try:
-            await _contact(Client(link.transport))
+            await _contact(link.transport)
         except KapyError as error:
             return await self._probe_failed(link, error)
         link.probes_passed += 1
@@ -310,11 +319,14 @@ class Connections:
             after = PROBE_EVERY
         return requeue(after=after, because=f"its API server does not answer: {error}")
 
+    def _is_probed(self, link: Link) -> bool:
+        return self._probing and link.over_network
+
     def _until_probe(self, link: Link) -> Result:
-        if not link.over_network:
+        if not self._is_probed(link):
             return DONE
         # A timer, because a peer that vanished from the network sends no event.
-        return requeue(after=PROBE_EVERY, because="next health probe")
+        return requeue(after=_until_turn(link.cluster), because="next health probe")
 
     async def _disconnect(self, link: Link, because: str) -> None:
         was_connected = link.client is not None
@@ -380,11 +392,20 @@ def _decoded(value: str) -> bytes:
         raise KubeconfigError("the kubeconfig Secret's value is not base64") from None
 
 
-async def _contact(client: Client) -> None:
+def _until_turn(cluster: Key) -> timedelta:
+    """The time until the cluster is to be probed: `PROBE_EVERY` at most."""
+    every = PROBE_EVERY.total_seconds()
+    turn = every / TURNS * (crc32(str(cluster).encode()) % TURNS)
+    left = (turn - asyncio.get_running_loop().time()) % every
+    return timedelta(seconds=left if left > EARLY else every)
+
+
+async def _contact(transport: Suspicious) -> None:
     """Any answer that only a working API server gives, to somebody whom it knows."""
     try:
-        async with asyncio.timeout(PROBE_TIMEOUT):
-            answer = await _told_of_itself(client)
+        with away(after=PROMPT):
+            async with asyncio.timeout(PROBE_TIMEOUT):
+                answer = await _told_of_itself(Client(transport.probe))
     except TimeoutError:
         raise Unreachable(f"no answer within {PROBE_TIMEOUT:g} seconds") from None
     if "major" not in answer and "versions" not in answer:

@@ -40,8 +40,15 @@ class Suspicious(Interceptor):
         self._suspect = suspect
 
     async def __call__(self, request: Request) -> Reply:
+        return await self._asked(self.transport, request)
+
+    async def probe(self, request: Request) -> Reply:
+        """A probe, which a nonsensical answer fails, too."""
+        return await self._asked(getattr(self.transport, "probe", self.transport), request)
+
+    async def _asked(self, way: Transport, request: Request) -> Reply:
         try:
-            reply = await self.transport(request)
+            reply = await way(request)
             if reply.status < 300 and not _makes_sense(reply.body, request):
                 raise Unreachable(f"{self.host} answers {request.path} with nonsense")
         except Unreachable:

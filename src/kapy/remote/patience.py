@@ -1,7 +1,8 @@
 """How long, and how often at a time, controllers wait for one workload cluster.
 
-A program has few workers for all clusters. One that answers late, or never, must not hold more
-than a few of them, and none at all once it has been silent for a while.
+Whoever waits for one takes no worker's place meanwhile (`kapy.engine.places`). It costs memory all
+the same: of a cluster that answers late, or never, only a few are let through, and none at all once
+it has been silent for a while.
 """
 
 from __future__ import annotations
@@ -13,20 +14,22 @@ from typing import Final
 
 from kapy.client.intercept import Interceptor
 from kapy.engine.failure import NotYet
+from kapy.engine.places import away
 from kapy.engine.reflector import Backoff
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 
 LONGEST_WAIT: Final = 10.0  # seconds for an answer, upstream's
 AT_ONCE: Final = 5
-LATE_AT_ONCE: Final = 20
+LINE: Final = 100  # requests that wait for their turn at one cluster
+LATE_AT_ONCE: Final = 250
 PROMPT: Final = 1.0  # seconds; a cluster far away has its answers in that time
 FIRST_REST: Final = 1.0
 LONGEST_REST: Final = 30.0
 
 
 class Overdue:
-    """Places for requests of a whole program whose answers are late: few of its workers at most
+    """Places for requests of a whole program whose answers are late: so many reconciles at most
     wait for clusters that answer late, or never, however many of those there are."""
 
     def __init__(self, places: int = LATE_AT_ONCE) -> None:
@@ -54,15 +57,17 @@ class Patience(Interceptor):
 
     No answer within `LONGEST_WAIT` is Unreachable; after that nobody is let through for a while,
     which grows until an answer comes; so it is after `PROMPT` already where `overdue` has no place
-    left. While `AT_ONCE` requests wait, and have done so for longer
-    than a prompt answer takes, further ones are refused at once (NotConnected). recovered: called
-    when the cluster answers again after it did not, and when those who were refused may try again.
+    left. `AT_ONCE` requests are under way at a time. While they wait for longer than a prompt
+    answer takes, further ones are refused at once (NotConnected), as are those that would be more
+    than `LINE` behind them. recovered: called when the cluster answers again after it did not, and
+    when those who were refused may try again.
     """
 
     __slots__ = (
         "_again",
         "_backoff",
         "_begun",
+        "_line",
         "_overdue",
         "_places",
         "_recovered",
@@ -83,6 +88,7 @@ class Patience(Interceptor):
         self._backoff = Backoff(random, first=FIRST_REST, longest=LONGEST_REST)
         self._begun: dict[object, float] = {}  # by request, the oldest first
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._line = 0  # how many wait for a place
         self._rests_until = 0.0
         self._silent = False
         self._again: asyncio.TimerHandle | None = None
@@ -90,6 +96,10 @@ class Patience(Interceptor):
     async def __call__(self, request: Request) -> Reply:
         if not self.over_network:
             return await self.transport(request)  # nothing to wait for
+        with away():
+            return await self._waited_for(request)
+
+    async def _waited_for(self, request: Request) -> Reply:
         await self._admitted()
         token, loop = object(), asyncio.get_running_loop()
         began = self._begun[token] = loop.time()
@@ -123,15 +133,32 @@ class Patience(Interceptor):
                 f"{self.host} did not answer in time, and is left alone for "
                 f"{self._rests_until - now:.1f} more seconds"
             )
-        oldest = next(iter(self._begun.values()), now)
+        if self._line >= LINE:
+            raise self._crowded()
+        self._line += 1
         try:
-            async with asyncio.timeout(max(0.0, oldest + PROMPT - now)):
-                await self._places.acquire()
+            while not await self._seated():
+                if self._oldest() + PROMPT <= asyncio.get_running_loop().time():
+                    raise self._crowded()
+        finally:
+            self._line -= 1
+
+    async def _seated(self) -> bool:
+        """Take a place; False where nobody gave one up for as long as a prompt answer takes."""
+        now = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(max(0.0, self._oldest() + PROMPT - now)):
+                return await self._places.acquire()
         except TimeoutError:
-            self._invite(LONGEST_WAIT)
-            raise NotConnected(
-                f"{AT_ONCE} requests are waiting for {self.host} to answer"
-            ) from None
+            return False
+
+    def _oldest(self) -> float:
+        """Since when the oldest request waits that is under way."""
+        return next(iter(self._begun.values()), asyncio.get_running_loop().time())
+
+    def _crowded(self) -> NotConnected:
+        self._invite(LONGEST_WAIT)
+        return NotConnected(f"{AT_ONCE} requests are waiting for {self.host} to answer")
 
     def _invite(self, after: float) -> None:
         """Tell those who are refused when to try again.

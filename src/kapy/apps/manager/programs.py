@@ -90,7 +90,7 @@ def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str,
 
 
 def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
-    connections = Connections(runtime, dial=outside.dial)
+    connections = Connections(runtime, dial=outside.dial, probing=False)  # for tokens alone
     add_bootstrap(runtime, connections, token_life=told.token_life)
     return {"connections": connections.run}
 

@@ -1,0 +1,165 @@
+"""One kept connection on which a server is asked small things again and again.
+
+What tells whether a server is there is asked of every workload cluster every few seconds. On the
+way of all other requests, made for what they need, that is most of what an idle program does; here
+it is the bytes, one write and one read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from ssl import SSLContext
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+import httptools
+
+LIMIT: Final = 1 << 20
+"""Bytes that an answer may have: who sends more does not mean to answer."""
+
+Answer = tuple[int, str, bytes]
+"""Status, content type, body."""
+
+
+class NoHttp(ValueError):
+    """What came is no answer."""
+
+
+class HungUp(ConnectionError):
+    """The connection ended. begun: in the middle of an answer."""
+
+    def __init__(self, why: Exception | None, *, begun: bool) -> None:
+        super().__init__(str(why or "the other side hung up"))
+        self.begun = begun
+
+
+class Pulse:
+    """Asks one server over TLS, one request at a time; connects when it has to.
+
+    base: the URL that paths follow. headers: of every request. Raises OSError, ValueError.
+    """
+
+    __slots__ = ("_base", "_busy", "_headers", "_kept", "_name", "_tls")
+
+    def __init__(
+        self, base: str, tls: SSLContext, name: str | None, headers: Mapping[str, str]
+    ) -> None:
+        self._base = urlsplit(base)
+        self._tls = tls
+        self._name = name
+        self._headers = "".join(f"{one}: {text}\r\n" for one, text in headers.items())
+        self._kept: _Connection | None = None
+        self._busy = asyncio.Lock()
+
+    async def ask(self, path: str) -> Answer:
+        """The answer to a GET. A kept connection may have ended meanwhile: then another one."""
+        async with self._busy:
+            kept = self._kept
+            if kept is not None and kept.is_open:
+                try:
+                    return await kept.ask(self._bytes(path))
+                except HungUp as error:
+                    if error.begun:
+                        raise
+            self._kept = made = await self._connected()
+            return await made.ask(self._bytes(path))
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._kept is not None:
+            self._kept.end()
+            self._kept = None
+
+    def _bytes(self, path: str) -> bytes:
+        base = self._base
+        head = f"GET {base.path.rstrip('/')}{path} HTTP/1.1\r\nhost: {base.netloc}\r\n"
+        return f"{head}{self._headers}\r\n".encode("latin-1")
+
+    async def _connected(self) -> _Connection:
+        host = self._base.hostname or ""
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(
+            _Connection,
+            host,
+            self._base.port or 443,
+            ssl=self._tls,
+            server_hostname=self._name or host,
+        )
+        return made
+
+
+class _Connection(asyncio.Protocol):
+    """HTTP/1.1 on one connection, as far as an answer to a GET needs it."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._began = False
+        self._type = ""
+        self._body = b""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the other side has not hung up."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def ask(self, request: bytes) -> Answer:
+        """Send a request; whoever gives up waiting ends the connection."""
+        assert self._transport is not None
+        self._began, self._type, self._body = False, "", b""
+        answer = self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        try:
+            told: Answer = await answer
+        except BaseException:
+            self.end()
+            raise
+        return told
+
+    def end(self) -> None:
+        """At once: TLS would wait until the other side says goodbye, too."""
+        self._answer = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is of no class of asyncio's
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._failed(HungUp(exc, begun=self._began))
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:  # nobody asked
+            self.end()
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._failed(NoHttp("the answer is not HTTP/1.1"))
+
+    def on_message_begin(self) -> None:
+        self._began = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == b"content-type":
+            self._type = value.decode("latin-1")
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+        if len(self._body) > LIMIT:
+            self._failed(NoHttp(f"the answer is longer than {LIMIT} bytes"))
+
+    def on_message_complete(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_result((self._parser.get_status_code(), self._type, self._body))
+        if not self._parser.should_keep_alive() and self._transport is not None:
+            self._transport.close()
+
+    def _failed(self, error: Exception) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
