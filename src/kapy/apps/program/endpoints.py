@@ -1,6 +1,7 @@
 """Where a program tells how it is: `/healthz`, `/readyz`.
 
-Plain HTTP, as kubelets ask it. Nothing there is secret.
+Plain HTTP, as kubelets ask it. Nothing there is secret. `?verbose` and the one check by its name
+(`/readyz/webhook`) are there as upstream's managers have them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from kapy.apps.https.serving import NoAddress
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 NO_ADDRESS: Final = "0"
+CHECK: Final = "webhook"
+"""The check of upstream's managers: webhooks are served before these pages are."""
 
 
 class Endpoints:
@@ -29,20 +32,23 @@ class Endpoints:
         if scope["type"] == "lifespan":
             await live(receive, send)
             return
-        await reply(send, *self._page(scope["path"]))
+        code, text = self._page(scope["path"])
+        if code == 200 and b"verbose" in scope.get("query_string", b""):
+            text = b"[+]%s ok\nhealthz check passed\n" % CHECK.encode()
+        await reply(send, code, _TEXT, text)
 
     async def stop(self) -> None:
         """Not ready any more: whoever asks is told so while the last work is finished."""
         self._stopping = True
 
-    def _page(self, path: str) -> tuple[int, bytes, bytes]:
-        match path:
+    def _page(self, path: str) -> tuple[int, bytes]:
+        match path.removesuffix(f"/{CHECK}"):
             case "/healthz" | "/livez":
-                return 200, _TEXT, b"ok"
+                return 200, b"ok"
             case "/readyz":
                 missing = "stopping" if self._stopping else self._ready()
-                return (503, _TEXT, missing.encode()) if missing else (200, _TEXT, b"ok")
-        return 404, _TEXT, b"there are /healthz and /readyz"
+                return (503, missing.encode()) if missing else (200, b"ok")
+        return 404, b"there are /healthz and /readyz"
 
 
 @asynccontextmanager
