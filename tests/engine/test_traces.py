@@ -28,7 +28,7 @@ async def test_the_trace_of_a_creation_holds_all_and_nothing_later(
         trace = UUID(cluster.metadata.uid).int
         made = [one for one in told.get_finished_spans() if one.context.trace_id == trace]
         looks = {one.name for one in made if one.name.startswith("reconcile ")}
-        kinds = ("cluster", "machine", "machineset", "kubeadmconfig", "devmachine")
+        kinds = ("cluster", "clustercache", "machine", "machineset", "kubeadmconfig", "devmachine")
         assert looks >= {f"reconcile {kind}" for kind in kinds}
         by_id = {one.context.span_id: one for one in made}
         wrote = [one for one in made if one.name.startswith("PATCH /apis/cluster.x-k8s.io")]

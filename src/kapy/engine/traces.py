@@ -27,11 +27,15 @@ class Creations:
         self._cache = cache
         self._done: Lru[bool] = Lru()
 
+    def cluster(self, key: Key) -> Document | None:
+        """A Cluster, as it is known here."""
+        return self._cache.newest(Cluster.RESOURCE, key)
+
     def of(self, document: Document | None) -> str:
         """The trace that work on an object belongs to, "" for one of its own."""
         if document is None:
             return ""
-        cluster = self._cache.newest(Cluster.RESOURCE, cluster_of(document))
+        cluster = self.cluster(cluster_of(document))
         if cluster is None:
             return ""
         uid = cluster["metadata"]["uid"]
@@ -56,8 +60,9 @@ def _trace(uid: str) -> str:
 def told(
     name: str, reconcile: Reconcile, of: Informer[Any] | None, creations: Creations
 ) -> Reconcile:
-    """The reconcile of a controller, with a span of each."""
-    document: Callable[[Key], Document | None] = (lambda _: None) if of is None else of.raw
+    """The reconcile of a controller, with a span of each. of: its objects; None where its keys are
+    those of Clusters, or of nothing that there is."""
+    document: Callable[[Key], Document | None] = creations.cluster if of is None else of.raw
 
     async def look(key: Key) -> Result:
         said = {"kapy.controller": name, "kapy.object": str(key)}
