@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
+from typing import Final
 
 from kapy.kube.errors import KapyError
+
+_OURS: Final = str(Path(__file__).parents[1])
 
 
 class NoModule(KapyError):
@@ -28,5 +32,15 @@ def module_at(name: str, what: str) -> ModuleType:
                 f"where the {what} is with MODULE:NAME"
             ) from None
         raise NoModule(f"{name} needs {error.name}, which is not installed") from None
-    except (ImportError, SyntaxError, ValueError) as error:
+    except (ImportError, SyntaxError) as error:
         raise NoModule(f"{name} cannot be imported: {error}") from None
+    except Exception as error:
+        # It is somebody else's code, and can break with anything.
+        raise NoModule(f"{name} cannot be imported: {_told(error)}") from None
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, and where in code that is not kapy's."""
+    frames = extract_tb(error.__traceback__)
+    last = next(one for one in reversed(frames) if not one.filename.startswith(_OURS))
+    return f"{error} ({type(error).__name__} in {last.filename}, line {last.lineno})"

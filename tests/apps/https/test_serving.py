@@ -130,6 +130,8 @@ number = 5
         ("found_extension:number", "is int; it has to be a kapy.hooks.Extension"),
         ("broken_extension", "broken_extension cannot be imported"),
         ("needing_extension", "needing_extension needs no_such_library"),
+        ("wrong_extension", "handler name Gate is not valid"),
+        ("wrong_extension", "(ValueError in {folder}/wrong_extension.py, line 2)"),
     ],
 )
 def test_where_no_extension_is_that_is_said(
@@ -138,11 +140,15 @@ def test_where_no_extension_is_that_is_said(
     (tmp_path / "found_extension.py").write_text(MODULE)
     (tmp_path / "broken_extension.py").write_text("def (")
     (tmp_path / "needing_extension.py").write_text("import no_such_library")
+    wrong = (
+        'from kapy.hooks import *\nExtension().handles(BEFORE_CLUSTER_CREATE, name="Gate")(None)'
+    )
+    (tmp_path / "wrong_extension.py").write_text(wrong)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(NoModule) as refused:
         application_at(place)
-    assert sentence in str(refused.value)
+    assert sentence.format(folder=tmp_path) in str(refused.value)
 
 
 def test_an_extension_or_its_application_is_found(
