@@ -68,13 +68,15 @@ def a_machine(owner: str = "m") -> Document:
 
 
 class Denying:
-    """A transport that refuses to show FooMachines while `denied` is set."""
+    """A transport that refuses to show FooMachines while `denied` is set. asked: for what."""
 
     def __init__(self, server: Server) -> None:
         self._ask = server.transport(ADMIN)
         self.denied = False
+        self.asked: list[str] = []
 
     async def __call__(self, request: Request) -> Reply:
+        self.asked.append(request.path)
         if self.denied and FOOS.plural in request.path:
             raise Forbidden("not for you")
         return await self._ask(request)
@@ -127,6 +129,23 @@ async def test_an_object_is_found_before_and_after_its_kind_is_cached() -> None:
     for observed in (first, second):
         assert isinstance(observed, Found)
         assert observed.view.provider_id == "foo://1"
+
+
+@pytest.mark.parametrize("denied", [False, True])
+async def test_all_who_first_read_a_kind_wait_for_one_list_or_for_the_reason_why_not(
+    denied: bool,
+) -> None:
+    async with stand(CONTRACT) as here:
+        await here.runtime.client.create(FOOS, a_machine())
+        running = here.start()
+        await here.runtime.working.wait()
+        here.transport.denied, here.transport.asked = denied, []
+        reads = [here.external.get(REF, "default", InfraMachine) for _ in range(100)]
+        found = await asyncio.gather(*reads)
+        assert {type(one) for one in found} == {Unreadable if denied else Found}
+        one_by_one = [path for path in here.transport.asked if path.endswith("/one")]
+        assert bool(one_by_one) == denied
+        running.cancel()
 
 
 async def test_what_the_server_does_not_have_is_absent() -> None:

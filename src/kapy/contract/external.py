@@ -169,7 +169,10 @@ class External:
         for controller, keys, gather in self._wakes:
             controller.watch(informer, keys, gather=gather)
         if not informer.is_synced:
-            # The first readers of a kind do not wait for its first list, which may never come.
+            # Thousands of objects asked for one by one would take longer than all at once.
+            await self._cache.tried(resource)
+        if not informer.is_synced:
+            # The list may never come: the server says why, or has at least this object.
             return await self._client.get(resource, key)
         document = informer.raw(key)
         if document is None:

@@ -182,6 +182,16 @@ class Cache:
             for store in tuple(stores.values()):
                 await store.synced()
 
+    async def tried(self, resource: Resource) -> None:
+        """Wait until all of a resource that was asked for is in, or it is known why it cannot be.
+
+        Returns at once where nobody reads it: before `run`, or after.
+        """
+        if self._group is not None:
+            for reflector in self._reflectors:
+                if reflector.resource == resource:
+                    await reflector.tried()
+
     def unsynced(self) -> list[Resource]:
         """The resources whose first list is not in."""
         every = self._stores.items()

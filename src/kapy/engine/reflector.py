@@ -126,6 +126,7 @@ class Reflector:
         self._version = since
         self._stale_lists = 0
         self._hurried: asyncio.Event | None = None
+        self._tried = asyncio.Event()
         self.resource = resource
         self.failure: Exception | None = None
 
@@ -139,6 +140,10 @@ class Reflector:
                     async with asyncio.timeout(delay):
                         await self._hurried.wait()
                 self._hurried = None
+
+    async def tried(self) -> None:
+        """Wait until the first list is in, or it is known why it cannot be."""
+        await self._tried.wait()
 
     def hurry(self) -> None:
         """Do not pause any longer: what kept it from being read may be over."""
@@ -172,6 +177,8 @@ class Reflector:
             error = failure
             log.exception("watching %s failed", self.resource.plural)
         self.failure = error
+        if error is not None:
+            self._tried.set()
         if loop.time() - began >= LIVED:
             self._backoff.reset()
             if error is None or isinstance(error, Expired):
@@ -206,6 +213,7 @@ class Reflector:
             self._sink.replace(items, version)
         self._stale_lists = 0
         self._version = version
+        self._tried.set()
 
     async def _watch_list(self) -> None:
         """Take in what there is, then every change."""
