@@ -17,9 +17,10 @@ from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.client.client import Client
-from kapy.client.https import Https, why_no_answer
+from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
+from kapy.client.no_answer import why_no_answer
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Expired, NotFound, Unreachable
 from kapy.kube.http import Request

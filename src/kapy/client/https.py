@@ -30,6 +30,7 @@ from kapy.client.exec_plugin import Credential, NoCredentials
 from kapy.client.expiry import Expiry
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
+from kapy.client.no_answer import NO_ANSWER, why_no_answer
 from kapy.client.proxies import proxy_for
 from kapy.client.pulse import Pulse
 from kapy.client.renewal import Renewal, renewal, shown
@@ -308,44 +309,9 @@ def _hang_up(response: aiohttp.ClientResponse) -> None:
     response.close()
 
 
-NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
-
-
 def _no_answer(host: str, error: BaseException, ended: str = "") -> NoReturn:
     besides = f" ({ended})" if ended else ""
     raise Unreachable(f"cannot reach {host}: {why_no_answer(error)}{besides}") from error
-
-
-def why_no_answer(error: BaseException) -> str:
-    """What kept an answer from coming, in a few words."""
-    match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return f"its certificate is not trusted: {_of_trusting(error.certificate_error)}"
-        case aiohttp.ClientHttpProxyError():
-            return f"its proxy answered {error.status} {error.message}"
-        case aiohttp.ClientProxyConnectionError():
-            return f"its proxy cannot be reached: {error.os_error.strerror or error.os_error}"
-        case aiohttp.ClientConnectorError():
-            return _of_connecting(error.os_error)
-        case TimeoutError():
-            return "no answer in time"
-        case ssl.SSLCertVerificationError():
-            return f"its certificate is not trusted: {_of_trusting(error)}"
-        case OSError() if not isinstance(error, aiohttp.ClientError):
-            return _of_connecting(error)
-        case _:
-            return str(error) or type(error).__name__
-
-
-def _of_trusting(error: Exception) -> str:
-    said = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLError) else ""
-    return str(said or error)
-
-
-def _of_connecting(error: OSError) -> str:
-    said = error.strerror or str(error) or "the other side hung up"
-    # asyncio tells the address again, and not what went wrong with it.
-    return os.strerror(error.errno or 0) if said.startswith("Connect call failed") else said
 
 
 def _encoded(body: Any) -> bytes | None:

@@ -96,6 +96,7 @@ class Leadership:
         self._seen = seen or Seen()
         self._until = 0.0
         self._until_day = clock()
+        self._matter = ""
         self._turn = asyncio.Lock()  # of writers of the Lease
 
     @property
@@ -167,7 +168,7 @@ class Leadership:
         except (Conflict, AlreadyExists):
             pass  # somebody was quicker
         except (ApiError, Unreachable) as error:
-            log.error("cannot get lease %s: %s", self.terms.lease, error)
+            self._tell("get", error)
             await asyncio.sleep(self.terms.retry_period * (1 + JITTER * self._random.random()))
         if self.leading:
             log.info("%s leads (lease %s)", self.terms.identity, self.terms.lease)
@@ -222,7 +223,7 @@ class Leadership:
                 async with self._turn:
                     await self._write(annotations or {})
             except (ApiError, Unreachable) as error:
-                log.warning("cannot renew lease %s: %s", self.terms.lease, error)
+                self._tell("renew", error)
                 await asyncio.sleep(self.terms.retry_period)
                 asked, day = self._now()
             else:
@@ -232,8 +233,15 @@ class Leadership:
     def _now(self) -> tuple[float, datetime]:
         return asyncio.get_running_loop().time(), self._clock()
 
+    def _tell(self, what: str, error: Exception) -> None:
+        """What is the matter, once."""
+        why = f"cannot {what} lease {self.terms.lease}: {error}"
+        log.log(logging.DEBUG if why == self._matter else logging.WARNING, "%s", why)
+        self._matter = why
+
     def _is_good_from(self, asked: float, day: datetime) -> None:
         """The Lease was renewed by what was asked for at that time."""
+        self._matter = ""
         self._until = max(self._until, asked + self.terms.renew_deadline)
         self._until_day = day + timedelta(seconds=self.terms.renew_deadline)
 

@@ -51,3 +51,10 @@ async def test_who_stops_is_not_ready_any_more() -> None:
     await endpoints.stop()
     assert await told(endpoints, "/readyz") == (503, "stopping")
     assert await told(endpoints, "/healthz") == (200, "ok")
+
+
+async def test_what_is_the_matter_besides_is_told_to_people() -> None:
+    endpoints = Endpoints(lambda: "", lambda: "the server has enough")
+    assert await told(endpoints, "/readyz") == (200, "ok, but: the server has enough")
+    assert await told(endpoints, "/readyz?verbose") == (200, ALL_IS_WELL)
+    assert await told(endpoints, "/healthz") == (200, "ok")

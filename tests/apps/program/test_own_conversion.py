@@ -15,7 +15,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.apps.components.serving import client_of
 from kapy.apps.program.options import ProgramOptions
-from kapy.apps.program.running import missing
+from kapy.apps.program.readiness import Readiness
 from kapy.apps.provider.definitions import crds_of
 from kapy.apps.provider.program import Alone, alone
 from kapy.client.client import Client
@@ -86,8 +86,8 @@ async def test_it_is_ready_to_convert_before_it_has_read_what_it_converts() -> N
             await client.list(Sheet.RESOURCE)
         access = Kubeconfig(server=url, token="root", namespace="default")
         async with alone(MILL, Alone(access=access, told=told), system_clock) as runtime:
-            await until(lambda: missing(runtime, converts=True) == "")
-            assert "sheets" in missing(runtime)
+            await until(lambda: Readiness(runtime, converts=True).missing == "")
+            assert "sheets" in Readiness(runtime).missing
             assert not runtime.working.is_set()
             places[SERVICE] = f"https://127.0.0.1:{port}"  # as its Service has what is ready
             await until(runtime.working.is_set)

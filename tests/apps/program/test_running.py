@@ -22,7 +22,8 @@ from kapy.apps.manager.programs import PROGRAMS, Outside
 from kapy.apps.manager_flags import BadFlag, controlling
 from kapy.apps.program.diagnostics import Diagnostics
 from kapy.apps.program.options import ProgramOptions, program_options
-from kapy.apps.program.running import Process, missing, started
+from kapy.apps.program.readiness import Readiness
+from kapy.apps.program.running import Process, started
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
@@ -143,12 +144,12 @@ async def test_a_missing_kind_is_named_and_waited_for() -> None:
         started(here.manager(), add, system_clock) as runtime,
     ):
         told = "there is no CRD machines.cluster.x-k8s.io with version v1beta2"
-        await until(lambda: told in missing(runtime))
-        assert "install the provider that has it with `kapy init`" in missing(runtime)
+        await until(lambda: told in Readiness(runtime).missing)
+        assert "install the provider that has it with `kapy init`" in Readiness(runtime).missing
         assert not runtime.working.is_set()
         await install_definitions(here.client)
         await until(lambda: runtime.working.is_set())
-        assert missing(runtime) == ""
+        assert Readiness(runtime).missing == ""
 
 
 @pytest.mark.sockets
@@ -160,7 +161,7 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
         manager = here.manager("manager")
         async with started(manager, add, system_clock) as runtime:
             told = "needs get, list and watch of secrets in the API group ''"
-            await until(lambda: told in missing(runtime))
+            await until(lambda: told in Readiness(runtime).missing)
             role = {"rules": [everything]}
             await here.client.patch(CLUSTER_ROLES, Key("", "manager"), role)
             await until(lambda: runtime.working.is_set())
@@ -171,11 +172,11 @@ async def test_a_server_that_is_too_old_is_waited_for(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pages, "KUBERNETES", "v1.19.16")
     async with ground() as here, started(here.manager(), add, system_clock) as runtime:
         told = "it is Kubernetes v1.19.16+kapy, which is too old: v1.20.0 or newer is needed"
-        await until(lambda: told in missing(runtime))
+        await until(lambda: told in Readiness(runtime).missing)
         assert runtime.cache.unsynced()
         monkeypatch.setattr(pages, "KUBERNETES", "v1.20.0")
         await until(lambda: runtime.working.is_set())
-        assert missing(runtime) == ""
+        assert Readiness(runtime).missing == ""
 
 
 @pytest.mark.sockets
@@ -184,7 +185,7 @@ async def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
     async with AsyncExitStack() as stack:
         early = started(manager_at(f"http://{where}"), add, system_clock)
         runtime = await stack.enter_async_context(early)
-        await until(lambda: where in missing(runtime))
+        await until(lambda: where in Readiness(runtime).missing)
         await stack.enter_async_context(ground(port=int(where.rpartition(":")[2])))
         await until(lambda: runtime.working.is_set())
 
@@ -220,7 +221,7 @@ async def test_of_two_managers_one_works_and_the_other_is_ready_to() -> None:
             one = await stack.enter_async_context(first)
             await until(lambda: one.working.is_set())
             async with started(manager, add, system_clock) as two:
-                await until(lambda: missing(two) == "")
+                await until(lambda: Readiness(two).missing == "")
                 assert not two.working.is_set()
                 key = Key("default", CORE.lease)
                 holder = (await here.client.get(LEASES, key))["spec"]["holderIdentity"]

@@ -6,13 +6,14 @@ Plain HTTP, as kubelets ask it. Nothing there is secret. `?verbose` and the one 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 from kapy._aio.asgi import Receive, Scope, Send, live, reply
 from kapy.apiserver.serving import listen
 from kapy.apps.https.serving import NoAddress
+from kapy.apps.program.readiness import Sentence, nothing
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 NO_ADDRESS: Final = "0"
@@ -21,10 +22,13 @@ CHECK: Final = "webhook"
 
 
 class Endpoints:
-    """An ASGI application. ready: what is missing before the program can work, "" for nothing."""
+    """An ASGI application. ready: what is missing before the program can work, "" for nothing.
+    remarks: what is the matter although it works.
+    """
 
-    def __init__(self, ready: Callable[[], str]) -> None:
+    def __init__(self, ready: Sentence, remarks: Sentence = nothing) -> None:
         self._ready = ready
+        self._remarks = remarks
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,8 +51,12 @@ class Endpoints:
                 return 200, b"ok"
             case "/readyz":
                 missing = "stopping" if self._stopping else self._ready()
-                return (503, missing.encode()) if missing else (200, b"ok")
+                return (503, missing.encode()) if missing else (200, self._well().encode())
         return 404, b"there are /healthz and /readyz"
+
+    def _well(self) -> str:
+        remarks = self._remarks()
+        return f"ok, but: {remarks}" if remarks else "ok"
 
 
 @asynccontextmanager

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, running
@@ -19,6 +18,7 @@ from kapy.apps.program.diagnostics import Diagnostics
 from kapy.apps.program.endpoints import NO_ADDRESS, Endpoints, address_of, told_at
 from kapy.apps.program.options import ProgramOptions
 from kapy.apps.program.pod import namespace_of_pod
+from kapy.apps.program.readiness import Readiness, Sentence, nothing
 from kapy.apps.program.webhooks import Webhooks, webhooks_served
 from kapy.client.client import Client
 from kapy.client.https import Https
@@ -30,13 +30,9 @@ from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
 from kapy.kube import Key
-from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.http import Transport
-from kapy.kube.names import Resource
 from kapy.sdk.reviews import Reviews
 
-_MISSING: Final = (NotFound, Forbidden)
-"""Why something cannot be read although the server can read it."""
 Adding = Callable[[Runtime], Mapping[str, Service]]
 """Adds controllers; what is to be run beside them, by name."""
 
@@ -76,18 +72,24 @@ async def started(process: Process, add: Adding, clock: Clock) -> AsyncIterator[
         turn = _turn(process, own, clock, random)
         # Whether it leads is looked at last, when its turn to ask has come.
         fenced = transport if turn is None else Fenced(transport, turn)
-        runtime = _runtime(process, Paced(fenced, qps=told.qps, burst=told.burst), clock, random)
+        paced = Paced(fenced, qps=told.qps, burst=told.burst)
+        runtime = _runtime(process, paced, clock, random)
         if isinstance(turn, Leadership):
             runtime.turn = turn.lead
         elif turn is not None:
             runtime.turn, runtime.shards = turn.take_part, turn
             runtime.metrics.add(turn)
-        services, served = add(runtime), _nothing
+        services, served = add(runtime), nothing
         if process.webhooks is not None:
             apart = _runtime(process, transport, clock, random)
             served = await _answer(stack, process, process.webhooks(runtime, own), runtime, apart)
-        converts = process.webhooks is not None
-        endpoints = Endpoints(lambda: served() or missing(runtime, converts=converts))
+        ready = Readiness(
+            runtime,
+            served=served,
+            pace=lambda: paced.matter,
+            converts=process.webhooks is not None,
+        )
+        endpoints = Endpoints(lambda: ready.missing, lambda: ready.remarks)
         await stack.enter_async_context(told_at(endpoints, told.health))
         await _diagnose(stack, runtime, own, told)
         await stack.enter_async_context(running(controllers=runtime.run, **services))
@@ -111,7 +113,7 @@ async def _answer(
     application: Application,
     runtime: Runtime,
     apart: Runtime,
-) -> Callable[[], str]:
+) -> Sentence:
     """Serve webhooks; what is returned says what is missing for that, "" for nothing."""
     told = process.told
     service = Key(told.webhook_namespace or namespace_of_pod(), process.service)
@@ -120,10 +122,6 @@ async def _answer(
     return await stack.enter_async_context(
         webhooks_served(application, told, service, process.provider, apart, runtime.metrics)
     )
-
-
-def _nothing() -> str:
-    return ""
 
 
 def _turn(
@@ -143,43 +141,6 @@ def _lease(process: Process) -> Key:
     """The Lease: in this pod's namespace, or in that of the kubeconfig's context."""
     usual = namespace_of_pod() or process.access.namespace or "default"
     return Key(process.told.lease_namespace or usual, process.lease)
-
-
-def missing(runtime: Runtime, *, converts: bool = False) -> str:
-    """What a program waits for before it can work, "" for nothing.
-
-    converts: it may itself be asked to convert what it wants to read. It is reached for that when
-    it is ready, so it does not wait for what the server fails to read.
-    """
-    if runtime.reach is not None and runtime.reach.away:
-        return runtime.reach.away
-    failures = dict(runtime.cache.failures())
-    waiting = sorted(
-        one.group_resource
-        for one in runtime.cache.unsynced()
-        if not (converts and one in failures and not isinstance(failures[one], _MISSING))
-    )
-    if not waiting:
-        return ""
-    why = {one.group_resource: _told(one, error) for one, error in failures.items()}
-    return "; ".join(
-        [f"not read yet: {', '.join(waiting)}", *(why[one] for one in waiting if one in why)]
-    )
-
-
-def _told(resource: Resource, error: Exception) -> str:
-    """Why a resource cannot be read, and what to do about it."""
-    if isinstance(error, NotFound):
-        return (
-            f"there is no CRD {resource.group_resource} with version {resource.version}: install "
-            "the provider that has it with `kapy init`, or `kapy crds | kubectl apply -f -`"
-        )
-    if isinstance(error, Forbidden):
-        return (
-            f"{error}: this program's ClusterRole needs get, list and watch of "
-            f"{resource.plural} in the API group {resource.group!r}"
-        )
-    return f"{resource.group_resource}: {error}"
 
 
 async def _diagnose(

@@ -13,6 +13,7 @@ from kapy.apps.https.serving import Application, serving
 from kapy.apps.https.shared import SharedCertificate
 from kapy.apps.program.injection import Injection
 from kapy.apps.program.options import ProgramOptions
+from kapy.apps.program.readiness import Sentence, nothing
 from kapy.client.client import Client
 from kapy.engine.metrics import Metrics
 from kapy.engine.runtime import Runtime
@@ -31,7 +32,7 @@ async def webhooks_served(
     provider: str,
     apart: Runtime,
     metrics: Metrics,
-) -> AsyncIterator[Callable[[], str]]:
+) -> AsyncIterator[Sentence]:
     """Serve with the certificate that is there; in a pod without one, with that of an authority
     that all replicas share. Elsewhere no API server would find them.
 
@@ -43,7 +44,7 @@ async def webhooks_served(
     """
     folder, port = told.certificates, told.webhook_port
     if not port or not (service.namespace or told.has_certificate):
-        yield _nothing
+        yield nothing
         return
     if told.has_certificate:
         certificate = await certificate_in(folder, (), apart.clock)
@@ -60,10 +61,6 @@ async def webhooks_served(
         running(injection=apart.run),
     ):
         yield lambda: _away(apart) or shared.missing
-
-
-def _nothing() -> str:
-    return ""
 
 
 def _away(runtime: Runtime) -> str:

@@ -18,7 +18,7 @@ import aiohttp
 import msgspec
 
 from kapy import __version__
-from kapy.client.https import NO_ANSWER, why_no_answer
+from kapy.client.no_answer import NO_ANSWER, why_no_answer
 from kapy.clusterctl.errors import RepositoryError
 
 if TYPE_CHECKING:

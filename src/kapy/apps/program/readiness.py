@@ -1,0 +1,96 @@
+"""Whether a program can work, and what is the matter where it cannot, or not with everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kapy.engine.runtime import Runtime
+from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.names import Resource
+
+Sentence = Callable[[], str]
+"""What is the matter with something, "" for nothing."""
+_MISSING: Final = (NotFound, Forbidden)
+"""Why something cannot be read although the server can read it."""
+
+
+def nothing() -> str:
+    """A Sentence of what is always well."""
+    return ""
+
+
+class Readiness:
+    """What is told of a program at `/readyz`.
+
+    served: what keeps webhooks from being called. pace: what the server has enough of. converts:
+    the program may itself be asked to convert what it wants to read. It is reached for that when
+    it is ready, so it does not wait for what the server fails to read.
+
+    Once all was read it stays ready, as long as its server is there: a kind that somebody takes
+    away, or a new one without rights to it, must not keep webhooks of all others from being
+    called. What is the matter is a remark then.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        served: Sentence = nothing,
+        pace: Sentence = nothing,
+        converts: bool = False,
+    ) -> None:
+        self._runtime = runtime
+        self._served = served
+        self._pace = pace
+        self._converts = converts
+        self._has_read = False
+
+    @property
+    def missing(self) -> str:
+        """What it waits for before it can work, "" for nothing."""
+        return self._served() or self._away or self._unread
+
+    @property
+    def remarks(self) -> str:
+        """What is the matter besides, "" for nothing."""
+        return "; ".join([one for one in (self._pace(), *self._failures()) if one])
+
+    @property
+    def _away(self) -> str:
+        reach = self._runtime.reach
+        return "" if reach is None else reach.away
+
+    @property
+    def _unread(self) -> str:
+        if self._has_read:
+            return ""
+        failures = dict(self._runtime.cache.failures())
+        waiting = sorted(
+            one.group_resource
+            for one in self._runtime.cache.unsynced()
+            if not (self._converts and one in failures and not isinstance(failures[one], _MISSING))
+        )
+        self._has_read = not waiting
+        why = {one.group_resource: _told(one, error) for one, error in failures.items()}
+        told = [f"not read yet: {', '.join(waiting)}", *(why[one] for one in waiting if one in why)]
+        return "; ".join(told) if waiting else ""
+
+    def _failures(self) -> Iterator[str]:
+        for resource, error in self._runtime.cache.failures():
+            yield _told(resource, error)
+
+
+def _told(resource: Resource, error: Exception) -> str:
+    """Why a resource cannot be read, and what to do about it."""
+    if isinstance(error, NotFound):
+        return (
+            f"there is no CRD {resource.group_resource} with version {resource.version}: install "
+            "the provider that has it with `kapy init`, or `kapy crds | kubectl apply -f -`"
+        )
+    if isinstance(error, Forbidden):
+        return (
+            f"{error}: this program's ClusterRole needs get, list and watch of "
+            f"{resource.plural} in the API group {resource.group!r}"
+        )
+    return f"{resource.group_resource}: {error}"
