@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -39,6 +39,8 @@ def extension() -> Extension:
                 raise HookFailed("v1.99.0 is not approved")
             case "boom":
                 raise ZeroDivisionError("a secret")
+            case "nothing":
+                return cast(Any, None)
         return RetryResponse(message=request.settings.get("greeting", ""))
 
     return extension
@@ -63,6 +65,11 @@ def upgrade_to(version: str, **settings: str) -> BeforeClusterUpgradeRequest:
             "boom",
             ("Failure", "internal error: see the log of the extension", 0),
             id="a bug in the handler tells no detail",
+        ),
+        pytest.param(
+            "nothing",
+            ("Failure", "internal error: see the log of the extension", 0),
+            id="an answer of another hook, or none, is a bug",
         ),
     ],
 )

@@ -56,7 +56,11 @@ class Route(Generic[Req, Resp]):
     async def respond(self, request: Req) -> Resp:
         """What the handler answers; a handler that fails is a response too."""
         try:
-            return await self.handler(request)
+            answer = await self.handler(request)
+            if isinstance(answer, self.hook.response):
+                return answer
+            said, wanted = type(answer).__name__, self.hook.response.__name__
+            raise TypeError(f"it answered with {said}, and not with {wanted}")
         except HookError as error:
             return self.failed(str(error))
         except Exception:
