@@ -40,7 +40,7 @@ def extension() -> Extension:
             case "boom":
                 raise ZeroDivisionError("a secret")
             case "nothing":
-                return cast(Any, None)
+                return cast(RetryResponse, None)
         return RetryResponse(message=request.settings.get("greeting", ""))
 
     return extension
