@@ -166,8 +166,8 @@ BAD = [
         broken(delay=11.0), f'http call failed: Post "{URL}": no answer within 10s', id="too late"
     ),
     pytest.param(
-        broken(code=500, raw=b"oops"),
-        'http call failed: got response with status code 500 != 200: response : "oops"',
+        broken(code=500, raw="so früh\n".encode()),
+        'http call failed: got response with status code 500 != 200: response : "so früh\\n"',
         id="500",
     ),
     pytest.param(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -27,6 +26,7 @@ from kapy.hooks.messages.message import (
 )
 from kapy.hooks.posting import Answer, NoAnswer, Post
 from kapy.kube import Document
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.model import encode
 
 _SHOWN: Final = 512
@@ -129,7 +129,7 @@ def check(response: Response, doing: str, name: str) -> None:
 def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
     if answer.code != 200:
         text = answer.body.decode(errors="replace")
-        shown = json.dumps(text[:_SHOWN] + "..." if len(text) > _SHOWN else text)
+        shown = go_quoted(text[:_SHOWN] + "..." if len(text) > _SHOWN else text)
         raise CallFailed(
             f"http call failed: got response with status code {answer.code} != 200: "
             f"response : {shown}"
