@@ -40,6 +40,6 @@ async def test_only_administrators_see_them() -> None:
 
 async def test_a_plane_that_calls_nobody_says_so() -> None:
     async with management_plane(Settings(), clock=loop_clock()) as plane:
-        with pytest.raises(HookError, match="its feature gate RuntimeSDK is closed"):
+        with pytest.raises(HookError, match="whose feature gate RuntimeSDK is closed"):
             async with calls(plane.client):
                 pass
