@@ -1,10 +1,12 @@
 """Faults of the API server and sudden ends of the program: the fleet still becomes what was asked.
 
-Each seed is another sequence of refused, failed and lost requests, and of restarts.
+Each seed is another sequence of refused, failed and lost requests, and of restarts; KAPY_SEEDS=50
+for more of them.
 """
 
 from __future__ import annotations
 
+import os
 from random import Random
 
 import pytest
@@ -23,6 +25,8 @@ from tests.core.stage import (
     stage,
     templates,
 )
+
+SEEDS = int(os.environ.get("KAPY_SEEDS", "3"))
 
 
 class Trouble:
@@ -57,7 +61,7 @@ class Trouble:
         return hit
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(SEEDS))
 async def test_trouble_makes_no_second_machine(seed: int) -> None:
     async with stage(seed) as plane:
         await running_cluster(plane)
@@ -77,7 +81,7 @@ async def test_trouble_makes_no_second_machine(seed: int) -> None:
             assert {one["metadata"]["name"] for one in await plane.all(resource)} == machines
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(SEEDS))
 async def test_a_program_that_is_killed_goes_on_where_it_was(seed: int) -> None:
     """Killed after a random number of writes, a few times over, during create and scale down."""
     random = Random(seed)
