@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -18,9 +18,11 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
+from kapy.client.intercept import Interceptor
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS
 from kapy.kube.pki import new_ca
 from kapy.remote.secrets import certificate_secret
@@ -177,6 +179,44 @@ async def test_one_machine_is_the_first_and_when_it_goes_another_one(scene: Scen
     assert await sheet(bench, "plane-1") == "begin blue v1.34.0 in blue"
     await initialized(bench)
     await bench.until_gone(CONFIG_MAPS, "blue-lock")
+
+
+class LostLock(Interceptor):
+    """The answer to the creation of a ConfigMap is lost, once, and watches tell of it late."""
+
+    __slots__ = ("lost",)
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.lost = False
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self.transport(request)
+        if CONFIG_MAPS.plural not in request.path:
+            return reply
+        if "watch" in request.query:
+            return replace(reply, body=self._late(reply.body))
+        if request.method == "POST" and not self.lost:
+            self.lost = True
+            raise Unreachable("the answer was lost")
+        return reply
+
+    async def _late(self, events: Any) -> AsyncIterator[Document]:
+        async for event in events:
+            await asyncio.sleep(5)
+            yield event
+
+
+async def test_who_does_not_know_that_it_took_the_lock_comes_to_know_it() -> None:
+    async with provider_bench([RESOURCE]) as bench:
+        lost = LostLock(bench.transport)
+        async with life(
+            bench, lambda runtime: add_bootstrap(runtime, PaperConfig, PaperBoot()), lost
+        ):
+            await bench.cluster("blue", provisioned=True)
+            await machine(bench, "plane-0", control_plane=True)
+            await bench.until(RESOURCE, "plane-0", is_made, within=60)
+        assert lost.lost
 
 
 async def test_data_is_made_once_whatever_changes_and_its_owner_comes_back(scene: Scene) -> None:

@@ -14,6 +14,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
+from kapy.engine.failure import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
@@ -44,7 +45,9 @@ class InitLock:
     async def take(self, cluster: Cluster, machine: str) -> bool:
         """Whether the Machine of that name holds the lock now.
 
-        A lock whose holder is gone is released; whoever is told of that may try again.
+        A lock whose holder is gone is released; whoever is told of that may try again. Raises
+        NotYet while a lock is there that is not seen: it may be this Machine's own, as the answer
+        to its creation can be lost.
         """
         lock = self._locks.raw(_key(cluster))
         if lock is not None:
@@ -58,7 +61,7 @@ class InitLock:
         try:
             await self._client.create(CONFIG_MAPS, _lock(cluster, machine))
         except AlreadyExists:
-            return False
+            raise NotYet(f"somebody took {_key(cluster)}, and who it was is not seen yet") from None
         return True
 
     async def release(self, cluster: Cluster) -> None:
