@@ -29,12 +29,13 @@ from kapy.kube.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    ServerError,
     TooManyRequests,
     Unauthorized,
     Unreachable,
 )
 from kapy.kube.http import ADMIN, Reply, Request, Transport
-from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, Resource
+from kapy.kube.names import CONFIG_MAPS, CRDS, NODES, SECRETS, Resource
 from tests.core.stage import crd_of, default_namespace
 from tests.engine.test_bad_days import COPY, Copier
 
@@ -192,9 +193,14 @@ def too_many(_: Request) -> Exception | None:
     return TooManyRequests("too many requests, please try again later", retry_after=1.0)
 
 
+def failing(_: Request) -> Exception | None:
+    return ServerError("etcdserver: no leader")
+
+
 @pytest.mark.parametrize(
     ("fault", "seconds", "at_most", "words"),
     [
+        (failing, 600, 300, "etcdserver: no leader"),
         (no_answer, 600, 300, "connection refused"),
         (not_accepted, 600, 300, "does not accept the credentials of this program"),
         (too_many, 60, 120, ""),
@@ -222,6 +228,21 @@ async def test_a_server_that_cannot_be_asked_is_hardly_asked(
         assert here.wire.since().total() <= 150
         await asyncio.sleep(3600)
         assert here.wire.since().total() <= 60
+
+
+async def test_what_one_kind_shows_to_be_over_is_over_for_all() -> None:
+    """Their pauses have grown long meanwhile, and not in step."""
+    async with far() as here:
+        informers = [here.runtime.cache.informer(one) for one in (SECRETS, WIDGETS, CRDS, NODES)]
+        await here.runtime.cache.synced()
+        here.wire.breaks(failing)
+        await asyncio.sleep(600)
+        here.wire.works()
+        here.wire.since()
+        await asyncio.sleep(13)
+        assert here.matter == ""
+        assert here.wire.since().total() <= 2 * (len(informers) + 1)
+        assert all(one.is_synced for one in informers)
 
 
 async def test_watches_that_break_every_five_seconds_cost_one_request_each() -> None:

@@ -231,6 +231,7 @@ class Cache:
                 namespace=self._namespace if resource.namespaced else "",
                 metadata=metadata and self._trims,
             )
+            reflector.recovered = self._hurry
             self._reflectors.append(reflector)
             if resource == CRDS:
                 store.subscribe(self._served)
@@ -238,6 +239,13 @@ class Cache:
                 # It outlives what it was asked for in.
                 self._group.create_task(reflector.run(), name=str(reflector), context=Context())
         return store
+
+    def _hurry(self, was: Exception) -> None:
+        """What kept one resource from being read is over: so it is for all that it kept."""
+        for reflector in self._reflectors:
+            failure = reflector.failure
+            if type(failure) is type(was) and str(failure) == str(was):
+                reflector.hurry()
 
     def _served(self, change: Change) -> None:
         """A CRD came, or changed: its objects may be readable now."""

@@ -12,14 +12,14 @@ two and of pages, and no server has to build the whole answer. Servers that cann
 lists from then on.
 
 No failure ends it and no failure makes it spin: two requests in a row without a pause happen only
-after a watch that lived for a while, or after the first 410 of a watch that did.
+after a watch that lived for a while, or after the first 410 since then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
 from typing import Final, Protocol
@@ -28,13 +28,22 @@ from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
 from kapy.engine.store import version_of
 from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, BadRequest, Expired, Invalid, KapyError, Unreachable
+from kapy.kube.errors import (
+    ApiError,
+    BadRequest,
+    Expired,
+    Invalid,
+    KapyError,
+    ServerError,
+    Unreachable,
+)
 from kapy.kube.names import Resource
 
 log = logging.getLogger(__name__)
 
 FIRST_DELAY: Final = 0.1
 LONGEST_DELAY: Final = 30.0
+LONGEST_WHEN_IT_FAILS: Final = 10.0  # a server that fails may be well again within seconds
 LONGEST_WHEN_TOLD: Final = 5.0  # or what the server says, which knows better than we do
 LIVED: Final = 5.0  # seconds after which a watch that ends counts as having worked
 
@@ -98,8 +107,9 @@ class Reflector:
     """Keeps a sink equal to a server's collection.
 
     labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
-    sink has been filled already. metadata: no more of the objects is asked for. failure: why it is
-    not kept so at the moment, None when it is.
+    sink has been filled already. metadata: no more of the objects is asked for. recovered: is told
+    what was the matter when that is over. failure: why it is not kept so at the moment, None when
+    it is.
     """
 
     def __init__(
@@ -116,6 +126,7 @@ class Reflector:
         metadata: bool = False,
     ) -> None:
         self._client = client
+        self.recovered: Callable[[Exception], None] | None = None
         self._metadata = metadata
         self._streams_lists = over_network(client.transport)
         self._labels = labels
@@ -125,6 +136,7 @@ class Reflector:
         self._backoff = Backoff(random)
         self._version = since
         self._stale_lists = 0
+        self._is_refused = False
         self._hurried: asyncio.Event | None = None
         self._tried = asyncio.Event()
         self.resource = resource
@@ -163,7 +175,7 @@ class Reflector:
                 await self._watch_list()
             else:
                 await self._list()
-                self.failure = None
+                self._well()
                 return 0.0
         except Expired as expired:
             self._version = ""
@@ -179,11 +191,27 @@ class Reflector:
         self.failure = error
         if error is not None:
             self._tried.set()
-        if loop.time() - began >= LIVED:
+        return self._pause(error, lived=loop.time() - began >= LIVED)
+
+    def _pause(self, error: Exception | None, *, lived: bool) -> float:
+        """Seconds to wait after a round."""
+        if lived:
             self._backoff.reset()
-            if error is None or isinstance(error, Expired):
-                return 0.0
-        return self._backoff.next(error)
+            self._is_refused = False
+        if isinstance(error, Expired) and not self._is_refused:
+            self._backoff.reset()  # it answers: what the pauses grew by is over
+            self._is_refused = True
+            return 0.0
+        if lived and error is None:
+            return 0.0
+        pause = self._backoff.next(error)
+        return min(pause, LONGEST_WHEN_IT_FAILS) if type(error) is ServerError else pause
+
+    def _well(self) -> None:
+        """It is kept as it should be."""
+        was, self.failure = self.failure, None
+        if was is not None and self.recovered is not None:
+            self.recovered(was)
 
     def _tell(self, failure: KapyError) -> None:
         """What is the matter, once: as a warning when it is something new."""
@@ -238,7 +266,7 @@ class Reflector:
             if event.type == "BOOKMARK":
                 if (metadata.get("annotations") or {}).get(INITIAL_END) == "true":
                     self._replace(list(items.values()), metadata["resourceVersion"])
-                    self.failure = None
+                    self._well()
                     return
             elif event.type == "DELETED":
                 items.pop(key, None)
@@ -252,7 +280,7 @@ class Reflector:
 
     async def _watch(self) -> None:
         async with self._opened(self._version) as events:
-            self.failure = None
+            self._well()
             await self._follow(events)
 
     def _opened(self, since: str) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
