@@ -236,6 +236,33 @@ async def test_cancelling_cancels_and_awaits_what_is_running() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
+async def test_a_failure_in_the_moment_of_cancelling_keeps_nobody_at_work() -> None:
+    """Of the two, a TaskGroup tells only the failure (CPython before 3.13)."""
+    began: list[Key] = []
+
+    async def fail() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise ConnectionResetError
+
+    async def reconcile(key: Key) -> Result:
+        began.append(key)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+        return DONE
+
+    controller = Controller("test", reconcile, concurrency=1)
+    task = asyncio.get_running_loop().create_task(controller.run())
+    controller.enqueue(A)
+    controller.enqueue(B)
+    await asyncio.sleep(1)
+    task.cancel()
+    await asyncio.wait([task], timeout=3600)
+    assert task.cancelled()
+    assert began == [A]
+
+
 async def test_a_controller_that_begins_again_forgets_nothing() -> None:
     """Its program was cut off from the server, and is not any more."""
     work = Work()

@@ -233,7 +233,11 @@ class Controller:
 
     async def _work(self) -> None:
         queue, measures, now = self.queue, self.measures, asyncio.get_running_loop().time
-        while True:
+        this = asyncio.current_task()
+        assert this is not None
+        # A TaskGroup that fails in the moment in which it is cancelled tells only its failure
+        # (CPython before 3.13): a reconcile may go on, but whoever is cancelled is no worker.
+        while not this.cancelling():
             key = queue.take()
             if key is None:
                 await queue.arrival()
