@@ -202,7 +202,12 @@ def failing(_: Request) -> Exception | None:
     [
         (failing, 600, 300, "etcdserver: no leader"),
         (no_answer, 600, 300, "connection refused"),
-        (not_accepted, 600, 300, "does not accept the credentials of this program"),
+        (
+            not_accepted,
+            600,
+            300,
+            "of this program (x509: certificate has expired",
+        ),
         (too_many, 60, 120, ""),
     ],
 )

@@ -18,7 +18,7 @@ from random import Random
 from typing import Final
 
 from kapy.client.intercept import Interceptor
-from kapy.client.reply import document_of
+from kapy.client.reply import document_of, failure_of
 from kapy.client.server_version import ANY, PATH, Needed, too_old
 from kapy.engine.reflector import Backoff
 from kapy.kube.errors import ApiError, KapyError, Unreachable
@@ -62,7 +62,7 @@ class Reach(Interceptor):
             self._lost(str(error))
             raise
         if reply.status == _UNAUTHORIZED:
-            self._lost(self._refuses())
+            self._lost(self._refuses(reply))
         return reply
 
     def _lost(self, why: str) -> None:
@@ -104,7 +104,7 @@ class Reach(Interceptor):
     def _amiss(self, reply: Reply) -> str:
         """What is wrong with a server that answers so, "" for nothing."""
         if reply.status == _UNAUTHORIZED:
-            return self._refuses()
+            return self._refuses(reply)
         if not self._needed.version:
             return ""
         if reply.status == _LATER or reply.status >= _FAILED:
@@ -115,5 +115,6 @@ class Reach(Interceptor):
             return ""
         return f"{self.host} cannot be used: {fault}" if fault else ""
 
-    def _refuses(self) -> str:
-        return f"{self.host} does not accept the credentials of this program"
+    def _refuses(self, reply: Reply) -> str:
+        why = failure_of(reply).message
+        return f"{self.host} does not accept the credentials of this program ({why})"
