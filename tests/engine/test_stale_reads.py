@@ -1,14 +1,15 @@
 """Managers that see everything late, and whose answers are lost, make nothing twice.
 
-Four managers, each with a cache of its own, live through a cluster's life: creation, growth, an
-upgrade, a Machine that is replaced. Whatever they see late, they make as many objects as it takes.
-KAPY_SOAK plays more such days.
+Four managers and two providers made with the SDK, each with a cache of its own, live through the
+lives of two clusters: creation, growth, an upgrade, a Machine that is replaced, a class that
+changes. Whatever they see late, they make as many objects of every kind as it takes. KAPY_SOAK
+plays more such days.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from random import Random
@@ -18,99 +19,107 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy._aio.services import Service, running
 from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
 from kapy.api.dev_machine import DevMachine
 from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.apps.conversion import converted
 from kapy.apps.definitions import install_definitions
-from kapy.apps.manager.programs import PROGRAMS, Outside
+from kapy.apps.manager.programs import PROGRAMS, Outside, Program
+from kapy.apps.program.running import Adding
+from kapy.apps.provider.adding import added
+from kapy.apps.provider.definitions import crds_of
 from kapy.apps.settings import EMBEDDED_GATES, Controlling
 from kapy.client.client import Client
 from kapy.conditions import is_true
 from kapy.engine.runtime import Runtime
 from kapy.hooks.https import HttpsPost
+from kapy.kube import Key
 from kapy.kube.http import ADMIN
-from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
+from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, Resource
 from kapy.providers.inmemory import InMemory
+from kapy.sdk import Provider, add_ipam
 from kapy.testing.faults import Faults, Rates
 from kapy.testing.frozen import Frozen
 from kapy.testing.story import Story
 from tests.apps.manager.separate import PodsHere
 from tests.core.stage import default_namespace
+from tests.engine.herd_and_page import CLAIM, HERD, PAGE
+from tests.sdk.page_of_kubeadm import PROVIDER, PageControlPlane
+from tests.sdk.range_pool import RangePool, Ranges
 
 SOAK = bool(os.environ.get("KAPY_SOAK"))
 LATE = Rates(late=5.0, lost_answer=0.05, lost_request=0.02, watch_breaks=0.01, stale_list=0.3)
-COUNTED = ("machines", "devmachines", "machinesets", "secrets", "kubeadmcontrolplanes")
-MADE = [*(kind.type_of().RESOURCE for kind in KINDS), NAMESPACES, SECRETS, CONFIG_MAPS]
 
-HERD = """
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: DevClusterTemplate
-metadata: {name: meadow, namespace: default}
-spec: {template: {spec: {backend: {inMemory: {}}}}}
----
-apiVersion: controlplane.cluster.x-k8s.io/v1beta2
-kind: KubeadmControlPlaneTemplate
-metadata: {name: meadow, namespace: default}
-spec: {template: {spec: {kubeadmConfigSpec: {clusterConfiguration: {
-  encryptionAlgorithm: ECDSA-P256}}}}}
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: DevMachineTemplate
-metadata: {name: meadow, namespace: default}
-spec: {template: {spec: {backend: {inMemory: {vm: {provisioning: {startupDuration: 2s}}}}}}}
----
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
-kind: KubeadmConfigTemplate
-metadata: {name: meadow, namespace: default}
----
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: ClusterClass
-metadata: {name: meadow, namespace: default}
-spec:
-  infrastructure: {templateRef: &infra {
-    kind: DevClusterTemplate, name: meadow,
-    apiVersion: infrastructure.cluster.x-k8s.io/v1beta2}}
-  controlPlane:
-    templateRef: {
-      kind: KubeadmControlPlaneTemplate, name: meadow,
-      apiVersion: controlplane.cluster.x-k8s.io/v1beta2}
-    machineInfrastructure: &machines {templateRef: {
-      kind: DevMachineTemplate, name: meadow,
-      apiVersion: infrastructure.cluster.x-k8s.io/v1beta2}}
-  workers:
-    machineDeployments:
-    - class: grass
-      bootstrap: {templateRef: {
-        kind: KubeadmConfigTemplate, name: meadow,
-        apiVersion: bootstrap.cluster.x-k8s.io/v1beta2}}
-      infrastructure: *machines
-      healthCheck: {checks: {nodeStartupTimeoutSeconds: 600}}
----
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: Cluster
-metadata: {name: herd, namespace: default}
-spec:
-  topology:
-    classRef: {name: meadow}
-    version: v1.33.4
-    controlPlane: {replicas: 1}
-    workers: {machineDeployments: [{class: grass, name: east, replicas: 2}]}
-"""
+
+def ranges(runtime: Runtime) -> None:
+    add_ipam(runtime, RangePool, Ranges())
+
+
+OTHERS = (
+    PROVIDER,
+    Provider(
+        name="ranges",
+        kinds=(RangePool,),
+        add_to=ranges,
+        image="registry.example.com/ranges",
+        type="ipam",
+    ),
+)
+"""A control plane of Machines, and one that gives addresses."""
+MADE = [
+    *(kind.type_of().RESOURCE for kind in KINDS),
+    *(kind.RESOURCE for each in OTHERS for kind in each.kinds),
+    SECRETS,
+    CONFIG_MAPS,
+]
+MACHINES = 2 + (3 + 4 + 3) + 3 + 4
+"""Of the control plane and its new version; three workers, those of the new version with one that
+was replaced, and those of the class that changed; the page's; the pool's, in two versions."""
+MANY = {
+    **dict.fromkeys((one.plural for one in MADE), 0),
+    "clusterclasses": 1,
+    "clusterresourcesetbindings": 2,
+    "clusterresourcesets": 1,
+    "clusters": 2,
+    "configmaps": 3,  # the addon, and the lock of each cluster's first machine
+    "devclusters": 2,
+    "devclustertemplates": 1,
+    "devmachinepools": 1,
+    "devmachinepooltemplates": 1,
+    "devmachines": MACHINES,
+    "devmachinetemplates": 2 + 2,  # what people made, and the herd's own
+    "ipaddressclaims": 3,
+    "ipaddresses": 3,
+    "kubeadmconfigtemplates": 2 + 2,
+    "kubeadmcontrolplanes": 1,
+    "kubeadmcontrolplanetemplates": 1,
+    "machinedeployments": 1,
+    "machinehealthchecks": 1,
+    "machinepools": 1,
+    "machines": MACHINES,
+    "machinesets": 3,
+    "pagecontrolplanes": 1,
+    "rangepools": 1,
+    "secrets": (MACHINES - 4 + 1) + 2 * 5 + 1,  # of machines (a pool has one), of clusters, a shim
+}
+"""How many objects of each kind, by their names, come to be."""
+Owner = MachineDeployment | KubeadmControlPlane | MachinePool
 
 
 class Counting:
-    """Counts the objects that came to be, by resource."""
+    """The names of the objects that came to be, by resource."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.names: dict[str, list[str]] = {}
+        self.names: dict[str, set[str]] = {one.plural: set() for one in MADE}
 
     async def follow(self, resource: Resource) -> None:
         """Count those of one resource until cancelled."""
@@ -118,8 +127,15 @@ class Counting:
             async for event in events:
                 if event.type == "ADDED":
                     name = event.document["metadata"]["name"]
-                    self.names.setdefault(resource.plural, []).append(name)
+                    self.names[resource.plural].add(name)
         raise AssertionError("the watch ended")
+
+
+def ours(program: Program, in_memory: InMemory, runtime: Runtime) -> Mapping[str, Service]:
+    """One of our managers' controllers, added."""
+    pods = PodsHere(in_memory)
+    outside = Outside(lambda: HttpsPost({}, None), in_memory.dial, lambda _: pods, in_memory)
+    return program.add(runtime, Controlling(), outside)
 
 
 @asynccontextmanager
@@ -134,25 +150,24 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
         async with running(server=server.run):
             await default_namespace(client)
             await install_definitions(client)
+            for crd in (one for each in OTHERS for one in crds_of(each)):
+                await client.create(CRDS, crd)
             accompany(server)
             services: dict[str, Service] = {}
-            for number, program in enumerate(PROGRAMS.values()):
+            adding: dict[str, Adding] = {
+                one.name: partial(ours, one, in_memory) for one in PROGRAMS.values()
+            }
+            adding |= {each.label: partial(added, each) for each in OTHERS}
+            for number, (name, add) in enumerate(adding.items()):
                 way = Faults(server.transport(ADMIN), rates, seed=seed + number)
                 faults.append(way)
                 runtime = Runtime.on(
-                    Frozen(way), clock=clock, field_manager=program.name, random=Random(seed)
+                    Frozen(way), clock=clock, field_manager=name, random=Random(seed)
                 )
-                outside = Outside(
-                    lambda: HttpsPost({}, None),
-                    in_memory.dial,
-                    lambda _: PodsHere(in_memory),
-                    in_memory,
-                )
-                beside = program.add(runtime, Controlling(), outside)
-                services |= {f"{program.name} {name}": one for name, one in beside.items()}
-                services[program.name] = runtime.run
+                services |= {f"{name} {beside}": one for beside, one in add(runtime).items()}
+                services[name] = runtime.run
             counting = Counting(client)
-            for resource in (one for one in MADE if one.plural in COUNTED):
+            for resource in MADE:
                 services[f"counting {resource.plural}"] = partial(counting.follow, resource)
             async with running(**services):
                 yield Story(client, MADE), counting, faults
@@ -161,9 +176,12 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
 
 
 async def life(story: Story) -> None:
-    """What people want of the herd, one thing after the other."""
+    """What people want of the herd and of the page, one thing after the other."""
     await story.create(HERD)
+    await story.create(PAGE)
     await settled(story, "v1.33.4", 2)
+    await story.create("---".join(CLAIM.format(number) for number in range(3)))
+    await story.merge(PageControlPlane, "page", {"spec": {"replicas": 3}})
     await scaled(story, 3)
     await settled(story, "v1.33.4", 3)
     await story.merge(Cluster, "herd", {"spec": {"topology": {"version": "v1.34.0"}}})
@@ -173,6 +191,14 @@ async def life(story: Story) -> None:
     await story.merge(Machine, ill.metadata.name, mark)
     await story.until_gone(Machine, ill.metadata.name)
     await settled(story, "v1.34.0", 3)
+    (before,) = await story.all(MachineDeployment)
+    await with_other_workers(story)
+    await story.until(
+        MachineDeployment,
+        before.metadata.name,
+        lambda one: one.spec.template.spec.bootstrap != before.spec.template.spec.bootstrap,
+    )
+    await settled(story, "v1.34.0", 3)
 
 
 async def scaled(story: Story, replicas: int) -> None:
@@ -180,8 +206,16 @@ async def scaled(story: Story, replicas: int) -> None:
     await story.merge(Cluster, "herd", {"spec": {"topology": {"workers": workers}}})
 
 
+async def with_other_workers(story: Story) -> None:
+    """The class has another template of what its workers start with."""
+    cluster_class = await story.client.get(ClusterClass, Key("default", "meadow"))
+    (workers,) = cluster_class.spec.workers.machine_deployments
+    workers.bootstrap.template_ref.name = "prairie"
+    await story.client.update(cluster_class)
+
+
 async def settled(story: Story, version: str, workers: int) -> None:
-    """Wait until the cluster is as asked for, and nothing moves any more."""
+    """Wait until the clusters are as asked for, and nothing moves any more."""
 
     def has_version(cluster: Cluster) -> bool:
         conditions = cluster.status.conditions
@@ -189,6 +223,7 @@ async def settled(story: Story, version: str, workers: int) -> None:
 
     (deployment,) = await there(story, MachineDeployment)
     (control_plane,) = await there(story, KubeadmControlPlane)
+    (pool,) = await there(story, MachinePool)
     await story.until(
         MachineDeployment,
         deployment,
@@ -207,16 +242,30 @@ async def settled(story: Story, version: str, workers: int) -> None:
             and one.status.up_to_date_replicas == 1
         ),
     )
+    await story.until(
+        MachinePool,
+        pool,
+        lambda one: (
+            one.spec.template.spec.version == version
+            and one.status.replicas == 2 == one.status.available_replicas
+        ),
+    )
+    await story.until(
+        PageControlPlane, "page", lambda one: one.status.ready_replicas == one.spec.replicas
+    )
     await story.until(Cluster, "herd", has_version)
     await story.settle(60)
     machines = {one.metadata.name for one in await story.all(Machine)}
-    assert len(machines) == 1 + workers
-    # What was begun and given up is gone again.
-    for kind in (DevMachine, KubeadmConfig):
-        assert {one.metadata.name for one in await story.all(kind)} == machines
+    # What was begun and given up is gone again; what a pool starts with is one for all.
+    assert {one.metadata.name for one in await story.all(DevMachine)} == machines
+    begun = {one.metadata.name for one in await story.all(KubeadmConfig)}
+    assert len(begun - machines) == 1
+    page = await story.get(PageControlPlane, "page")
+    assert page is not None
+    assert len(machines) == 1 + workers + 2 + (page.spec.replicas or 0)
 
 
-async def there(story: Story, kind: type[MachineDeployment | KubeadmControlPlane]) -> list[str]:
+async def there(story: Story, kind: type[Owner]) -> list[str]:
     while not (found := await story.all(kind)):
         await story.settle(1)
     return [one.metadata.name for one in found]
@@ -227,12 +276,7 @@ async def test_what_is_seen_late_is_not_made_twice(seed: int) -> None:
     async with managers(LATE, seed) as (story, counting, faults):
         await life(story)
         assert sum(one.happened["lost answer"] for one in faults) > 5
-        # Three workers and a control plane, those of the new version, and one that was replaced.
         made = {plural: len(names) for plural, names in counting.names.items()}
-        assert made == {
-            "machines": 9,
-            "devmachines": 9,
-            "machinesets": 2,
-            "kubeadmcontrolplanes": 1,
-            "secrets": 9 + 6,  # of the Machines, and of the cluster
-        }
+        # What a Machine was to start with and was given up is gone again: `settled` looks for it.
+        made["kubeadmconfigs"] = 0
+        assert made == MANY
