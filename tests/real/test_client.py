@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -13,8 +14,10 @@ from kapy.client import client as client_module
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.engine.controller import Controller
+from kapy.engine.reflector import Reflector
 from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
+from kapy.engine.store import Store
 from kapy.kube import Document, Key
 from kapy.kube.errors import (
     AlreadyExists,
@@ -147,6 +150,23 @@ async def test_a_page_of_a_state_that_is_forgotten_is_refused(
     path, query = CONFIG_MAPS.path(namespace), {"limit": "1", "continue": "bm90IGEgdG9rZW4"}
     with pytest.raises((Expired, BadRequest)):
         await client.raw("GET", path, query)
+
+
+async def test_a_watch_from_long_ago_is_too_old_and_begins_anew(
+    client: Client, namespace: str
+) -> None:
+    names = await herd(client, namespace, 3)
+    with pytest.raises(Expired, match="too old resource version: 1 "):
+        async with client.watch(CONFIG_MAPS, namespace, resource_version="1") as events:
+            await anext(events)
+    store = Store()
+    late = Reflector(client, CONFIG_MAPS, store, Random(1), namespace=namespace, since="1")
+    async with running(late=late.run):
+        await until(lambda: store.is_synced)
+        assert {Key(namespace, name) for name in names} <= store.objects.keys()
+        await client.create(CONFIG_MAPS, config_map(namespace, "late"))
+        await until(lambda: Key(namespace, "late") in store.objects)
+        assert late.failure is None
 
 
 async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
