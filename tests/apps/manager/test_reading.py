@@ -1,0 +1,86 @@
+"""What managers keep of objects that may be secret, or are many: as little as upstream's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy._aio.services import running
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.names import Label
+from kapy.apiserver.server import Server
+from kapy.apps.definitions import install_definitions
+from kapy.apps.manager.programs import PROGRAMS, Outside, Program
+from kapy.apps.manager_flags import controlling
+from kapy.client.client import Client
+from kapy.client.intercept import Interceptor
+from kapy.engine.runtime import Runtime
+from kapy.hooks.https import HttpsPost
+from kapy.kube.http import ADMIN, Reply, Request
+from kapy.providers.inmemory import InMemory
+from tests.core.stage import default_namespace
+
+SENSITIVE = ("secrets", "configmaps")
+
+
+class Far(Interceptor):
+    """A server elsewhere, and what of it was watched: how, by the plural of a kind."""
+
+    __slots__ = ("watched",)
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.transport(ADMIN))
+        self.over_network = True
+        self.watched: set[tuple[str, str]] = set()
+
+    async def __call__(self, request: Request) -> Reply:
+        if "watch" in request.query:
+            metadata = "PartialObjectMetadata" in request.headers.get("accept", "")
+            how = "metadata" if metadata else request.query.get("labelSelector", "everything")
+            self.watched.add((request.path.rpartition("/")[2], how))
+        return await self.transport(request)
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[Server]:
+    here = Server.open(None, clock=loop_clock())
+    async with AsyncExitStack() as stack:
+        stack.callback(here.close)
+        await stack.enter_async_context(running(server=here.run))
+        await asyncio.sleep(0)
+        client = Client(here.transport(ADMIN))
+        await install_definitions(client)
+        await default_namespace(client)
+        labels = {"cni": "capybara"}
+        reference = {"apiGroup": "example.com", "kind": "Herd", "name": "north"}
+        resources = [{"kind": kind, "name": "cni"} for kind in ("Secret", "ConfigMap")]
+        selector = {"matchLabels": labels}
+        for resource, spec in (
+            (Cluster.RESOURCE, {"infrastructureRef": reference}),
+            (ClusterResourceSet.RESOURCE, {"clusterSelector": selector, "resources": resources}),
+        ):
+            named = {"apiVersion": resource.api_version, "kind": resource.kind}
+            metadata = {"name": "capybara", "namespace": "default", "labels": labels}
+            await client.create(resource, {**named, "metadata": metadata, "spec": spec})
+        yield here
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+async def test_secrets_and_config_maps_of_clusters_only_are_kept(program: Program) -> None:
+    async with server() as here:
+        far = Far(here)
+        runtime = Runtime.on(far, clock=loop_clock())
+        outside = Outside(lambda: HttpsPost({}, None), machines=InMemory(clock=loop_clock()))
+        services = program.add(runtime, controlling({}), outside)
+        async with running(runtime=runtime.run, **services):
+            await asyncio.sleep(60)
+        sensitive = {(kind, how) for kind, how in far.watched if kind in SENSITIVE}
+        assert sensitive
+        assert {how for _, how in sensitive} <= {Label.CLUSTER_NAME, "metadata"}
+        if program.name == "capi-controller-manager":
+            assert {(kind, "metadata") for kind in SENSITIVE} <= sensitive
