@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kapy.api.crds import crds, for_kubernetes
 from kapy.api.kinds import KINDS
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from tests.oracle.recorded import ROOT, SAMPLES
 
 UPSTREAM = ROOT.parent / "shared" / "upstream" / "providers"
@@ -42,7 +41,7 @@ def released() -> dict[str, Document]:
 
 
 def parsed(path: Path) -> Iterator[Document]:
-    yield from yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)
+    yield from yaml.load_all(path.read_text())
 
 
 RELEASED = released()

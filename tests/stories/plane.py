@@ -7,14 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
-import yaml
-
 from kapy import apps
 from kapy._aio.clock import loop_clock
 from kapy.api.kinds import KINDS
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.settings import Settings
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from kapy.testing.story import Story
 
@@ -28,7 +26,7 @@ def own_kinds() -> list[Resource]:
 
 def sample() -> list[Document]:
     """The sample cluster: one control plane, two workers."""
-    return [one for one in yaml.safe_load_all(SAMPLE.read_text()) if one]
+    return yaml.load_all(SAMPLE.read_text())
 
 
 @asynccontextmanager

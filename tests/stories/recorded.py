@@ -20,13 +20,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
 from kapy.api.times import stamp
 from kapy.client.client import Client
-from kapy.kube import Document, Key
+from kapy.kube import Document, Key, yaml
 from kapy.kube.names import CONFIG_MAPS, NODES, SECRETS, Resource
 from kapy.remote.connections import Connections, NotConnected
 from kapy.testing.story import Story
@@ -78,12 +76,9 @@ class Recorded:
     @classmethod
     def read(cls, name: str) -> Recorded:
         folder = TRACES / name
-        story = yaml.safe_load((folder / "story.yaml").read_text())
+        story = yaml.load((folder / "story.yaml").read_text())
         text = gzip.decompress((folder / "final.yaml.gz").read_bytes()).decode()
-        found = {
-            stage["stage"]: stage["objects"]
-            for stage in yaml.load_all(text, Loader=yaml.CSafeLoader)
-        }
+        found = {stage["stage"]: stage["objects"] for stage in yaml.load_all(text)}
         workload = found.pop("workload-cluster", {})
         return cls(name, story["steps"], found, workload)
 

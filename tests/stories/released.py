@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import yaml
-
 from kapy.clusterctl.envsubst import parsed, substituted
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from tests.oracle.recorded import PROVIDERS
 
 RELEASE: Final = PROVIDERS / "infrastructure-docker" / "v1.14.0"
@@ -22,7 +20,7 @@ VALUES: Final = {
 def released(name: str, **values: str) -> list[Document]:
     """The objects of a file, with values for its variables."""
     text = substituted(parsed((RELEASE / name).read_text()), {**VALUES, **values})
-    return [in_default(one) for one in yaml.safe_load_all(text) if one]
+    return [in_default(one) for one in yaml.load_all(text)]
 
 
 def in_default(document: Document) -> Document:

@@ -11,7 +11,6 @@ from random import Random
 
 import msgspec
 import pytest
-import yaml
 
 from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
@@ -26,7 +25,7 @@ from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
 from kapy.hooks.messages.message import UNTIMED_SECONDS
 from kapy.hooks.posting import Post
-from kapy.kube import Document, Key
+from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import Forbidden
 from kapy.kube.http import User
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
@@ -234,7 +233,7 @@ async def test_extensions_patch_and_check_templates_with_variables_of_their_own(
         validate=("ValidateTopology", two_herders_at_most),
         discover=("DiscoverVariables", {"variables": [variable]}),
     )
-    *templates, meadow, herd = list(yaml.safe_load_all(CLASS))
+    *templates, meadow, herd = yaml.load_all(CLASS)
     external = {
         "generatePatchesExtension": "generate.ext",
         "validateTopologyExtension": "validate.ext",

@@ -13,9 +13,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, Final
 
-import yaml
-
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network
@@ -37,8 +35,8 @@ def recorded_calls() -> list[Document]:
 
 @cache
 def discovery_cases() -> dict[str, Document]:
-    with (CALLS / "discovery.yaml").open() as file:
-        return {one["case"]: one for one in yaml.load_all(file, Loader=yaml.CSafeLoader)}
+    cases = yaml.load_all((CALLS / "discovery.yaml").read_text())
+    return {one["case"]: one for one in cases}
 
 
 class Replayed(Extension):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from kapy.kube.errors import Invalid
 from kapy.testing.story import Story
 from tests.core.topology.herd import is_settled, reconciled
@@ -113,7 +112,7 @@ async def test_the_quick_start_class_gives_the_objects_of_containers() -> None:
 
 async def test_the_sample_with_variables_gives_a_ready_cluster() -> None:
     async with running_plane() as story:
-        documents = [in_default(one) for one in yaml.safe_load_all(SAMPLE.read_text()) if one]
+        documents = [in_default(one) for one in yaml.load_all(SAMPLE.read_text())]
         await story.create(documents)
         await story.settle()
         name = named(documents, "Cluster")["metadata"]["name"]

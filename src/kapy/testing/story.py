@@ -10,10 +10,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-import yaml
-
 from kapy.client.client import Client
-from kapy.kube import Document, Key
+from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import NotFound
 from kapy.kube.meta import Object
 from kapy.kube.names import GroupKind, Resource
@@ -45,7 +43,7 @@ class Story:
 
     async def create(self, text: str | Sequence[Document]) -> list[Document]:
         """Create every object of a YAML text (or of a list), in its order."""
-        documents = list(yaml.safe_load_all(text)) if isinstance(text, str) else list(text)
+        documents = yaml.load_all(text) if isinstance(text, str) else list(text)
         return [
             await self.client.create(self.resource_of(document), document)
             for document in documents

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.apps.plan.planned import planned
@@ -14,6 +12,7 @@ from kapy.apps.plan.trying import Wish
 from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES
 from kapy.conditions import is_true
+from kapy.kube import yaml
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network, config, waits
@@ -41,7 +40,7 @@ async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
         upgrade=("BeforeClusterUpgrade", waits(1000)),
     )
     network = Network(ext=extension)
-    *templates, meadow, herd = list(yaml.safe_load_all(CLASS))
+    *templates, meadow, herd = yaml.load_all(CLASS)
     external = {
         "generatePatchesExtension": "generate.ext",
         "discoverVariablesExtension": "discover.ext",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.conditions.lookup import get
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from kapy.kube.meta import written
 from tests.hooks.extension import Extension
 from tests.oracle.recorded import RECORDED
@@ -22,8 +21,7 @@ REFUSED: Final = f"dial tcp 127.0.0.1:{PORT}: connect: connection refused"
 
 
 def cases() -> list[Document]:
-    with CASES.open() as file:
-        return list(yaml.load_all(file, Loader=yaml.CSafeLoader))
+    return yaml.load_all(CASES.read_text())
 
 
 def answering(case: Document) -> Extension:

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from kapy.api.kinds import KINDS
-from kapy.kube import Document
+from kapy.kube import Document, yaml
 from kapy.kube.names import CONFIG_MAPS, SECRETS, GroupKind, Resource, split_api_version
 from tests.oracle.recorded import PROVIDERS
 
@@ -71,13 +69,13 @@ class Cloud:
             for one in texts
             if "\nkind: CustomResourceDefinition" in one and f"\n  name: {name}\n" in one
         ]
-        document: Document = yaml.load(text, Loader=yaml.CSafeLoader)
+        document: Document = yaml.load(text)
         return document
 
     def objects(self) -> list[Document]:
         """The cluster template of the release with its variables filled in."""
         text = _VARIABLE.sub(self._value, self._file("cluster-template.yaml"))
-        documents = [one for one in yaml.load_all(text, Loader=yaml.CSafeLoader) if one]
+        documents = yaml.load_all(text)
         for one in documents:
             one["metadata"]["namespace"] = "default"
         return documents
@@ -105,7 +103,7 @@ def released_crds(folder: Path) -> list[Document]:
     (path,) = folder.glob("*components*.yaml")
     texts = _DOCUMENTS.split(path.read_text())
     definitions = [one for one in texts if "\nkind: CustomResourceDefinition" in one]
-    return [yaml.load(one, Loader=yaml.CSafeLoader) for one in definitions]
+    return [yaml.load(one) for one in definitions]
 
 
 def resource_of(document: Document) -> Resource:
