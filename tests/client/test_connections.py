@@ -1,0 +1,149 @@
+"""Connections of a client: kept, shared, given up on in time, and their way through proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Request
+from kapy.kube.names import CONFIG_MAPS
+from tests.client.test_https import access, http, peer, plane, proxy, serving
+
+ASK = Request("GET", "/version")
+
+
+class Kept:
+    """A server that keeps connections, and answers after a moment. heads: of all requests."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.heads: list[str] = []
+        self.open: list[asyncio.StreamWriter] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self.open.append(writer)
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while head := (await reader.readuntil(b"\r\n\r\n")).decode():
+                self.heads.append(head)
+                await asyncio.sleep(0.02)
+                writer.write(http(b"{}"))
+        writer.close()
+
+
+@asynccontextmanager
+async def kept() -> AsyncIterator[tuple[Kept, Https]]:
+    server = Kept()
+    listening = await asyncio.start_server(server, "127.0.0.1", 0)
+    there = Https(Kubeconfig(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"))
+    try:
+        yield server, there
+    finally:
+        await there.aclose()
+        listening.close()
+
+
+@pytest.mark.sockets
+async def test_connections_are_kept_and_no_more_are_made_than_are_busy() -> None:
+    async with kept() as (server, there):
+        for _ in range(5):
+            await there(ASK)
+        assert server.connections == 1
+        for _ in range(3):
+            await asyncio.gather(*(there(ASK) for _ in range(8)))
+        assert server.connections == 8
+        for one in server.open:
+            one.close()
+        await asyncio.sleep(0.05)
+        assert (await there(Request("POST", "/x", body={"a": 1}))).status == 200
+        assert server.connections == 9
+
+
+@pytest.mark.sockets
+async def test_a_watch_says_how_long_it_lives_and_not_all_of_them_as_long() -> None:
+    async with kept() as (server, there):
+        for _ in range(8):
+            await there(Request("GET", "/watched", {"watch": "true"}))
+        asked = [one.partition("timeoutSeconds=")[2].split()[0] for one in server.heads]
+        assert all(300 <= int(one) <= 600 for one in asked)
+        assert len(set(asked)) > 1
+
+
+@pytest.mark.sockets
+async def test_who_does_not_answer_in_time_is_given_up_on() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with peer(silent) as there:
+        there._timeout = 0.2
+        with pytest.raises(Unreachable, match="no answer in time"):
+            await there(ASK)
+
+
+@pytest.mark.sockets
+async def test_the_kernel_looks_whether_the_other_side_of_a_silent_watch_is_there() -> None:
+    async with plane() as address:
+        there = Https(access(address))
+        since = (await Client(there).list(CONFIG_MAPS)).resource_version
+        query = {"watch": "true", "resourceVersion": since}
+        body: Any = (await there(Request("GET", "/api/v1/configmaps", query))).body
+        used = body._response.connection.transport.get_extra_info("socket")
+        assert used.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert used.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 10
+        await body.aclose()
+        await there.aclose()
+
+
+@asynccontextmanager
+async def over_tls(url: str) -> AsyncIterator[str]:
+    """A proxy that itself is reached over TLS, before one that is not."""
+    host, port = url.removeprefix("http://").split(":")
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, ssl.SSLError):
+            while data := await source.read(65536):
+                sink.write(data)
+        sink.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(host, int(port))
+        await asyncio.gather(pump(reader, back), pump(there, writer))
+
+    context = serving()
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    try:
+        yield f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    finally:
+        listening.close()
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_name_of_a_certificate_counts_behind_a_proxy_too(scheme: str) -> None:
+    async with plane() as address, proxy() as (url, asked), over_tls(url) as secure:
+        way = url if scheme == "http" else secure
+        named = replace(access(address), proxy=way, tls_server_name="plane.example")
+        there = Https(named)
+        assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
+        assert len(asked) == 1
+        await there.aclose()
+
+
+@pytest.mark.sockets
+async def test_a_wrong_name_is_not_trusted_behind_a_proxy_either() -> None:
+    async with plane() as address, proxy() as (url, _):
+        there = Https(replace(access(address), proxy=url, tls_server_name="another.example"))
+        with pytest.raises(Unreachable, match=r"not trusted: .*another\.example"):
+            await there(Request("GET", "/api/v1/configmaps"))
+        await there.aclose()
