@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from kapy.client.client import Client, over_network
 from kapy.client.intercept import NO_ANSWER, Counted, Interceptor
+from kapy.client.pacing import Paced
 from kapy.kube import Key
 from kapy.kube.errors import NotFound, Unreachable
 from kapy.kube.http import Reply, Request
@@ -59,3 +62,30 @@ async def test_requests_are_counted_by_verb_and_outcome() -> None:
         ("WATCH", 200): 1,
         ("GET", NO_ANSWER): 1,
     }
+
+
+class Probed(Remote):
+    """One that has a cheaper way for probes."""
+
+    async def probe(self, request: Request) -> Reply:
+        return Reply(200, {"probed": request.path})
+
+
+async def test_a_probe_goes_the_cheapest_way_that_there_is() -> None:
+    ask = Request("GET", "/version")
+    assert (await Counted(Interceptor(Probed())).probe(ask)).body == {"probed": "/version"}
+    plain = Counted(Interceptor(Remote()))
+    assert (await plain.probe(ask)).body == {}
+    assert not plain.counts
+
+
+async def test_a_server_that_wants_to_be_asked_less_is_probed_all_the_same() -> None:
+    class Busy(Probed):
+        async def __call__(self, request: Request) -> Reply:
+            return Reply(429, {}, {"retry-after": "60"})
+
+    paced, loop = Paced(Busy(), qps=20, burst=30), asyncio.get_running_loop()
+    began = loop.time()
+    await paced(Request("GET", "/api"))
+    assert (await paced.probe(Request("GET", "/version"))).status == 200
+    assert loop.time() == began

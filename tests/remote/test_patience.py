@@ -7,12 +7,20 @@ from random import Random
 
 import pytest
 
+from kapy.client.pacing import Paced
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
-from kapy.remote.patience import AT_ONCE, LONGEST_REST, LONGEST_WAIT, NotConnected, Patience
+from kapy.remote.patience import (
+    AT_ONCE,
+    LINE,
+    LONGEST_REST,
+    LONGEST_WAIT,
+    NotConnected,
+    Patience,
+)
 
 READ = Request("GET", "/api/v1/nodes/n")
 
@@ -63,6 +71,31 @@ async def test_a_slow_cluster_is_asked_a_few_things_at_a_time_and_refuses_the_re
             await patient(READ)
         assert asyncio.get_running_loop().time() == now
     assert (await patient(READ)).status == 200
+
+
+async def test_at_a_cluster_that_is_asked_slowly_all_have_their_turn_up_to_a_length_of_line() -> (
+    None
+):
+    server = Server(0.02)
+    patient = Patience(Paced(server, qps=20, burst=30), Random(1), lambda: None)
+    refused = 0
+
+    async def ask() -> None:
+        nonlocal refused
+        try:
+            await patient(READ)
+        except NotConnected:
+            refused += 1
+
+    began = asyncio.get_running_loop().time()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE + LINE + 10):
+            group.create_task(ask())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert refused == 10  # at once: the rest waits
+    assert (server.asked, refused) == (AT_ONCE + LINE, 10)
+    assert asyncio.get_running_loop().time() - began == pytest.approx(75 / 20, abs=0.2)
 
 
 async def test_a_silent_cluster_is_left_alone_ever_longer_until_it_answers() -> None:

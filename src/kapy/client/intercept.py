@@ -26,9 +26,10 @@ class Interceptor:
         return await self.transport(request)
 
     async def probe(self, request: Request) -> Reply:
-        """A GET that only asks whether anybody is there, by the cheapest way that there is."""
-        way = getattr(self.transport, "probe", None)
-        return await (self(request) if way is None else way(request))
+        """A GET that only asks whether anybody is there: by the cheapest way that there is, past
+        whatever is done with other requests here."""
+        reply: Reply = await getattr(self.transport, "probe", self.transport)(request)
+        return reply
 
     async def aclose(self) -> None:
         """Close the wrapped transport, if it is one that can be."""

@@ -44,7 +44,7 @@ class Suspicious(Interceptor):
 
     async def probe(self, request: Request) -> Reply:
         """A probe, which a nonsensical answer fails, too."""
-        return await self._asked(getattr(self.transport, "probe", self.transport), request)
+        return await self._asked(super().probe, request)
 
     async def _asked(self, way: Transport, request: Request) -> Reply:
         try:

@@ -14,7 +14,7 @@ from typing import Final
 
 from kapy.client.intercept import Interceptor
 from kapy.engine.failure import NotYet
-from kapy.engine.places import away
+from kapy.engine.places import away as away
 from kapy.engine.reflector import Backoff
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport

@@ -22,6 +22,7 @@ from kapy.kube.wire_format import decoded, encoded
 from kapy.remote.connections import Kubeconfig
 from kapy.remote.etcd_messages import BY_PATH
 from kapy.remote.grpc import GrpcClient, GrpcError
+from kapy.remote.patience import away
 from kapy.remote.pod_tls import curious_context, end_of, etcd_context
 from kapy.remote.port_forward import forwarded
 from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, ETCD_CA, key_pair
@@ -54,14 +55,13 @@ class PodsOverNetwork:
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
         """When the certificate of the API server on a node ends. Raises Unreachable."""
+        pod = f"kube-apiserver-{node}"
         try:
-            async with (
-                asyncio.timeout(TIMEOUT),
-                forwarded(access, NAMESPACE, f"kube-apiserver-{node}") as ports,
-            ):
-                tls = Tls(ports.stream(API_SERVER_PORT), curious_context())
-                await tls.handshake()
-                shown = tls.session.getpeercert(binary_form=True)
+            with away():
+                async with asyncio.timeout(TIMEOUT), forwarded(access, NAMESPACE, pod) as ports:
+                    tls = Tls(ports.stream(API_SERVER_PORT), curious_context())
+                    await tls.handshake()
+                    shown = tls.session.getpeercert(binary_form=True)
         except (OSError, TimeoutError, ApiError) as error:
             raise Unreachable(f"cannot reach kube-apiserver on {node}: {_told(error)}") from None
         if shown is None:
@@ -113,10 +113,11 @@ class EtcdMember:
         call = BY_PATH[request.path]
         asked: Any = request.body
         try:
-            async with asyncio.timeout(TIMEOUT):
-                client = self._client or await self._connected()
-                answer = await client.call(call.method, encoded(call.request, asked))
-                return Reply(200, decoded(call.response, answer))
+            with away():
+                async with asyncio.timeout(TIMEOUT):
+                    client = self._client or await self._connected()
+                    answer = await client.call(call.method, encoded(call.request, asked))
+            return Reply(200, decoded(call.response, answer))
         except GrpcError as error:
             return Reply(500, _failure(error))
         except (OSError, TimeoutError, ApiError, ValueError, IndexError) as error:
