@@ -203,12 +203,15 @@ async def test_webhooks_wait_for_the_right_to_have_a_certificate() -> None:
             webhook_namespace="default",
         )
         manager = replace(here.manager("manager"), told=told, webhooks=lambda *_: Reviews({}))
-        async with started(manager, add, system_clock):
+        async with started(manager, add, system_clock) as runtime:
             needs = "needs get, list, watch, create and update of secrets in the namespace default"
             await until_ready_is(port, lambda page: needs in page)
             role = {"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}
             await here.client.patch(CLUSTER_ROLES, Key("", "manager"), role)
             await until_ready_is(port, lambda page: page == "ok")
+            told_of = runtime.metrics.text().decode().splitlines()
+            reads = "certwatcher_read_certificate"
+            assert {f"{reads}_total 1.0", f"{reads}_errors_total 0.0"} <= {*told_of}
 
 
 @pytest.mark.sockets
