@@ -283,3 +283,10 @@ async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         await BlockingPost()(trusting(AUTHORITY, url), url, b"{}")
     with pytest.raises(NoAnswer, match="the caBundle is no PEM"):
         await BlockingPost()(ClientConfig(url=url, ca_bundle="bm8="), url, b"{}")
+
+
+async def test_who_asks_while_the_program_ends_is_not_answered() -> None:
+    closed = HttpsPost()
+    await closed.aclose()
+    with pytest.raises(TimeoutError):
+        await post(ClientConfig(url="https://127.0.0.1:1"), "https://127.0.0.1:1", closed, 0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from functools import lru_cache
 from pathlib import Path
@@ -41,8 +42,12 @@ class HttpsPost:
         self._services = services
         self._own = own
         self._session: aiohttp.ClientSession | None = None
+        self._is_closed = False
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        if self._is_closed:
+            # A program ends from the outside to the inside: who still asks is stopped in a moment.
+            await asyncio.get_running_loop().create_future()
         place = Place.of(encode(client))
         try:
             response = await self._opened().post(
@@ -86,6 +91,8 @@ class HttpsPost:
         return self._session
 
     async def aclose(self) -> None:
+        """Close all connections, for good."""
+        self._is_closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()

@@ -131,9 +131,9 @@ async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
     reply = await client.transport(Request("GET", CALLS, query))
     if reply.status == 404:
         raise HookError(
-            "this server calls no extensions: it is a plane whose feature gate RuntimeSDK is closed "
-            "(open it with --feature-gates RuntimeSDK=true), or no plane of kapy: of calls of "
-            "managers in a cluster their metrics and traces tell"
+            "this server calls no extensions: it is a plane whose feature gate RuntimeSDK is "
+            "closed (open it with --feature-gates RuntimeSDK=true), or no plane of kapy: of calls "
+            "of managers in a cluster their metrics and traces tell"
         )
     if reply.status >= 400:
         raise failure_of(reply)
