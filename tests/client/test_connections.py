@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kapy.client.blocking import Blocking
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig
@@ -147,3 +148,78 @@ async def test_a_wrong_name_is_not_trusted_behind_a_proxy_either() -> None:
         with pytest.raises(Unreachable, match=r"not trusted: .*another\.example"):
             await there(Request("GET", "/api/v1/configmaps"))
         await there.aclose()
+
+
+@asynccontextmanager
+async def socks(refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
+    """A SOCKS5 proxy (RFC 1928) for a user with a password (RFC 1929), and whom it was asked for.
+    Every name is that of this machine."""
+    asked: list[str] = []
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65536):
+                sink.write(data)
+        sink.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _, methods = await reader.readexactly(2)
+        assert 2 in await reader.readexactly(methods)
+        writer.write(b"\x05\x02")
+        told = [
+            (await reader.readexactly((await reader.readexactly(n))[-1])).decode() for n in (2, 1)
+        ]
+        assert told == ["me", "s3cret"]
+        writer.write(b"\x01\x00")
+        *_, kind = await reader.readexactly(4)
+        assert kind == 3  # a name
+        name = (await reader.readexactly((await reader.readexactly(1))[0])).decode()
+        asked.append(name)
+        port = int.from_bytes(await reader.readexactly(2), "big")
+        writer.write(b"\x05%c\x00\x01\x00\x00\x00\x00\x00\x00" % (5 if refuses else 0))
+        if refuses:
+            writer.close()
+            return
+        there, back = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(pump(reader, back), pump(there, writer))
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"socks5://me:s3cret@127.0.0.1:{listening.sockets[0].getsockname()[1]}", asked
+    finally:
+        listening.close()
+
+
+@pytest.mark.sockets
+async def test_names_are_left_to_a_socks_proxy() -> None:
+    async with plane() as address, socks() as (url, asked):
+        named = replace(
+            access(address.replace("127.0.0.1", "plane.example")), proxy=url.replace("5", "5h", 1)
+        )
+        there = Https(named)
+        assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
+        await there.aclose()
+
+        def of_command() -> int:
+            one = Blocking(replace(named, proxy=url))
+            try:
+                return asyncio.run(one(Request("GET", "/api/v1/configmaps"))).status
+            finally:
+                one.close()
+
+        assert await asyncio.get_running_loop().run_in_executor(None, of_command) == 200
+        assert asked == ["plane.example", "plane.example"]
+
+
+@pytest.mark.sockets
+async def test_a_socks_proxy_that_does_not_let_through_is_told() -> None:
+    async with socks(refuses=True) as (url, _):
+        for way, words in (
+            (url, "[Rr]efused"),
+            ("socks5://127.0.0.1:9", "proxy cannot be reached"),
+        ):
+            there = Https(Kubeconfig("https://plane.example:6443", proxy=way))
+            with pytest.raises(Unreachable, match=words) as caught:
+                await there(ASK)
+            assert "s3cret" not in str(caught.value)
+            await there.aclose()

@@ -102,8 +102,8 @@ def test_merging_keeps_whoever_names_something_first() -> None:
         (
             "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n"
             "clusters: [{name: c, cluster: {server: 'https://c',"
-            " proxy-url: 'socks5://me:s3cret@p'}}]",
-            "proxy-url is supported with http:// and https:// only",
+            " proxy-url: 'socks4://me:s3cret@p'}}]",
+            "proxy-url is supported with http://, https://, socks5://, socks5h:// only",
         ),
     ],
 )

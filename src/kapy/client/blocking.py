@@ -71,11 +71,16 @@ class Blocking:
 
     def _tunnel(self, proxy: str, name: str, port: int | None) -> None:
         """Reach the server through a proxy. Raises KubeconfigError."""
+        if proxy.startswith("socks"):
+            from kapy.client.socks import dialled  # which imports what commands do without
+
+            self._connection._create_connection = dialled(proxy)  # type: ignore[attr-defined]
+            return
         way = urlsplit(proxy)
         if way.scheme != "http" or not isinstance(self._connection, http.client.HTTPSConnection):
             raise KubeconfigError(
                 f"{self.host}: this command reaches servers with https:// through proxies with "
-                "http:// only"
+                "http:// or socks5:// only"
             )
         headers = {}
         if way.username:

@@ -24,6 +24,7 @@ from yarl import URL
 
 from kapy import __version__
 from kapy._aio.clock import Clock, system_clock
+from kapy.client import socks
 from kapy.client.concatenated import Concatenated
 from kapy.client.credentials import tls_context
 from kapy.client.exec_plugin import Credential, NoCredentials
@@ -75,7 +76,9 @@ class Https:
         self._expiry = Expiry(self._shown)
         self._tls = tls_context(access)
         self._name = access.tls_server_name or None
-        self._proxy = access.proxy or proxy_for(access.server, environ) or None
+        proxy = access.proxy or proxy_for(access.server, environ)
+        self._socks = socks.way(proxy) if proxy.startswith(socks.SCHEMES) else None
+        self._proxy = None if self._socks is not None else proxy or None
         self._timeout = timeout
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
@@ -216,7 +219,12 @@ class Https:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(ssl=self._tls, limit=0, keepalive_timeout=60)
+            kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": 60}
+            connector = (
+                aiohttp.TCPConnector(ssl=self._tls, **kept)
+                if self._socks is None
+                else socks.Through(self._socks, ssl=self._tls, **kept)
+            )
             self._session = aiohttp.ClientSession(
                 connector=connector, cookie_jar=aiohttp.DummyCookieJar()
             )

@@ -14,13 +14,15 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from kapy.client.exec_plugin import ExecPlugin, plugin_of
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError, load
+
+PROXIES: Final = ("http://", "https://", "socks5://", "socks5h://")
 
 
 class KubeconfigError(KapyError):
@@ -35,7 +37,7 @@ class Kubeconfig:
     renewed there. exec: the program that gives credentials. basic: user and password, as in the
     header. impersonate: headers that say as whom to act. insecure: do not verify the server's
     certificate. tls_server_name: the name that it must be of, where that is not the URL's host.
-    namespace: the context's default. proxy: the URL of the HTTP proxy on the way, which may hold a
+    namespace: the context's default. proxy: the URL of the proxy on the way, which may hold a
     password.
     """
 
@@ -170,8 +172,9 @@ def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | No
 def _proxy(cluster: Document, source: str) -> str:
     """The cluster's `proxy-url`. The message does not repeat it: it may hold a password."""
     url = str(cluster.get("proxy-url") or "")
-    if url and not url.startswith(("http://", "https://")):
-        raise KubeconfigError(f"{source}: proxy-url is supported with http:// and https:// only")
+    if url and not url.startswith(PROXIES):
+        known = ", ".join(PROXIES)
+        raise KubeconfigError(f"{source}: proxy-url is supported with {known} only")
     return url
 
 
