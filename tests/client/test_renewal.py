@@ -14,7 +14,7 @@ import pytest
 
 from kapy.client import kubeconfig_files as files
 from kapy.client.blocking import Blocking
-from kapy.client.exec_plugin import ExecPlugin, NoCredentials, executed
+from kapy.client.exec_plugin import VERSIONS, ExecPlugin, NoCredentials, executed
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError, parse
 from kapy.client.proxies import proxy_for
@@ -161,6 +161,13 @@ async def test_a_program_may_give_a_client_certificate(tmp_path: Path) -> None:
         later(there, 60)
         assert (await there(request)).status == 200
         await there.aclose()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_program_speaks_the_version_that_it_is_asked_in(tmp_path: Path, version: str) -> None:
+    answer = credential({"token": "one"}).replace(VERSION, version)
+    assert executed(replace(program(tmp_path, answer), api_version=version)).token == "one"
+    assert json.loads(runs(tmp_path)[0].split()[0])["apiVersion"] == version
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession
@@ -25,7 +26,9 @@ from kapy.apps.program.options import ProgramOptions, program_options
 from kapy.apps.program.readiness import Readiness
 from kapy.apps.program.running import Process, started
 from kapy.client.client import Client
+from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.pacing import Paced
 from kapy.engine.runtime import Runtime
 from kapy.hooks.https import HttpsPost
 from kapy.kube import Document, Key
@@ -235,6 +238,18 @@ async def test_of_two_managers_one_works_and_the_other_is_ready_to() -> None:
 
 
 @pytest.mark.sockets
+async def test_the_pace_is_as_the_flags_say() -> None:
+    told = {"kube-api-qps": ("70",), "kube-api-burst": ("90",), "health-addr": ("0",)}
+    options = replace(program_options("core", told), diagnostics="0")
+    manager = replace(manager_at("http://127.0.0.1:9"), told=options)
+    async with started(manager, add, system_clock) as runtime:
+        way: Any = runtime.client.transport
+        while not isinstance(way, Paced):
+            way = way.transport
+        assert (way.pace, way._burst) == (70, 90)
+
+
+@pytest.mark.sockets
 async def test_diagnostics_are_for_those_who_may_see_them() -> None:
     async with ground() as here:
         may = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
@@ -244,6 +259,9 @@ async def test_diagnostics_are_for_those_who_may_see_them() -> None:
             assert await seen(diagnostics, "/metrics") == 401
             assert await seen(diagnostics, "/metrics", "nobody's") == 401
             assert await seen(diagnostics, "/metrics", "manager") == 403
+            nobody = Https(Kubeconfig("http://127.0.0.1:9"))
+            assert await seen(Diagnostics(runtime, Client(nobody)), "/metrics", "scraper") == 500
+            await nobody.aclose()
             assert await seen(diagnostics, "/metrics", "scraper") == 200
             assert await seen(diagnostics, "/debug/flags/v", "scraper", b"5") == 403
             assert await seen(diagnostics, "/debug/flags/v", "root", b"loud") == 400

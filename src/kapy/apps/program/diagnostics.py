@@ -24,6 +24,7 @@ from kapy.kube.prometheus import text_of
 _TEXT: Final = b"text/plain; charset=utf-8"
 _METRICS: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _LEVEL: Final = "/debug/flags/v"
+_REFUSALS: Final = {401: b"Unauthorized", 403: b"Forbidden", 500: b"Authentication failed"}
 _REMEMBERED: Final = 60.0
 """Seconds that an answer about a token counts, as controller-runtime's. A timer: nothing tells that
 a token was taken back."""
@@ -47,7 +48,7 @@ class Diagnostics:
         method, path = scope["method"], scope["path"]
         code = await self._refusal(scope, method.lower(), path)
         if code:
-            await reply(send, code, _TEXT, b"Unauthorized" if code == 401 else b"Forbidden")
+            await reply(send, code, _TEXT, _REFUSALS[code])
         elif path == "/metrics" and method == "GET":
             families = list(self._runtime.metrics.registry.collect())
             loop = asyncio.get_running_loop()
@@ -62,7 +63,7 @@ class Diagnostics:
         """Nothing is under way for long."""
 
     async def _refusal(self, scope: Scope, verb: str, path: str) -> int:
-        """401 or 403, 0 for nobody whom anything keeps."""
+        """401 or 403, 500 where nobody can be asked, 0 for nobody whom anything keeps."""
         if self._client is None:
             return 0
         headers = dict(scope["headers"])
@@ -77,7 +78,7 @@ class Diagnostics:
                 code = await self._judged(self._client, token, verb, path)
             except KapyError as error:
                 logging.getLogger(__name__).warning("cannot ask who may see %s: %s", path, error)
-                return 401
+                return 500
             known = self._known[asked] = now + _REMEMBERED, code
         return known[1]
 
