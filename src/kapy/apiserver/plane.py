@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission import Admission
 from kapy.apiserver.equivalent import Equivalent
-from kapy.apiserver.refusals import StorageFailure
+from kapy.apiserver.refusals import ConversionFailed
 from kapy.apiserver.resources.builtin.event_forms import as_core, as_new
 from kapy.apiserver.resources.custom import DEFINITIONS
 from kapy.apiserver.resources.kind import Kind
@@ -29,10 +29,6 @@ Convert = Callable[
 ]
 """Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind. The last
 argument looks definitions up by their names."""
-
-
-class ConversionFailed(StorageFailure):
-    """An object cannot be had in another version of its kind (500)."""
 
 
 @dataclass(slots=True, eq=False)

@@ -38,6 +38,10 @@ class StorageFailure(ApiError):
     reason = "InternalError"
 
 
+class ConversionFailed(StorageFailure):
+    """An object cannot be had in another version of its kind (500)."""
+
+
 class StorageUnavailable(ApiError):
     """The store takes no writes for now (503); reads go on."""
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kapy.api.conversion import ConversionError, convert
 from kapy.api.kinds import BY_GROUP_KIND
-from kapy.apiserver.plane import ConversionFailed, Convert
+from kapy.apiserver.refusals import ConversionFailed
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import ContractError
 from kapy.contract.resolve import resolved
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
+
+if TYPE_CHECKING:
+    from kapy.apiserver.plane import Convert
 
 
 def converted(

@@ -45,7 +45,7 @@ def _command(name: str) -> click.Command:
 
 def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramOptions) -> None:
     from kapy._aio.clock import system_clock
-    from kapy.apps.controllers import paced
+    from kapy.apps.dialing import paced
     from kapy.apps.manager.programs import PROGRAMS, Outside
     from kapy.apps.manager.webhooks import webhooks_by
     from kapy.apps.program.running import Process, started

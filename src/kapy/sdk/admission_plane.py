@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kapy.apiserver.admission import Review, denied
-from kapy.apiserver.plane import ConversionFailed
+from kapy.apiserver.refusals import ConversionFailed
 from kapy.kube import Document
 from kapy.kube.errors import Invalid, KapyError, ServerError
 from kapy.kube.names import Resource

@@ -1,6 +1,7 @@
 """Which controllers each manager runs, and the Lease by which it leads (upstream's names).
 
-A manager of ours and upstream's of the same name therefore never work side by side.
+A manager of ours and upstream's of the same name therefore never work side by side. Each imports
+what it runs when it runs: half of a manager's start is imports.
 """
 
 from __future__ import annotations
@@ -8,27 +9,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kapy._aio.services import Service
 from kapy.apps.components.serving import secret_of, service_of
-from kapy.apps.control_plane_pods import Pods
-from kapy.apps.controllers import (
-    add_core,
-    add_kubeadm_control_planes,
-    extension_doors,
-    over_network,
-    services_of,
-)
+from kapy.apps.dialing import over_network
+from kapy.apps.doors import extension_doors, services_of
 from kapy.apps.manager_flags import Manager
 from kapy.apps.settings import Controlling
 from kapy.engine.runtime import Runtime
 from kapy.hooks.posting import Post
-from kapy.providers.inmemory import InMemory
-from kapy.providers.inmemory import add_to as add_in_memory
-from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
-from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 from kapy.remote.connections import Connections, Dial
+
+if TYPE_CHECKING:
+    from kapy.apps.control_plane_pods import Pods
+    from kapy.providers.inmemory import InMemory
+
+
+def _pods(runtime: Runtime) -> Pods:
+    from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
+
+    return PodsOverNetwork(runtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Outside:
 
     post: Callable[[], Post]
     dial: Dial = over_network
-    pods: Callable[[Runtime], Pods] = PodsOverNetwork
+    pods: Callable[[Runtime], Pods] = _pods
     machines: InMemory | None = None
 
 
@@ -83,6 +84,8 @@ class Program:
 
 
 def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+    from kapy.apps.core_controllers import add_core
+
     connections = Connections(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post)
     add_core(runtime, connections, told, doors)
@@ -90,12 +93,16 @@ def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str,
 
 
 def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+    from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
+
     connections = Connections(runtime, dial=outside.dial, probing=False)  # for tokens alone
     add_bootstrap(runtime, connections, token_life=told.token_life)
     return {"connections": connections.run}
 
 
 def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+    from kapy.apps.control_planes import add_kubeadm_control_planes
+
     connections = Connections(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post, reconciled=False)
     add_kubeadm_control_planes(runtime, connections, told, doors, outside.pods(runtime))
@@ -103,6 +110,9 @@ def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Map
 
 
 def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mapping[str, Service]:
+    from kapy.providers.inmemory import InMemory
+    from kapy.providers.inmemory import add_to as add_in_memory
+
     if outside.machines is not None:
         add_in_memory(runtime, outside.machines)
         return {}

@@ -14,7 +14,7 @@ from typing import Final
 from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.apiserver.admission import Review, reason_of
-from kapy.apiserver.plane import ConversionFailed
+from kapy.apiserver.refusals import ConversionFailed
 from kapy.apps.admission import Rules
 from kapy.apps.conversion import converted
 from kapy.client.client import Client

@@ -106,7 +106,7 @@ class Accompanied:
 
 @asynccontextmanager
 async def _company(ground: Ground, *, sockets: bool) -> AsyncIterator[InMemory]:
-    from kapy.apps.controllers import over_network
+    from kapy.apps.dialing import over_network
     from kapy.providers.inmemory import InMemory
 
     runtime = Runtime.on(

@@ -1,0 +1,65 @@
+"""The controllers of core, of a plane or of its manager."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kapy.apps.doors import Doors
+from kapy.apps.settings import Controlling
+from kapy.core.cluster.controller import add_to as add_clusters
+from kapy.core.clusterclass.controller import add_to as add_cluster_classes
+from kapy.core.clusterresourceset.controller import add_to as add_cluster_resource_sets
+from kapy.core.clusterresourcesetbinding.controller import add_to as add_resource_set_bindings
+from kapy.core.machine.controller import add_to as add_machines
+from kapy.core.machine.node_metadata import Synced
+from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
+from kapy.core.machinehealthcheck.controller import add_to as add_machine_health_checks
+from kapy.core.machinepool.controller import add_to as add_machine_pools
+from kapy.core.machineset.controller import add_to as add_machine_sets
+from kapy.core.topology.controller import add_to as add_topologies
+from kapy.engine.runtime import Runtime
+from kapy.remote.connections import Connections
+
+if TYPE_CHECKING:
+    from kapy.apps.extensions import Extensions
+
+
+def add_core(
+    runtime: Runtime, connections: Connections, told: Controlling, doors: Doors | None
+) -> None:
+    """Add the controllers of core."""
+    gates = told.manager.gates
+    updates = None if doors is None else doors.updates
+    add_clusters(runtime, connections, grace=told.connection_grace)
+    machines = add_machines(
+        runtime,
+        connections,
+        gates=gates,
+        synced=Synced(told.machine_labels, told.machine_annotations),
+        grace=told.conditions_grace,
+        updates=updates,
+    )
+    checks = told.preflight_checks if gates.machine_set_preflight_checks else ()
+    add_machine_sets(runtime, connections, preflight=checks)
+    deployments = add_machine_deployments(runtime, connections, updates=updates)
+    if gates.machine_pool:
+        add_machine_pools(runtime, connections)
+    if gates.cluster_topology:
+        _add_topologies(runtime, connections, None if doors is None else doors.called)
+    add_machine_health_checks(runtime, connections)
+    add_cluster_resource_sets(runtime, connections)
+    add_resource_set_bindings(runtime, connections)
+    if updates is not None:
+        updates.wake(machines=machines.enqueue, deployments=deployments.enqueue)
+
+
+def _add_topologies(runtime: Runtime, connections: Connections, called: Extensions | None) -> None:
+    if called is None:
+        add_cluster_classes(runtime)
+        add_topologies(runtime, connections)
+        return
+    classes = add_cluster_classes(runtime, discovery=called.variables)
+    topologies = add_topologies(
+        runtime, connections, hooks=called.lifecycle, patches=called.patches
+    )
+    called.wake(clusters=topologies.enqueue, classes=classes.enqueue)
