@@ -416,6 +416,28 @@ async def test_a_short_absence_is_told_and_forgiven() -> None:
         assert [name for _, name in here.told] == ["one", "one"]
 
 
+async def test_what_is_watched_goes_on_as_soon_as_a_probe_passes() -> None:
+    async with running() as here:
+        here.clusters["one"] = workload = Workload(over_network=True)
+        here.management.put(secret("one"))
+        await asyncio.sleep(1)
+        with pytest.raises(NotConnected):
+            here.connections.informer(ONE, NODES)
+        await asyncio.sleep(1)
+        nodes = here.connections.informer(ONE, NODES)
+        workload.fault = Unreachable("gone")
+        workload.nodes.break_watches()
+        await asyncio.sleep(27)
+        assert here.connections.health(ONE).failures
+        workload.fault = None
+        workload.nodes.put({"kind": "Node", "metadata": {"name": "n"}})
+        while here.connections.health(ONE).failures:
+            assert not nodes.list()
+            await asyncio.sleep(1)
+        await asyncio.sleep(1)
+        assert list(nodes.keys()) == [Key("", "n")]
+
+
 async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None:
     seen: list[str] = []
 

@@ -77,11 +77,12 @@ class Selection(NamedTuple):
 class Watched:
     """One collection of a workload cluster, and the task that follows it."""
 
-    __slots__ = ("_synced", "informer", "store", "task")
+    __slots__ = ("_synced", "informer", "reflector", "store", "task")
 
     def __init__(self, resource: Resource, labels: str, synced: Callable[[], None]) -> None:
         self.store = Store(parse_labels(labels) if labels else None)
         self.informer: Informer[Document] = Informer(resource, self.store)
+        self.reflector: Reflector | None = None
         self.task: asyncio.Task[None] | None = None
         self._synced = synced
 
@@ -173,7 +174,7 @@ class Link:
             since = listed.resource_version if listed is not None else ""
             if listed is not None:
                 found.store.replace(listed.items, since)
-            reflector = Reflector(
+            found.reflector = reflector = Reflector(
                 reading, resource, found, random, labels=labels, fields=fields, since=since
             )
             name = f"{self.cluster} {resource.plural}"
@@ -189,11 +190,19 @@ class Link:
 
     def succeeded(self, at: datetime) -> None:
         """The cluster answered."""
+        if self.failures:
+            self._hurry()
         self.failures = 0
         self.last_success = at
         self.because = ""
         self.suspected = False
         self.backoff.reset()
+
+    def _hurry(self) -> None:
+        """What is watched goes on now: its pauses have grown while nobody answered."""
+        for watched in self.informers.values():
+            if watched.reflector is not None:
+                watched.reflector.hurry()
 
     def failed(self, because: str) -> None:
         """The cluster did not answer (as it should)."""

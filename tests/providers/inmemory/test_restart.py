@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kapy.kube.errors import Unreachable
+from kapy.kube.errors import Expired, Unreachable
 from kapy.kube.names import NODES
 from kapy.testing.provider_bench import key
 from tests.providers.inmemory.plane import (
@@ -22,12 +22,17 @@ async def test_a_restart_builds_the_workload_cluster_again() -> None:
     async with in_memory_plane() as plane:
         await plane.running("blue", workers=2)
         before = await plane.kubeconfig("blue")
+        told = (await (await plane.workload("blue")).list(NODES)).resource_version
+        await asyncio.sleep(1)
         await plane.restart()
         await asyncio.sleep(1)
         assert (await plane.kubeconfig("blue")).server == before.server
         client = await plane.workload("blue")
         nodes = [one["metadata"]["name"] for one in (await client.list(NODES)).items]
         assert nodes == ["blue-0", "blue-1", "blue-cp"]
+        async with client.watch(NODES, resource_version=told) as events:
+            with pytest.raises(Expired):
+                await anext(events)
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.5, 3, 10.2, 11, 12.5, 13.9])

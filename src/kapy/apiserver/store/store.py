@@ -102,6 +102,11 @@ class Store:
             for table, namespace, name, document in rows:
                 self.table(table).put(namespace, name, Stored(None, document))
 
+    def begin_at(self, revision: int) -> None:
+        """Count from `revision` on; for a store that has nothing in it yet."""
+        self.revision = self._next = revision
+        self.history.floor = revision
+
     def table(self, name: str) -> Table:
         """The table of a resource, made when it is first asked for."""
         table = self._tables.get(name)

@@ -31,9 +31,14 @@ class WorkloadServer(Server):
 
     @classmethod
     def in_memory(cls, clock: Clock) -> WorkloadServer:
-        """A new one, with nothing in it."""
+        """A new one, with nothing in it.
+
+        Its resourceVersions begin at the milliseconds since 1970: after those that an earlier one
+        at the same address told. So whoever goes on with a watch of that one's is answered 410.
+        """
         server = cls.open(None, clock=clock)
         assert isinstance(server, cls)
+        server.store.begin_at(int(clock().timestamp() * 1000))
         accompany(server)
         return server
 
