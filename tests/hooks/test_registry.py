@@ -82,6 +82,15 @@ def test_what_is_called(documents: list[Document | None], called: list[str]) -> 
     assert [f"{one.name} {one.settings['generation']}" for one in serving] == called
 
 
+def test_whom_a_dead_extension_is_asked_about_and_for_how_long_can_be_changed() -> None:
+    slow = {"runtime.cluster.x-k8s.io/longest-timeout-seconds": "2"}
+    narrowed = found("a", generation=2, status="False", annotations=slow)
+    narrowed["spec"]["namespaceSelector"] = {"matchLabels": {"grows": "grass"}}
+    (called,) = following(found("a"), narrowed).serving(GROUP, HOOK)
+    assert not called.selector.matches({"grows": "trees"})
+    assert (called.seconds, called.settings["generation"]) == (2, "1")
+
+
 def test_handlers_have_names_and_hooks() -> None:
     registry = following(found("a"))
     assert registry.named("a.ext").handler == "a"

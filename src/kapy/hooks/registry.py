@@ -8,7 +8,7 @@ forgets nothing, and who takes an ExtensionConfig away takes its handlers away a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kapy.api.extension_config import ClientConfig, ExtensionConfig, ExtensionHandler
 from kapy.api.names import ConditionType
@@ -73,9 +73,13 @@ class Registry:
             self._set(change.document["metadata"]["name"], ())
             return
         config = read(document, ExtensionConfig)
-        # What was called goes on being called until discovery has seen what came after it.
-        if is_discovered(config) or config.metadata.name not in self._by_config:
-            self._set(config.metadata.name, self._registrations(config, document))
+        found = self._registrations(config, document)
+        # What was called goes on being called until discovery has seen what came after it; about
+        # whom, and for how long, is the administrator's to say.
+        if known := () if is_discovered(config) else self._by_config.get(config.metadata.name, ()):
+            allowed = {one.name: one for one in found}
+            found = tuple(_allowed(one, allowed.get(one.name, one)) for one in known)
+        self._set(config.metadata.name, found)
 
     def _registrations(
         self, config: ExtensionConfig, document: Document
@@ -135,6 +139,10 @@ def _registration(
         ignored=handler.failure_policy == "Ignore",
         settings=config.spec.settings,
     )
+
+
+def _allowed(known: Registration, now: Registration) -> Registration:
+    return replace(known, selector=now.selector, seconds=now.seconds)
 
 
 def is_discovered(config: ExtensionConfig) -> bool:
