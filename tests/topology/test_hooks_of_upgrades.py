@@ -390,3 +390,11 @@ async def test_an_extension_plans_upgrades_and_is_asked_again_when_something_cha
     extension.plans = UpgradePlans([NEW])
     assert await plan() == [NEW]
     assert extension.asked[2:] == [f"plan by planner: {MIDDLE} {OLD} {NEW}"]
+
+
+async def test_a_plan_is_that_of_the_extension_that_the_class_names() -> None:
+    extension = Extension()
+    asking = calls(cluster(), extension, [])
+    for name in ("a", "a", "b"):
+        await asking.upgrade_plan(name, OLD, OLD, NEW)
+    assert extension.asked == [f"plan by {name}: {OLD} {OLD} {NEW}" for name in ("a", "b")]

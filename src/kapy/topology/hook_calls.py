@@ -217,7 +217,7 @@ class HookCalls:
                 f'can not use GenerateUpgradePlan extension "{extension}" if RuntimeSDK feature '
                 "flag is disabled"
             )
-        key = (self._cluster.metadata.uid, control_plane, workers, target)
+        key = (self._cluster.metadata.uid, extension, control_plane, workers, target)
         plans = self._memory.plan(key)
         if plans is None:
             plans = await self._hooks.generate_upgrade_plan(

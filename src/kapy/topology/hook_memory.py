@@ -25,8 +25,8 @@ _EARLY: Final = 0.001  # as much as a timer may be
 K = TypeVar("K")
 V = TypeVar("V")
 
-PlanKey = tuple[str, str, str, str]
-"""A Cluster's UID, and the versions of control plane and workers, now and wanted."""
+PlanKey = tuple[str, str, str, str, str]
+"""A Cluster's UID, the extension, and the versions of control plane and workers, now and wanted."""
 
 
 class About(NamedTuple):
