@@ -24,7 +24,9 @@ SLOWEST = (
     "tests/foreign/test_manager",  # a program in Go is built
     "tests/e2e/test_write_a_provider",
     "tests/testing/conformance/",
-    "tests/e2e/test_managers",
+    "tests/real/test_managers",
+    "tests/real/test_leadership",
+    "tests/real/test_shards",
     "tests/e2e/test_extensions",
     "tests/e2e/test_documents",
     "tests/e2e/",

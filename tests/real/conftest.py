@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from random import Random
 
@@ -11,12 +12,34 @@ import pytest_asyncio
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.kube.names import NAMESPACES
+from tests.real.installed import Installed
+from tests.real.processes import Stable, stable
 from tests.real.servers import Place, place
 
 
 @pytest.fixture(scope="session")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with place(tmp_path_factory.mktemp("server")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def installed(there: Place) -> Installed:
+    """The managers' releases."""
+
+    async def install() -> Installed:
+        found, transport = Installed(there.here), Https(there.access)
+        await found.install(Client(transport, field_manager="kapy-test"))
+        await transport.aclose()
+        return found
+
+    return asyncio.run(install())
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stable]:
+    """Where processes of managers begin."""
+    with stable(tmp_path_factory.mktemp("managers")) as found:
         yield found
 
 

@@ -2,9 +2,11 @@
 
 * `KAPY_TEST_KUBECONFIG` names a kubeconfig: that server. The tests install Cluster API's CRDs
   there, and work in namespaces of their own. `KAPY_TEST_ADDRESS`: this machine's address, as that
-  server reaches it (127.0.0.1 where nothing is said).
+  server reaches it (by default the one by which this machine reaches others).
+  `KAPY_TEST_AUDIT_LOG`: the server's audit log, a file; who wrote what is read there.
 * `KUBEBUILDER_ASSETS` names a folder with `kube-apiserver` and `etcd`: one is started.
-* Otherwise kapy's embedded server, over HTTPS and with RBAC, as a process of its own.
+* Otherwise kapy's embedded server, over HTTPS and with RBAC, as a process of its own
+  (`tests.real.embedded`).
 """
 
 from __future__ import annotations
@@ -19,31 +21,33 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
-from kapy.apps.settings import ManagerName
 from kapy.client import kubeconfig_files
 from kapy.client.blocking import Blocking, run
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
+from kapy.kube.yaml import dump
 
 KUBECONFIG: Final = "KAPY_TEST_KUBECONFIG"
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 ADDRESS: Final = "KAPY_TEST_ADDRESS"
+AUDIT_LOG: Final = "KAPY_TEST_AUDIT_LOG"
 PROGRAMS: Final = ("kube-apiserver", "etcd")
 PATIENCE: Final = 60.0
+ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A server and its administrator. is_real: it is Kubernetes' own. here: this machine, as the
-    server reaches it."""
+    """A server and its administrator. here: this machine, as the server reaches it. audit: its
+    audit log, None where it shows none."""
 
     access: Kubeconfig
-    is_real: bool
-    here: str = "127.0.0.1"
+    here: str
+    audit: Path | None
 
 
 def not_real() -> str:
@@ -62,22 +66,20 @@ def place(folder: Path) -> Iterator[Place]:
     """The server, running. folder: where it may write."""
     if path := os.environ.get(KUBECONFIG):
         access = kubeconfig_files.load([Path(path)], "")
-        yield Place(access, is_real=True, here=os.environ.get(ADDRESS, "127.0.0.1"))
+        log = os.environ.get(AUDIT_LOG)
+        yield Place(access, os.environ.get(ADDRESS) or own_address(), Path(log) if log else None)
     elif not_real():
         with _embedded(folder) as access:
-            yield Place(access, is_real=False)
+            yield Place(access, "127.0.0.1", folder / "audit.log")
     else:
         with _kubernetes(Path(os.environ[ASSETS]), folder) as access:
-            yield Place(access, is_real=True)
+            yield Place(access, own_address(), folder / "audit.log")
 
 
 @contextmanager
 def _embedded(folder: Path) -> Iterator[Kubeconfig]:
-    """`kapy up` without a controller."""
     path = folder / "kubeconfig"
-    without = [f"--without={name}" for name in get_args(ManagerName)]
-    command = ["up", "--in-memory", "--port=0", f"--kubeconfig={path}", *without]
-    with _process(folder, sys.executable, "-m", "kapy.cli.main", *command):
+    with _process(folder, sys.executable, "-m", "tests.real.embedded", str(folder)):
         _wait(folder, path.exists)
         yield kubeconfig_files.load([path], "")
 
@@ -90,6 +92,8 @@ def _kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
     key = pki.new_key()
     (folder / "accounts.key").write_bytes(key)
     (folder / "accounts.pub").write_bytes(pki.public_key(key))
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
+    (folder / "audit.yaml").write_text(dump({**policy, "omitStages": ["RequestReceived"]}))
     clients, peers, port = free_port(), free_port(), free_port()
     with ExitStack() as stack:
         etcd = {
@@ -115,6 +119,9 @@ def _kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
             "service-cluster-ip-range": "10.0.0.0/24",
             "disable-admission-plugins": "ServiceAccount",
             "endpoint-reconciler-type": "none",
+            "enable-aggregator-routing": "true",  # to webhooks, where no node forwards
+            "audit-log-path": "audit.log",
+            "audit-policy-file": "audit.yaml",
         }
         stack.enter_context(_process(folder, str(assets / PROGRAMS[0]), *_flags(server)))
         certificate = folder / "certificates" / "apiserver.crt"
@@ -137,13 +144,19 @@ def _process(folder: Path, *command: str) -> Iterator[None]:
     with (
         (folder / "log").open("ab") as log,
         subprocess.Popen(
-            command, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            command, cwd=folder, env=_environ(), stdout=log, stderr=log, stdin=subprocess.DEVNULL
         ) as started,
     ):
         try:
             yield
         finally:
             started.terminate()
+
+
+def _environ() -> dict[str, str]:
+    """Programs of these tests are found wherever they are started."""
+    there = os.environ.get("PYTHONPATH", "")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), there]))}
 
 
 def _wait(folder: Path, holds: Callable[[], bool]) -> None:
@@ -160,6 +173,14 @@ def _is_ready(access: Kubeconfig) -> bool:
         run(Client(transport).raw("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin"))
         return True
     return False
+
+
+def own_address() -> str:
+    """This machine's, as others reach it: no datagram is sent to find it out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.connect(("192.0.2.1", 9))
+        address: str = one.getsockname()[0]
+        return address
 
 
 def free_port() -> int:

@@ -9,6 +9,7 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy._aio.services import running
+from kapy.api.cluster import Cluster
 from kapy.api.crds import crds, for_kubernetes
 from kapy.client import client as client_module
 from kapy.client.client import Client
@@ -30,6 +31,7 @@ from kapy.kube.errors import (
     Unauthorized,
 )
 from kapy.kube.names import CONFIG_MAPS, CRDS
+from tests.real.installed import Installed, cluster
 from tests.real.servers import Place
 from tests.waiting import until
 
@@ -153,19 +155,23 @@ async def test_a_page_of_a_state_that_is_forgotten_is_refused(
 
 
 async def test_a_watch_from_long_ago_is_too_old_and_begins_anew(
-    client: Client, namespace: str
+    client: Client, namespace: str, installed: Installed
 ) -> None:
-    names = await herd(client, namespace, 3)
+    """Of a kind that came late: of those that it began with, a new server knows everything."""
+    assert installed.ports
+    kind, keys = Cluster.RESOURCE, [Key(namespace, f"capybara-{number}") for number in range(4)]
+    for key in keys[:3]:
+        await client.create(kind, cluster(key))
     with pytest.raises(Expired, match="too old resource version: 1 "):
-        async with client.watch(CONFIG_MAPS, namespace, resource_version="1") as events:
+        async with client.watch(kind, namespace, resource_version="1") as events:
             await anext(events)
     store = Store()
-    late = Reflector(client, CONFIG_MAPS, store, Random(1), namespace=namespace, since="1")
+    late = Reflector(client, kind, store, Random(1), namespace=namespace, since="1")
     async with running(late=late.run):
         await until(lambda: store.is_synced)
-        assert {Key(namespace, name) for name in names} <= store.objects.keys()
-        await client.create(CONFIG_MAPS, config_map(namespace, "late"))
-        await until(lambda: Key(namespace, "late") in store.objects)
+        assert set(keys[:3]) <= store.objects.keys()
+        await client.create(kind, cluster(keys[3]))
+        await until(lambda: keys[3] in store.objects)
         assert late.failure is None
 
 

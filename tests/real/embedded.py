@@ -1,0 +1,81 @@
+"""kapy's API server alone, as kube-apiserver is alone: no kind of Cluster API's is known to it, nor
+anything of their admission and conversion.
+
+    python -m tests.real.embedded FOLDER
+
+It writes `kubeconfig` into the folder when it listens, and `audit.log`. It serves HTTPS, with RBAC.
+Services are found by their EndpointSlices, as a node finds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from kapy._aio.clock import system_clock
+from kapy._aio.services import running
+from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application, listen, server_context
+from kapy.apps.audit import audited
+from kapy.apps.credentials import Credentials, credentials
+from kapy.apps.settings import AuditLog, Serving
+from kapy.cli.stopping import told_to_stop
+from kapy.client.kubeconfig import Kubeconfig, with_context
+from kapy.kube.yaml import dump
+
+SLICES = "endpointslices.discovery.k8s.io"
+
+
+class Nodes:
+    """What a node's kube-proxy does, for webhooks. server: whose Services are meant."""
+
+    server: Server
+
+    def __call__(self, service: tuple[str, str, int]) -> str | None:
+        namespace, name, _ = service
+        table = self.server.store.peek(SLICES)
+        for one in () if table is None else table.scan(namespace):
+            if one["metadata"]["labels"]["kubernetes.io/service-name"] == name:
+                (endpoint,), (port,) = one["endpoints"], one["ports"]
+                return f"https://{endpoint['addresses'][0]}:{port['port']}"
+        return None
+
+
+async def serve(folder: Path) -> None:
+    """Serve until a signal asks to stop."""
+    nodes = Nodes()
+    nodes.server = server = Server.open(None, clock=system_clock, services=nodes)
+    made = credentials(Serving(), system_clock())
+    tls = server_context(
+        made.server.certificate, made.server.key, client_ca=made.authority.certificate
+    )
+    async with AsyncExitStack() as stack:
+        asked = stack.enter_context(told_to_stop())
+        stack.callback(server.close)
+        log = AuditLog(path=str(folder / "audit.log"))
+        stack.enter_context(audited(server, log, system_clock))
+        await stack.enter_async_context(running(server=server.run))
+        accompany(server, authority=made.authority.certificate.decode())
+        application = Application(server, Authentication({}))
+        _, port = await stack.enter_async_context(listen(application, tls=tls))
+        access = dump(with_context({}, "here", _access(made, port)))
+        (folder / "new").write_text(access)
+        (folder / "new").rename(folder / "kubeconfig")
+        await asked.wait()
+
+
+def _access(made: Credentials, port: int) -> Kubeconfig:
+    return Kubeconfig(
+        server=f"https://127.0.0.1:{port}",
+        certificate_authority=made.authority.certificate,
+        client_certificate=made.administrator.certificate,
+        client_key=made.administrator.key,
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1])))

@@ -1,0 +1,157 @@
+"""The managers' releases on a server, but for their pods: where these would be are processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from kapy.api.cluster import Cluster
+from kapy.apps.components.serving import service_of
+from kapy.apps.manager.components import components_of
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.apps.program.injection import MUTATING, VALIDATING
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.errors import Expired
+from kapy.kube.names import CRDS, Resource
+from tests.real.servers import free_port
+
+PATIENCE = 120.0
+PODS = ("Deployment", "PodDisruptionBudget", "NetworkPolicy")
+ASKING = (MUTATING, VALIDATING)
+SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+
+
+@dataclass
+class Installed:
+    """What is installed. here: this machine, as the server reaches it. ports: of the webhooks, by
+    the manager's name."""
+
+    here: str
+    ports: dict[str, int] = field(default_factory=lambda: {name: free_port() for name in PROGRAMS})
+
+    async def install(self, client: Client) -> None:
+        """Everything but what has the server ask webhooks; kinds of ours are served then."""
+        resources = _Resources(client)
+        for name, program in PROGRAMS.items():
+            objects = components_of(name)
+            for one in objects:
+                if one["kind"] not in PODS and "webhooks" not in one:
+                    await client.apply(await resources.of(one), _aggregated(one, objects))
+            await client.apply(SLICES, self._slice(program.prefix, self.ports[name]))
+        for crd in (await client.list(CRDS)).items:
+            await eventually(client, CRDS, Key.of(crd), is_true("Established"))
+
+    @asynccontextmanager
+    async def asking(self, client: Client) -> AsyncIterator[None]:
+        """The server asks the managers' webhooks meanwhile."""
+        found = [one for name in PROGRAMS for one in components_of(name) if "webhooks" in one]
+        kinds = {one.kind: one for one in ASKING}
+        try:
+            for one in found:
+                await client.apply(kinds[one["kind"]], one)
+            yield
+        finally:
+            for one in found:  # nobody answers any more
+                await client.delete(kinds[one["kind"]], Key.of(one))
+
+    def _slice(self, prefix: str, port: int) -> Document:
+        """Where a Service's pods are, which no controller finds out here."""
+        service = service_of(prefix)
+        labels = {"kubernetes.io/service-name": service}
+        return {
+            "apiVersion": SLICES.api_version,
+            "kind": SLICES.kind,
+            "metadata": {"name": service, "namespace": f"{prefix}-system", "labels": labels},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [self.here]}],
+            "ports": [{"name": "", "port": port, "protocol": "TCP"}],
+        }
+
+
+@dataclass
+class _Resources:
+    """How kinds are asked for, as the server tells it."""
+
+    client: Client
+    known: dict[tuple[str, str], Resource] = field(default_factory=dict)
+
+    async def of(self, document: Document) -> Resource:
+        named = document["apiVersion"], document["kind"]
+        if named not in self.known:
+            self.known[named] = await self._found(*named)
+        return self.known[named]
+
+    async def _found(self, api_version: str, kind: str) -> Resource:
+        group, _, version = api_version.rpartition("/")
+        path = f"/apis/{api_version}" if group else f"/api/{version}"
+        found = (await self.client.raw("GET", path))["resources"]
+        one = next(each for each in found if each["kind"] == kind and "/" not in each["name"])
+        return Resource(group, version, one["name"], kind, one["namespaced"])
+
+
+def _aggregated(one: Document, objects: list[Document]) -> Document:
+    """An object of a release, where no controller puts ClusterRoles together."""
+    if "aggregationRule" not in one:
+        return one
+    roles = (each for each in objects if each["kind"] == "ClusterRole")
+    return {**one, "rules": [rule for each in roles for rule in each["rules"]]}
+
+
+def cluster(key: Key) -> Document:
+    """A Cluster whose infrastructure nobody provides."""
+    group = "infrastructure.cluster.x-k8s.io"
+    reference = {"apiGroup": group, "kind": "DevCluster", "name": "nobody"}
+    return {
+        "apiVersion": Cluster.RESOURCE.api_version,
+        "kind": "Cluster",
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "spec": {"infrastructureRef": reference},
+    }
+
+
+def trusts(document: Document | None) -> bool:
+    """Whether a server was told whom to trust for all webhooks of a configuration or a CRD."""
+    if document is None:
+        return False
+    asked = document.get("webhooks") or [document["spec"]["conversion"]["webhook"]]
+    return all(one["clientConfig"].get("caBundle") for one in asked)
+
+
+async def eventually(
+    client: Client, resource: Resource, key: Key, holds: Callable[[Document | None], bool]
+) -> None:
+    """Watch an object until something is true of it (None: it is gone)."""
+    async with asyncio.timeout(PATIENCE):
+        while not await _followed(client, resource, key, holds):
+            pass  # the server forgot meanwhile what it had listed
+
+
+async def _followed(
+    client: Client, resource: Resource, key: Key, holds: Callable[[Document | None], bool]
+) -> bool:
+    fields = f"metadata.name={key.name}"
+    listed = await client.list(resource, key.namespace, fields=fields)
+    if holds(listed.items[0] if listed.items else None):
+        return True
+    version = listed.resource_version
+    opened = client.watch(resource, key.namespace, resource_version=version, fields=fields)
+    with suppress(Expired):
+        async with opened as events:
+            async for event in events:
+                gone = event.type == "DELETED"
+                if event.type != "BOOKMARK" and holds(None if gone else event.document):
+                    return True
+    return False
+
+
+def is_true(condition: str) -> Callable[[Document | None], bool]:
+    """A condition that an object has."""
+
+    def holds(document: Document | None) -> bool:
+        conditions = ((document or {}).get("status") or {}).get("conditions") or ()
+        return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+
+    return holds

@@ -1,0 +1,110 @@
+"""Core managers as processes that share the clusters: each cluster has one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.client.client import Client
+from kapy.engine.belonging import chosen
+from kapy.engine.shards import CLAIMS, LABEL
+from kapy.kube import Document, Key
+from kapy.kube.names import LEASES, NAMESPACES
+from tests.real.core_managers import LEASE, Managers, audit_of, is_noticed
+from tests.real.installed import PATIENCE, Installed, cluster, eventually, is_true
+from tests.real.processes import Stable
+from tests.real.servers import Place
+from tests.real.writes import Write, writes
+
+COUNT = 20
+
+
+class Shared:
+    """Clusters of which each has one manager."""
+
+    def __init__(self, client: Client, namespace: str, log: Path) -> None:
+        self.client = client
+        self.log = log
+        self.namespace = namespace
+        self.keys = [Key(namespace, f"herd-{number}") for number in range(COUNT)]
+        self.is_paused = False
+
+    async def create(self) -> None:
+        """All of them, each noticed by somebody."""
+        for key in self.keys:
+            await self.client.create(Cluster.RESOURCE, cluster(key))
+        for key in self.keys:
+            await eventually(self.client, Cluster.RESOURCE, key, is_noticed)
+
+    async def split(self, among: int) -> set[str]:
+        """Have each of them written, once so many share them; by whom, who are the right ones and
+        the only ones."""
+        held = await self._held(among)
+        before = len(await writes(self.client, self.log))
+        await self._change()
+        written = await writes(self.client, self.log)
+        pods = {one.name: one.pod for one in written if one.resource == "leases"}
+        wrote = {(one.name, one.pod) for one in written[before:] if self._is_ours(one)}
+        assert wrote == {(key.name, pods[chosen(key, held)]) for key in self.keys}
+        return {pod for _, pod in wrote}
+
+    def _is_ours(self, one: Write) -> bool:
+        return (one.namespace, one.resource) == (self.namespace, "clusters")
+
+    async def _held(self, count: int) -> list[str]:
+        """The slots that are held, once so many are, and all work by their choice."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                labels = f"{LABEL}={LEASE.name}"
+                found = (await self.client.list(LEASES, LEASE.namespace, labels=labels)).items
+                held = [one for one in found if one["spec"].get("holderIdentity")]
+                names = sorted(one["metadata"]["name"] for one in held)
+                if len(held) == count and all(members(one) == names for one in held):
+                    return names
+                await asyncio.sleep(0.1)
+
+    async def _change(self) -> None:
+        self.is_paused = not self.is_paused
+        patch: Document = {"spec": {"paused": self.is_paused}}
+        for key in self.keys:
+            await self.client.patch(Cluster.RESOURCE, key, patch)
+        told = is_true("Paused")
+        for key in self.keys:
+            await eventually(
+                self.client, Cluster.RESOURCE, key, lambda one: told(one) == self.is_paused
+            )
+
+
+def members(lease: Document) -> list[str] | None:
+    """By whose choice the holder of a slot works."""
+    text = (lease["metadata"].get("annotations") or {}).get(CLAIMS, "{}")
+    claims = json.loads(text)
+    holds = claims.get("holder") == lease["spec"]["holderIdentity"]
+    return list(claims["members"]) if holds else None
+
+
+@pytest.mark.sockets
+async def test_each_cluster_is_one_managers_while_they_come_stop_and_die(
+    there: Place, client: Client, namespace: str, installed: Installed, forks: Stable
+) -> None:
+    assert installed.ports
+    shared = Shared(client, namespace, audit_of(there))
+    async with AsyncExitStack() as stack:
+        here = Managers(there, client, namespace, forks, stack)
+        north = await here.begin("north", "--shards=3")
+        south = await here.begin("south", "--shards=3")
+        await shared.create()
+        assert await shared.split(2) == {"north", "south"}
+        await here.begin("west", "--shards=3")
+        assert await shared.split(3) == {"north", "south", "west"}
+        north.signal(signal.SIGKILL)
+        assert await shared.split(2) == {"south", "west"}
+        await south.stop()
+        assert await shared.split(1) == {"west"}
+    await client.delete(NAMESPACES, Key("", namespace))

@@ -1,0 +1,66 @@
+"""Who wrote what, by a server's audit log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from urllib.parse import parse_qs, urlsplit
+
+from kapy.client.client import Client
+from kapy.kube import Document
+from tests.real.processes import POD
+from tests.waiting import until
+
+_READS = ("get", "list", "watch")
+_ASKED = ("authentication.k8s.io", "authorization.k8s.io")
+
+
+@dataclass(frozen=True, order=True)
+class Write:
+    """One that came to something. at: when it was asked for. pod: whose it is. manager: of the
+    fields."""
+
+    at: str
+    pod: str
+    namespace: str
+    resource: str
+    name: str
+    manager: str
+
+
+async def writes(client: Client, log: Path) -> list[Write]:
+    """What processes of these tests wrote up to now, in order."""
+    sign = f"{Random().getrandbits(64):x}"
+    await client.raw("GET", "/version", {"sign": sign})
+    await until(lambda: sign in log.read_text())  # logs are written a little later
+    return sorted(_written(log))
+
+
+def _written(log: Path) -> Iterator[Write]:
+    for line in log.read_text().splitlines():
+        if not line.endswith("}"):
+            continue  # it is just being written
+        event: Document = json.loads(line)
+        asked, who = event.get("objectRef") or {}, event.get("impersonatedUser") or {}
+        pods = (who.get("extra") or {}).get(POD)
+        if not pods or event["verb"] in _READS or asked.get("apiGroup") in _ASKED:
+            continue
+        if (event.get("responseStatus") or {}).get("code", 500) < 400:
+            query = parse_qs(urlsplit(event["requestURI"]).query)
+            yield Write(
+                event["requestReceivedTimestamp"],
+                pods[0],
+                asked.get("namespace", ""),
+                asked.get("resource", ""),
+                asked.get("name", ""),
+                query.get("fieldManager", [""])[0],
+            )
+
+
+def one_after_the_other(found: list[Write]) -> list[str]:
+    """Whose writes they are, in order, each as often as somebody else wrote in between."""
+    return [pod for pod, _ in groupby(found, key=lambda one: one.pod)]
