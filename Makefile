@@ -10,6 +10,7 @@ TEST := $(VENVS)/.venv-test
 CHECK := $(VENVS)/.venv-check
 DIST := $(VENVS)/.venv-dist
 ARGS ?=
+WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
-	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them)"
+	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them, WORKERS=4 at a time)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
@@ -55,10 +56,10 @@ quickstart: $(RUN)/.made
 	@$(RUN)/bin/kapy quickstart $(ARGS)
 
 test: $(TEST)/.made
-	@$(TEST)/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+	@$(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 soak: $(TEST)/.made
-	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n 2 $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
+	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
 
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -41,8 +42,8 @@ def test_one_command_ends_with_an_available_cluster(shell: Shell) -> None:
 
 
 @pytest.mark.sockets
-def test_the_result_is_json_for_machines(shell: Shell) -> None:
-    done = shell.run("kapy", "quickstart", "--exit", "--port", "0", "-o", "json")
+def test_the_result_is_json_for_machines(begun: tuple[Shell, CompletedProcess[str]]) -> None:
+    _, done = begun
     told = json.loads(done.stdout)
     (cluster,) = told["clusters"]
     assert (cluster["name"], cluster["controlPlane"], cluster["workers"]) == ("capybara", 1, 2)
