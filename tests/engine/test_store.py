@@ -144,3 +144,21 @@ def _a_closed_account(changes: list[Change], truth: dict[Key, Document]) -> None
 )
 def test_what_nothing_holds_any_more_is_gone(document: Document, gone: bool) -> None:
     assert is_gone(document) is gone
+
+
+def test_who_had_a_name_before_is_gone_where_its_successor_is_known_to_have_ended() -> None:
+    def object_(uid: str, version: int, app: str) -> Document:
+        labels = {"app": app}
+        named = {"name": "b", "uid": uid, "resourceVersion": str(version), "labels": labels}
+        return {"metadata": named}
+
+    for before in (False, True):
+        store = Store(parse_labels("app=red"))
+        store.replace([], "0")
+        if before:
+            store.observe(object_("u2", 12, "blue"))  # our own write: it is not selected any more
+        store.take(Event("ADDED", object_("u1", 1, "red")))
+        if not before:
+            store.observe(object_("u2", 12, "blue"))
+        store.replace([object_("u2", 11, "red")], "11")
+        assert not store.objects

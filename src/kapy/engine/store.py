@@ -85,7 +85,8 @@ class Store:
     """The objects of one watched collection, and who wants to know of its changes.
 
     progress: the resourceVersion up to which lists and watches have told everything. trim: what is
-    kept of an object, None for all of it.
+    kept of the answers to own writes, None for all of them; what comes by watches and lists is
+    trimmed by who reads it, before a whole list of it is held in memory.
     """
 
     __slots__ = (
@@ -152,7 +153,7 @@ class Store:
         if is_gone(document):
             self._end(document, sys.maxsize)
         elif self.selector is None or self.selector.selects(document):
-            self._put(document)
+            self._put(document if self.trim is None else self.trim(document))
         else:
             self._end(document, version_of(document))
 
@@ -190,6 +191,7 @@ class Store:
         old = self.objects.get(key)
         version = version_of(document)
         if self._ended and version <= self._ended.get(metadata.get("uid", ""), -1):
+            self._drop_namesake(document)
             return
         if old is None:
             if 0 < version <= self.progress:
@@ -201,8 +203,6 @@ class Store:
             if old["metadata"].get("uid") != metadata.get("uid"):
                 self._remove(key, old)
                 old = None
-        if self.trim is not None:
-            document = self.trim(document)
         self.objects[key] = document
         for index in self._indexes.values():
             index.change(key, old, document)
@@ -211,9 +211,20 @@ class Store:
     def _drop(self, document: Document, version: int) -> None:
         key, uid = Key.of(document), document["metadata"].get("uid", "")
         old = self.objects.get(key)
-        if old is None or (uid and old["metadata"].get("uid") != uid):
+        if old is None:
             return
-        if not version or version >= version_of(old):
+        if uid and old["metadata"].get("uid") != uid:
+            self._drop_namesake(document)
+        elif not version or version >= version_of(old):
+            self._remove(key, old)
+
+    def _drop_namesake(self, document: Document) -> None:
+        """What had the name before this object is gone, even where this one is not to be kept."""
+        key, uid = Key.of(document), document["metadata"].get("uid", "")
+        old = self.objects.get(key)
+        if old is None or old["metadata"].get("uid") == uid:
+            return
+        if version_of(old) < version_of(document):
             self._remove(key, old)
 
     def _end(self, document: Document, version: int) -> None:
