@@ -34,8 +34,8 @@ from kapy.kube.pki import issue, new_ca
 from kapy.remote.connections import Connections, NotConnected
 
 Row = dict[str, Any]
-IDLE_SECONDS: Final = 30.0
-LOOK_SECONDS: Final = 12.0
+IDLE_SECONDS: Final = 20.0
+REST_SECONDS: Final = 12.0  # whoever waits for the dead has given up by then
 PATIENCE: Final = 600.0
 
 
@@ -63,10 +63,12 @@ class Looking:
 
     async def looks(self, clusters: list[Key], *, dead: int) -> Row:
         """All clusters are asked at once; the seconds until each that is well has answered."""
+        self.seen.clear()
         began = time.perf_counter()
         for cluster in clusters:
             self.controller.enqueue(cluster)
-        await asyncio.sleep(LOOK_SECONDS)
+        await _until(clusters[dead:], self.seen.__contains__)
+        await asyncio.sleep(REST_SECONDS)
         took = [self.seen[cluster] - began for cluster in clusters[dead:]]
         return {
             "wall_s": round(max(took), 3),
