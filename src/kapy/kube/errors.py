@@ -25,7 +25,7 @@ act on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kapy.kube import Document
 
@@ -190,6 +190,10 @@ class TooManyRequests(ApiError):
 class ServerError(ApiError):
     """The server failed (5xx); the outcome of a write is unknown."""
 
+
+REFUSED: Final = (BadRequest, Forbidden, Invalid)
+"""Writes that certainly were not done, and will not be if they are asked for again. What failed
+otherwise may have been done: what it needs must stay."""
 
 _BY_CODE: dict[int, type[ApiError]] = {
     cls.code: cls

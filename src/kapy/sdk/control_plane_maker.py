@@ -24,7 +24,7 @@ from kapy.engine.correlation import Lru
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.apply.settled import is_settled
-from kapy.kube.errors import ApiError, NotFound
+from kapy.kube.errors import REFUSED, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import SECRETS, Resource
 from kapy.sdk.applied_objects import AppliedObjects
@@ -113,7 +113,7 @@ class MachineMaker:
                 config=_reference(config, name),
             )
             await self._applied.create(Machine.RESOURCE, machine)
-        except ApiError:
+        except REFUSED:
             await self._take_back(made)
             raise
 

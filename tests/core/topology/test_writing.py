@@ -20,7 +20,7 @@ from kapy.core.topology.errors import CannotReconcile
 from kapy.core.topology.planned import Doomed, Effect, Parts, Plan, Planned
 from kapy.core.topology.writing import Writer
 from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
+from kapy.kube.errors import KapyError, NotFound, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request
 from kapy.kube.meta import read
 from kapy.kube.names import CRDS, SECRETS, Resource
@@ -42,19 +42,24 @@ KINDS = (INFRA_CLUSTERS, CONTROL_PLANES, INFRA_TEMPLATES, CONFIG_TEMPLATES)
 
 
 class Refusing:
-    """A transport that refuses writes of one resource."""
+    """A transport that refuses writes of one resource; or does them and answers something else, by
+    its code, nothing where that is 0."""
 
     over_network = False
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
-        self.refused = ""
+        self.refused, self.code = "", 403
 
     async def __call__(self, request: Request) -> Reply:
-        if self.refused and request.method == "PATCH" and f"/{self.refused}/" in request.path:
-            status = {"kind": "Status", "status": "Failure", "message": "no", "code": 500}
-            return Reply(500, status)
-        return await self._transport(request)  # type: ignore[no-any-return]
+        if not (self.refused and request.method == "PATCH" and f"/{self.refused}/" in request.path):
+            return await self._transport(request)  # type: ignore[no-any-return]
+        if self.code != 403:
+            await self._transport(request)
+        if not self.code:
+            raise Unreachable("the answer was lost")
+        status = {"kind": "Status", "status": "Failure", "message": "no", "code": self.code}
+        return Reply(self.code, status)
 
 
 class Told:
@@ -173,6 +178,15 @@ async def test_a_control_plane_that_is_refused_leaves_the_cluster_with_its_infra
     assert found.spec.control_plane_ref is None
     assert not await desk.there(INFRA_TEMPLATES, "c-cp")
     assert await desk.there(INFRA_CLUSTERS, "c")
+
+
+@pytest.mark.parametrize("code", [0, 500])
+async def test_templates_of_workers_that_may_be_there_stay(code: int, desk: Desk) -> None:
+    desk.wire.refused, desk.wire.code = "machinedeployments", code
+    with pytest.raises(KapyError):
+        await desk.write(plan(deployments={"md": workers()}))
+    for resource in (MachineDeployment.RESOURCE, INFRA_TEMPLATES, CONFIG_TEMPLATES):
+        assert await desk.there(resource, "md")
 
 
 @pytest.mark.parametrize("refused", ["machinedeployments", "fakeconfigtemplates"])

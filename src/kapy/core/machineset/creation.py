@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
@@ -32,11 +32,9 @@ from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
-from kapy.kube.errors import BadRequest, Forbidden, Invalid, KapyError, NotFound
+from kapy.kube.errors import REFUSED, KapyError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import Resource
-
-REFUSED: Final = (BadRequest, Forbidden, Invalid)
 
 Templates: TypeAlias = list[tuple[str, Template]]
 """Templates to clone, each with the v1beta1 reason of a failure; bootstrap first."""

@@ -16,7 +16,7 @@ from kapy.core.topology.planned import Doomed, Parts, Plan, Planned
 from kapy.core.topology.scope import Tools
 from kapy.core.topology.shim import own_new, release
 from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, KapyError, NotFound
+from kapy.kube.errors import REFUSED, ApiError, KapyError, NotFound
 from kapy.kube.meta import read
 from kapy.kube.nested import value_at
 from kapy.topology.state import ClusterState
@@ -38,8 +38,8 @@ class Writer:
         self._cluster = current.cluster
 
     async def write(self, plan: Plan) -> None:
-        """Raises CannotReconcile and what the client raises. What was made for an object that
-        cannot be written is deleted again; the rest stays and is found by the next try."""
+        """Raises CannotReconcile and what the client raises. What was made for an object that is
+        refused is deleted again; the rest stays and is found by the next try."""
         await release(self._client, self._current)
         control_plane = plan.control_plane.object
         assert not isinstance(control_plane, Doomed)
@@ -91,8 +91,9 @@ class Writer:
                     made.append(one)
             if parts.object is not None:
                 await self._apply(parts.object, version)
-        except KapyError:
-            await self._take_back(made)
+        except KapyError as error:
+            if isinstance(error.__cause__ or error, REFUSED):
+                await self._take_back(made)
             raise
 
     async def _health_check(self, parts: Parts) -> None:

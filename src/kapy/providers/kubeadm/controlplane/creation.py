@@ -13,7 +13,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, KapyError, NotFound
+from kapy.kube.errors import REFUSED, KapyError, NotFound
 from kapy.kube.meta import OwnerReference, owner_reference
 from kapy.kube.names import Resource
 from kapy.providers.kubeadm.controlplane.desired import (
@@ -46,7 +46,7 @@ async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Do
             made.append((KubeadmConfig.RESOURCE, Key(kcp.metadata.namespace, name)))
         with _told(plane, V1Beta1Reason.MACHINE_GENERATION_FAILED):
             answer = await _machine(tools, plane, name, infrastructure)
-    except ApiError:
+    except REFUSED:
         await _take_back(tools, made)
         raise
     # The Machine that replaces a remediated one is there.
