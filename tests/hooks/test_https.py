@@ -24,6 +24,7 @@ from kapy.hooks.blocking import BlockingPost
 from kapy.hooks.https import ClientCertificate, HttpsPost
 from kapy.hooks.posting import LARGEST_ANSWER, NoAnswer
 from kapy.kube.pki import Algorithm, KeyPair, issue, new_ca
+from tests.client.test_https import proxy
 
 pytestmark = pytest.mark.sockets
 NOW: Final = system_clock()
@@ -290,3 +291,21 @@ async def test_who_asks_while_the_program_ends_is_not_answered() -> None:
     await closed.aclose()
     with pytest.raises(TimeoutError):
         await post(ClientConfig(url="https://127.0.0.1:1"), "https://127.0.0.1:1", closed, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("direct", "way", "said"),
+    [
+        ("", ["CONNECT extension.invalid:443 HTTP/1.1"], "403, message='Forbidden'"),
+        (".invalid", [], "no such host"),
+    ],
+)
+async def test_extensions_are_called_through_proxies(
+    direct: str, way: list[str], said: str
+) -> None:
+    async with proxy(b"HTTP/1.1 403 Forbidden\r\n\r\n") as (url, asked):
+        sender = HttpsPost(environ={"HTTPS_PROXY": url, "NO_PROXY": direct})
+        there = "https://extension.invalid"
+        with pytest.raises(NoAnswer, match=said):
+            await post(ClientConfig(url=there), there, sender)
+    assert asked == way

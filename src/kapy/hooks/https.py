@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +17,7 @@ from kapy.api.extension_config import ClientConfig
 from kapy.apiserver.webhooks.calls import why_no_answer
 from kapy.apiserver.webhooks.clients import ClientConfig as Place
 from kapy.apiserver.webhooks.clients import Services
+from kapy.client.proxies import proxy_for
 from kapy.hooks.posting import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.model import encode
 
@@ -34,13 +37,18 @@ class HttpsPost:
 
     Redirects are not followed: whoever the ExtensionConfig names is who is called. services: base
     URLs of Services, for a program outside of the cluster; None where names of Services resolve.
+    environ: names proxies on the way (`kapy.client.proxies`).
     """
 
     def __init__(
-        self, services: Services | None = None, own: ClientCertificate | None = None
+        self,
+        services: Services | None = None,
+        own: ClientCertificate | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._services = services
         self._own = own
+        self._environ = environ
         self._session: aiohttp.ClientSession | None = None
         self._is_closed = False
 
@@ -50,9 +58,11 @@ class HttpsPost:
             await asyncio.get_running_loop().create_future()
         place = Place.of(encode(client))
         try:
+            resolved = self._resolved(place, url)
             response = await self._opened().post(
-                self._resolved(place, url),
+                resolved,
                 data=body,
+                proxy=proxy_for(resolved, self._environ) or None,
                 headers={**_HEADERS, **carried()},
                 ssl=_trust(place.authority, self._stamp()),
                 server_hostname=place.host or None,
