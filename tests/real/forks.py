@@ -28,7 +28,7 @@ ENDED = "exit code"
 
 def main() -> None:
     """Start what is asked for, until nobody can ask any more."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
+    signal.signal(signal.SIGCHLD, _reap)
     gc.freeze()
     started = []
     for line in iter(sys.stdin.readline, ""):
@@ -42,6 +42,15 @@ def main() -> None:
     for pid in started:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def _reap(*_: object) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _become(told: dict[str, Any]) -> None:
