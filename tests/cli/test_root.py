@@ -152,6 +152,18 @@ def test_an_error_is_one_sentence_and_exit_code_1(
     assert sentences in err
 
 
+def test_a_user_whom_the_system_does_not_know_has_no_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert run(["manager", "core"]) == 1
+    assert "there is no kubeconfig at /.kube/config" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["a: [", "clusters: 1", "kind: Pod", "current-context: x"])
 def test_an_unreadable_kubeconfig_is_said(
     text: str, home: Path, capsys: pytest.CaptureFixture[str]

@@ -83,8 +83,16 @@ def access_to(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
     """What the options say of a server and a user. Raises KubeconfigError."""
     from kapy.client import kubeconfig_files
 
-    paths = kubeconfig_files.paths(os.environ, Path.home())
+    paths = kubeconfig_files.paths(os.environ, _home())
     return kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)
+
+
+def _home() -> Path:
+    """The user's folder; the root for one whom the system does not know, as in pods."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
 
 
 def own_access(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
