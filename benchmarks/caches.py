@@ -14,7 +14,7 @@ from benchmarks.measure import resident
 from kapy.api.names import Label
 from kapy.client.stream import Event
 from kapy.engine.store import Store
-from kapy.engine.trimming import Trim, trim_of
+from kapy.engine.trimming import trim_of
 from kapy.kube import Document
 from kapy.kube.names import CRDS, SECRETS, Resource
 
@@ -68,11 +68,13 @@ def _filled(lines: list[tuple[Resource, bytes]], name: bytes, *, trims: bool) ->
         for resource, line in lines:
             store = stores.get(resource)
             if store is None:
-                trim: Trim | None = trim_of(resource, metadata=False) if trims else None
-                store = stores[resource] = Store(trim=trim)
+                store = stores[resource] = Store()
             event: Document = json.decode(line.replace(name, own))
             event["object"]["metadata"]["uid"] += str(number)
-            store.take(Event("ADDED", event["object"]))
+            kept = event["object"]
+            if trims:
+                kept = trim_of(resource, metadata=False)(kept)
+            store.take(Event("ADDED", kept))
             store.progress = 0
     return list(stores.values())
 

@@ -231,6 +231,7 @@ class Cache:
                 namespace=self._namespace if resource.namespaced else "",
                 metadata=metadata and self._trims,
             )
+            reflector.trim = trim
             reflector.recovered = self._hurry
             self._reflectors.append(reflector)
             if resource == CRDS:

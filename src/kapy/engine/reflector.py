@@ -27,6 +27,7 @@ from typing import Final, Protocol
 from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
 from kapy.engine.store import version_of
+from kapy.engine.trimming import Trim
 from kapy.kube import Document, Key
 from kapy.kube.errors import (
     ApiError,
@@ -107,9 +108,9 @@ class Reflector:
     """Keeps a sink equal to a server's collection.
 
     labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
-    sink has been filled already. metadata: no more of the objects is asked for. recovered: is told
-    what was the matter when that is over. failure: why it is not kept so at the moment, None when
-    it is.
+    sink has been filled already. metadata: no more of the objects is asked for. trim: what
+    the sink is given of an object, None for all of it. recovered: is told what was the matter when
+    that is over. failure: why it is not kept so at the moment, None when it is.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class Reflector:
         metadata: bool = False,
     ) -> None:
         self._client = client
+        self.trim: Trim | None = None
         self.recovered: Callable[[Exception], None] | None = None
         self._metadata = metadata
         self._streams_lists = over_network(client.transport)
@@ -227,7 +229,9 @@ class Reflector:
             fields=self._fields,
             metadata=self._metadata,
         )
-        self._replace(listed.items, listed.resource_version)
+        trim = self.trim
+        items = listed.items if trim is None else list(map(trim, listed.items))
+        self._replace(items, listed.resource_version)
 
     def _replace(self, items: Sequence[Document], version: str) -> None:
         if not self._sink.replace(items, version):
@@ -271,7 +275,9 @@ class Reflector:
             elif event.type == "DELETED":
                 items.pop(key, None)
             else:
-                items[key] = event.document
+                # At once: a whole list as it comes takes several times the memory.
+                document = event.document
+                items[key] = document if self.trim is None else self.trim(document)
         raise Unreachable(f"the watch of {self.resource.plural} ended in its beginning")
 
     def _lists_from_now_on(self, why: str) -> None:
@@ -305,4 +311,7 @@ class Reflector:
                 self._stale_lists = STALE_LISTS  # no replica that lags behind does so
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")
             self._version = document["metadata"]["resourceVersion"]
-            self._sink.take(event)
+            if self.trim is None or event.type in ("BOOKMARK", "DELETED"):
+                self._sink.take(event)
+            else:
+                self._sink.take(Event(event.type, self.trim(document)))

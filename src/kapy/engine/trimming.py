@@ -39,11 +39,31 @@ def whole(document: Document) -> Document:
     fields = metadata.get("managedFields")
     if fields is not None:
         metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
-        if applied := [one for one in fields if _is_apply(one)]:
-            metadata["managedFields"] = applied
         document = {**document, "metadata": metadata}
     shared: Document = _shared(document)
+    if applied := [_entry(one) for one in fields or () if _is_apply(one)]:
+        shared["metadata"]["managedFields"] = applied
     return shared
+
+
+def _entry(entry: Document) -> Document:
+    fields = entry.get("fieldsV1")
+    kept: Document = _shared({name: value for name, value in entry.items() if name != "fieldsV1"})
+    return kept if fields is None else {**kept, "fieldsV1": _form(fields)}
+
+
+_FORMS: dict[tuple[Any, ...], Document] = {}
+_MOST_FORMS = 20_000
+
+
+def _form(fields: Document) -> Document:
+    """Which fields somebody applied: nearly the same of all objects of a kind, so that each part
+    of it is kept once."""
+    made = {intern(name): _form(below) for name, below in fields.items()}
+    known = _FORMS.setdefault((*made, *map(id, made.values())), made)
+    if len(_FORMS) > _MOST_FORMS:
+        _FORMS.clear()  # whoever holds parts of it goes on to; what comes next is shared anew
+    return known
 
 
 def _shared(node: Any) -> Any:
