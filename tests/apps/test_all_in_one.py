@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from kapy._aio.clock import loop_clock
+from kapy.api.cluster import Cluster
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.settings import Settings
+from kapy.apps.manifests import apply_manifests, sample
+from kapy.apps.settings import Controlling, ManagerName, Settings
 from kapy.kube.http import ANONYMOUS, Request
+
+KINDS = (Cluster, DevCluster, KubeadmControlPlane)
 
 
 async def test_the_metrics_of_the_controllers_are_a_page_of_the_plane() -> None:
@@ -16,3 +26,22 @@ async def test_the_metrics_of_the_controllers_are_a_page_of_the_plane() -> None:
     assert isinstance(reply.body, bytes)
     assert b'controller_runtime_max_concurrent_reconciles{controller="machine"}' in reply.body
     assert refused.status == 403
+
+
+@pytest.mark.parametrize(
+    ("left_out", "looked_at"),
+    [
+        ("core", set()),  # all others wait for it
+        ("infrastructure-dev", {"Cluster", "KubeadmControlPlane"}),
+        ("control-plane-kubeadm", {"Cluster", "DevCluster"}),
+    ],
+)
+async def test_a_plane_leaves_to_others_what_it_is_told_to(
+    left_out: ManagerName, looked_at: set[str]
+) -> None:
+    settings = Settings(controlling=Controlling(without=frozenset({left_out})))
+    async with management_plane(settings, clock=loop_clock()) as plane:
+        await apply_manifests(plane.client, sample())
+        await asyncio.sleep(600)
+        objects = [(await plane.client.list(kind.RESOURCE)).items[0] for kind in KINDS]
+    assert {one["kind"] for one in objects if one["metadata"].get("finalizers")} == looked_at
