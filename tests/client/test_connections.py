@@ -198,6 +198,7 @@ async def test_names_are_left_to_a_socks_proxy() -> None:
         )
         there = Https(named)
         assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
+        assert (await there.probe(ASK)).status == 200
         await there.aclose()
 
         def of_command() -> int:
@@ -208,7 +209,7 @@ async def test_names_are_left_to_a_socks_proxy() -> None:
                 one.close()
 
         assert await asyncio.get_running_loop().run_in_executor(None, of_command) == 200
-        assert asked == ["plane.example", "plane.example"]
+        assert set(asked) == {"plane.example"}
 
 
 @pytest.mark.sockets

@@ -143,7 +143,8 @@ class Https:
 
         A connection of its own is kept for it, which makes it cost a fraction of other requests.
         """
-        if self._renewal is not None or self._proxy or not isinstance(self._tls, ssl.SSLContext):
+        unusual = self._renewal or self._proxy or self._socks
+        if unusual or not isinstance(self._tls, ssl.SSLContext):
             return await self(request)
         if self._pulse is None:
             self._pulse = Pulse(self._base, self._tls, self._name, self._headers)

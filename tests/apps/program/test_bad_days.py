@@ -148,7 +148,7 @@ async def day() -> AsyncIterator[Day]:
 
 
 WRONG: list[tuple[ApiError, str, int]] = [
-    (TooManyRequests("later", retry_after=1.0), "answers 429 (too many requests)", 90),
+    (TooManyRequests("later", retry_after=1.0), "answers 429", 90),
     (Unauthorized("Unauthorized"), "does not accept the credentials of this program", 90),
     (ServerError("etcd is away"), "etcd is away", 250),
 ]
