@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -39,6 +40,8 @@ def extension() -> Extension:
                 raise HookFailed("v1.99.0 is not approved")
             case "boom":
                 raise ZeroDivisionError("a secret")
+            case "exit":
+                sys.exit("a secret")
             case "nothing":
                 return cast(RetryResponse, None)
         return RetryResponse(message=request.settings.get("greeting", ""))
@@ -65,6 +68,11 @@ def upgrade_to(version: str, **settings: str) -> BeforeClusterUpgradeRequest:
             "boom",
             ("Failure", "internal error: see the log of the extension", 0),
             id="a bug in the handler tells no detail",
+        ),
+        pytest.param(
+            "exit",
+            ("Failure", "internal error: see the log of the extension", 0),
+            id="nor does it end the server",
         ),
         pytest.param(
             "nothing",

@@ -63,7 +63,7 @@ class Route(Generic[Req, Resp]):
             raise TypeError(f"it answered with {said}, and not with {wanted}")
         except HookError as error:
             return self.failed(str(error))
-        except Exception:
+        except (Exception, SystemExit):  # who answers one request does not end the server
             _log.exception("the handler %s of %s failed", self.name, self.hook.name)
             return self.failed("internal error: see the log of the extension")
 
