@@ -1,4 +1,4 @@
-"""How often Python looks for cycles of garbage while a plane runs."""
+"""How often Python looks for cycles of garbage while a plane or a manager runs."""
 
 from __future__ import annotations
 

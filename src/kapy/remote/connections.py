@@ -214,7 +214,9 @@ class Connections:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                await self.secrets.synced()
+                # Thousands of handshakes would keep what there is from being read, and nobody can
+                # work with a cluster before it is.
+                await self._runtime.cache.synced()
                 await self.controller.run()
         finally:
             self._group = None

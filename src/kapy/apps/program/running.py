@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, running
+from kapy.apps.garbage import rarely_collected
 from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import Application, serving
 from kapy.apps.program.diagnostics import Diagnostics
@@ -67,6 +68,7 @@ async def started(process: Process, add: Adding, clock: Clock) -> AsyncIterator[
     told, random = process.told, Random()
     transport = Https(process.access)
     async with AsyncExitStack() as stack:
+        stack.enter_context(rarely_collected())
         stack.push_async_callback(transport.aclose)
         own = Client(transport, field_manager=process.name)
         turn = _turn(process, own, clock, random)
