@@ -147,18 +147,31 @@ def test_what_nothing_holds_any_more_is_gone(document: Document, gone: bool) -> 
 
 
 def test_who_had_a_name_before_is_gone_where_its_successor_is_known_to_have_ended() -> None:
-    def object_(uid: str, version: int, app: str) -> Document:
-        labels = {"app": app}
-        named = {"name": "b", "uid": uid, "resourceVersion": str(version), "labels": labels}
-        return {"metadata": named}
-
     for before in (False, True):
         store = Store(parse_labels("app=red"))
         store.replace([], "0")
         if before:
-            store.observe(object_("u2", 12, "blue"))  # our own write: it is not selected any more
-        store.take(Event("ADDED", object_("u1", 1, "red")))
+            store.observe(namesake("u2", 12, "blue"))  # our own write: it is not selected any more
+        store.take(Event("ADDED", namesake("u1", 1, "red")))
         if not before:
-            store.observe(object_("u2", 12, "blue"))
-        store.replace([object_("u2", 11, "red")], "11")
+            store.observe(namesake("u2", 12, "blue"))
+        store.replace([namesake("u2", 11, "red")], "11")
         assert not store.objects
+
+
+def test_who_had_a_name_before_does_not_come_back_when_the_watch_tells_of_it_late() -> None:
+    store = Store(parse_labels("app=red"))
+    changes: list[Change] = []
+    store.subscribe(changes.append)
+    store.replace([], "0")
+    for one in (namesake("u1", 1, "red"), namesake("u2", 3, "blue")):
+        store.observe(one)
+    store.take(Event("ADDED", namesake("u1", 1, "red")))
+    store.take(Event("DELETED", namesake("u1", 2, "red")))
+    assert [one.new is None for one in changes] == [False, True]
+
+
+def namesake(uid: str, version: int, app: str) -> Document:
+    labels = {"app": app}
+    named = {"name": "b", "uid": uid, "resourceVersion": str(version), "labels": labels}
+    return {"metadata": named}

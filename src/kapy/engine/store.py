@@ -226,11 +226,15 @@ class Store:
             return
         if version_of(old) < version_of(document):
             self._remove(key, old)
+            self._remember(old["metadata"].get("uid", ""), version_of(document))
 
     def _end(self, document: Document, version: int) -> None:
         """Take in that our own write ended an object; nothing older brings it back."""
         self._drop(document, version)
-        uid = document["metadata"].get("uid", "")
+        self._remember(document["metadata"].get("uid", ""), version)
+
+    def _remember(self, uid: str, version: int) -> None:
+        """What ended as of a version, which the watch has yet to tell."""
         if uid and version > self.progress:
             self._ended[uid] = max(version, self._ended.pop(uid, 0))
             if len(self._ended) > REMEMBERED:
