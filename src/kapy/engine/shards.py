@@ -367,6 +367,32 @@ class _Gate:
         self._shards.end(token)
 
 
+class Besides:
+    """What a controller may begin for single keys besides what its gate lets through: work that is
+    none on the cluster, and goes with an object that belongs to no cluster."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._gate = controller.gate
+        self._began: set[object] = set()
+        self.keys: set[Key] = set()
+        controller.gate = self
+
+    def begin(self, key: Key) -> object | None:
+        """As the gate, whose answer counts first."""
+        token = None if self._gate is None else self._gate.begin(key)
+        if token is None and key in self.keys:
+            token = object()
+            self._began.add(token)
+        return token
+
+    def end(self, token: object) -> None:
+        """As the gate."""
+        if token in self._began:
+            self._began.remove(token)
+        elif self._gate is not None:
+            self._gate.end(token)
+
+
 def _moved(change: Change) -> Iterable[Key]:
     """An object that belongs to another cluster than before."""
     new, old = change.new, change.old

@@ -30,6 +30,7 @@ from kapy.engine.controller import Controller
 from kapy.engine.places import away
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
+from kapy.engine.shards import Besides
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound, Unauthorized, Unreachable
 from kapy.kube.http import Transport
@@ -110,6 +111,7 @@ class Connections:
         runtime.adopt(
             self.controller, runtime.cache.informer(Cluster.RESOURCE) if filtered else None
         )
+        self._besides = Besides(self.controller) if shared is not None else None
         if shared is not None:
             shared.subscribe(self._leave)
         runtime.metrics.add(LinkMetrics(self._links.values))
@@ -120,6 +122,13 @@ class Connections:
         if link is None or link.client is None:
             raise NotConnected(f"no connection to cluster {cluster}: {self._because(link)}")
         return link.client
+
+    def reach_too(self, cluster: Key) -> None:
+        """Connect to a cluster even where another program looks after it, until clusters are shared
+        out anew: somebody here has something for it that belongs to no cluster."""
+        if self._besides is not None and cluster not in self._besides.keys:
+            self._besides.keys.add(cluster)
+            self.controller.enqueue(cluster)
 
     def health(self, cluster: Key) -> Health:
         """The state of the connection, for conditions."""
@@ -339,8 +348,10 @@ class Connections:
 
     def _leave(self) -> None:
         """Let go of clusters that another program looks after."""
-        shards = self._runtime.shards
+        shards, besides = self._runtime.shards, self._besides
         assert shards is not None
+        assert besides is not None
+        besides.keys.clear()
         for cluster in [one for one in self._links if not shards.claims(one)]:
             link = self._links.pop(cluster)
             if self._group is not None:

@@ -10,8 +10,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from random import Random
 
+import yaml
+
 from kapy._aio.clock import loop_clock
 from kapy._aio.services import Service, run_together, running
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.names import CLUSTER_GROUP
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
@@ -22,12 +27,13 @@ from kapy.apps.manager.programs import PROGRAMS, Outside
 from kapy.apps.manager_flags import controlling
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
+from kapy.conditions import is_true
 from kapy.engine.belonging import cluster_of
 from kapy.engine.leadership import Fenced, Terms
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
 from kapy.hooks.posting import Post
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, Reply, Request
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.providers.inmemory import InMemory
@@ -36,6 +42,7 @@ from kapy.testing.story import Story
 from tests.apps.manager.separate import PodsHere
 from tests.stories.plane import own_kinds
 from tests.stories.test_bad_workload_clusters import grow, has_grown, started
+from tests.stories.test_fleet import CLUSTER
 
 SHARED = ("core", "bootstrap-kubeadm", "control-plane-kubeadm")
 HERDS = [f"herd-{number}" for number in range(4)]
@@ -53,7 +60,9 @@ class Writes(Interceptor):
     async def __call__(self, request: Request) -> Reply:
         reply = await self.transport(request)
         written = request.method != "GET" and reply.status < 400
-        if written and CLUSTER_GROUP in request.path and isinstance(reply.body, dict):
+        bindings = ClusterResourceSetBinding.RESOURCE.plural in request.path  # are of their sets
+        ours = CLUSTER_GROUP in request.path and not bindings
+        if written and ours and isinstance(reply.body, dict):
             self.clusters[cluster_of(reply.body)].append(self.program)
         return reply
 
@@ -131,14 +140,74 @@ async def managers() -> AsyncIterator[tuple[Managers, Story]]:
                 task.cancel()
 
 
+ADDON: list[Document] = list(
+    yaml.safe_load_all("""
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: addon}
+data: {addon: "{apiVersion: v1, kind: Namespace, metadata: {name: addon}}"}
+---
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {name: addon}
+spec:
+  clusterSelector: {matchLabels: {addon: wanted}}
+  strategy: Reconcile
+  resources: [{kind: ConfigMap, name: addon}]
+""")
+)
+
+
+async def addons_change(story: Story) -> None:
+    """What sets put into clusters is something else: they put it there, whoever has them now."""
+    before = {namespace: await applied(story, namespace) for namespace in HERDS}
+    changed = {"data": {"addon": "{apiVersion: v1, kind: Namespace, metadata: {name: other}}"}}
+    for namespace in HERDS:
+        await story.client.patch(CONFIG_MAPS, Key(namespace, "addon"), changed)
+    await asyncio.sleep(60)
+    after = {namespace: await applied(story, namespace) for namespace in HERDS}
+    assert all(after[namespace] and after[namespace] != before[namespace] for namespace in HERDS)
+
+
+async def applied(story: Story, namespace: str) -> str:
+    """The hash of what a cluster got, "" for nothing."""
+    found = await story.get(ClusterResourceSetBinding, CLUSTER, namespace)
+    assert found is not None
+    (resource,) = found.spec.bindings[0].resources
+    return resource.hash if resource.applied else ""
+
+
+async def addons(story: Story) -> None:
+    """Sets belong to no cluster; most will be another program's than the one they are for is."""
+    for namespace in HERDS:
+        await story.create(
+            [{**one, "metadata": {**one["metadata"], "namespace": namespace}} for one in ADDON]
+        )
+        await story.merge(
+            Cluster, CLUSTER, {"metadata": {"labels": {"addon": "wanted"}}}, namespace
+        )
+
+
+async def have_addons(story: Story) -> None:
+    for namespace in HERDS:
+        await story.until(ClusterResourceSet, "addon", is_applied, namespace=namespace, within=60)
+
+
+def is_applied(one: ClusterResourceSet) -> bool:
+    return is_true(one.status.conditions, "ResourcesApplied")
+
+
 async def test_clusters_live_while_managers_come_and_go() -> None:
     async with managers() as (here, story):
         one = here.start("one")
         here.start("two")
         await asyncio.sleep(20)
         await started(story, HERDS)
+        await addons(story)
+        await have_addons(story)
         here.start("three")
         await asyncio.sleep(20)
+        await addons_change(story)
         for namespace in HERDS:
             await grow(story, namespace)
         one.cancel()

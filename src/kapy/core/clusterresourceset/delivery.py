@@ -49,6 +49,7 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     try:
         scope.tools.remote.client(cluster)
     except NotConnected as error:
+        scope.tools.remote.reach_too(cluster)
         outcome = not_connected(str(error))
     else:
         for source, known in _due(scope, binding):
