@@ -102,6 +102,7 @@ class Connections:
         self._runtime = runtime
         self._dial = dial
         self._probing = probing
+        self._opening = asyncio.Lock()
         self._links: dict[Key, Link] = {}
         self._overdue = Overdue()
         self._handlers: list[Callable[[Key], None]] = []
@@ -253,6 +254,10 @@ class Connections:
         return await self._probe(link)
 
     async def _connect(self, link: Link) -> Result:
+        async with self._opening:
+            # One in each turn of the loop: keys and certificates are milliseconds of CPU, and
+            # nobody else would work while a thousand clusters are connected to.
+            await asyncio.sleep(0)
         try:
             kubeconfig = _kubeconfig_of(link)
         except KubeconfigError as error:
