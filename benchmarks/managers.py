@@ -16,7 +16,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.fleet import Shape, names
+from benchmarks.fleet import Fleet, Shape, names
+from kapy._aio.clock import system_clock
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kinds import Kinds
@@ -26,11 +29,16 @@ from kapy.clusterctl.describe.source import CLUSTERS
 Row = dict[str, Any]
 MANAGERS: Final = ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
 IDLE_SECONDS: Final = 20.0
+AT_ONCE: Final = 50
 PATIENCE: Final = 1800.0
 _HZ: Final = os.sysconf("SC_CLK_TCK")
 _RECONCILED: Final = re.compile(
     r'^controller_runtime_reconcile_total\{controller="cluster",result="(?:success|requeue\w*)"\} '
     r"([0-9.e+]+)$",
+    re.MULTILINE,
+)
+_OPEN: Final = re.compile(
+    r'^controller_runtime_reconcile_total\{controller="devcluster",result="success"\} ([0-9.e+]+)$',
     re.MULTILINE,
 )
 _REQUESTS: Final = re.compile(r"^rest_client_requests_total\{[^}]*\} ([0-9.e+]+)$", re.MULTILINE)
@@ -89,6 +97,31 @@ async def at_work(number: int) -> list[Row]:
         return rows
 
 
+async def started(number: int) -> list[Row]:
+    """Core started beside `number` clusters of 1 + 3 that a plane in one process made before; the
+    provider of their machines runs, too, so that all of them answer."""
+    with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
+        folder = Path(home) / "plane"
+        await _filled(folder / "data", number)
+        environ = {**os.environ, "HOME": home, "KAPY_HOME": home, "KUBECONFIG": f"{home}/config"}
+        without = [f"--without={one}" for one in MANAGERS]
+        plane = ["up", f"--data-dir={folder}", "--port=0", *without]
+        stack.enter_context(_running(plane, environ))
+        machines = stack.enter_context(_manager("infrastructure-dev", environ))
+        _all_open(machines, number)
+        return [_started_anew(environ, number, settling=60.0)]
+
+
+async def _filled(data: Path, number: int) -> None:
+    """Clusters of one control plane machine and three workers, a few at a time."""
+    every, shape = names(number), Shape(workers=3, keys="ECDSA-P256")
+    async with management_plane(
+        Settings(data=data, serving=Serving()), clock=system_clock
+    ) as plane:
+        for first in range(0, number, AT_ONCE):
+            await Fleet(plane).create(shape, every[first : first + AT_ONCE])
+
+
 async def _created(
     client: Client, number: int, managers: dict[str, Running], began: float
 ) -> list[Row]:
@@ -119,6 +152,11 @@ async def _created(
     ]
 
 
+def _all_open(machines: Running, number: int) -> None:
+    while machines.counted(_OPEN) < number:
+        time.sleep(1)
+
+
 def _first_request(core: Running, began: float) -> float:
     while not core.counted(_REQUESTS):
         time.sleep(0.01)
@@ -144,19 +182,22 @@ def _idle(managers: dict[str, Running], number: int) -> Row:
     return {"step": "idle", "clusters": number, "percent_of_a_core": percent}
 
 
-def _started_anew(environ: dict[str, str], number: int) -> Row:
+def _started_anew(environ: dict[str, str], number: int, settling: float = 0.0) -> Row:
+    """settling: seconds after the last first reconcile, until its memory is looked at."""
     began = time.perf_counter()
     with _manager("core", environ) as core:
         while not core.counted(_RECONCILED):
             time.sleep(0.02)
-        first = time.perf_counter() - began
+        first, used = time.perf_counter() - began, core.cpu
         while core.counted(_RECONCILED) < number:
             time.sleep(0.05)
         every = time.perf_counter() - began
+        time.sleep(settling)
         return {
             "step": "start of core",
             "clusters": number,
             "first_reconcile_s": round(first, 2),
+            "first_reconcile_cpu_s": round(used, 2),
             "all_reconciled_s": round(every, 2),
             "mib": round(core.resident, 1),
         }

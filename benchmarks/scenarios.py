@@ -56,6 +56,8 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "managers-10": partial(managers.at_work, 10),
     "managers-100": partial(managers.at_work, 100),
     "managers-1000": partial(managers.at_work, 1000),
+    "managers-start-100": partial(managers.started, 100),
+    "managers-start-1000": partial(managers.started, 1000),
     "remote-100": partial(remote.reached, 100, 5),
     "remote-1000": partial(remote.reached, 1000, 50),
     "1x1+0": _create(1),
