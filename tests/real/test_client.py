@@ -31,7 +31,7 @@ from kapy.kube.errors import (
     Unauthorized,
 )
 from kapy.kube.names import CONFIG_MAPS, CRDS
-from tests.real.installed import Installed, cluster
+from tests.real.installed import cluster
 from tests.real.servers import Place
 from tests.waiting import until
 
@@ -154,11 +154,11 @@ async def test_a_page_of_a_state_that_is_forgotten_is_refused(
         await client.raw("GET", path, query)
 
 
+@pytest.mark.usefixtures("installed")
 async def test_a_watch_from_long_ago_is_too_old_and_begins_anew(
-    client: Client, namespace: str, installed: Installed
+    client: Client, namespace: str
 ) -> None:
     """Of a kind that came late: of those that it began with, a new server knows everything."""
-    assert installed.ports
     kind, keys = Cluster.RESOURCE, [Key(namespace, f"capybara-{number}") for number in range(4)]
     for key in keys[:3]:
         await client.create(kind, cluster(key))

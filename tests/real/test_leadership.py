@@ -11,17 +11,16 @@ from kapy.client.client import Client
 from kapy.kube import Key
 from kapy.kube.names import NAMESPACES
 from tests.real.core_managers import CORE, Managers, audit_of
-from tests.real.installed import Installed
 from tests.real.processes import Stable
 from tests.real.servers import Place
 from tests.real.writes import one_after_the_other, writes
 
 
 @pytest.mark.sockets
+@pytest.mark.usefixtures("installed")
 async def test_one_works_until_it_stops_sleeps_is_cut_off_or_dies_and_writes_nothing_more(
-    there: Place, client: Client, namespace: str, installed: Installed, forks: Stable
+    there: Place, client: Client, namespace: str, forks: Stable
 ) -> None:
-    assert installed.ports
     log = audit_of(there)
     async with AsyncExitStack() as stack:
         here = Managers(there, client, namespace, forks, stack)

@@ -17,7 +17,7 @@ from kapy.engine.shards import CLAIMS, LABEL
 from kapy.kube import Document, Key
 from kapy.kube.names import LEASES, NAMESPACES
 from tests.real.core_managers import LEASE, Managers, audit_of, is_noticed
-from tests.real.installed import PATIENCE, Installed, cluster, eventually, is_true
+from tests.real.installed import PATIENCE, cluster, eventually, is_true
 from tests.real.processes import Stable
 from tests.real.servers import Place
 from tests.real.writes import Write, writes
@@ -90,10 +90,10 @@ def members(lease: Document) -> list[str] | None:
 
 
 @pytest.mark.sockets
+@pytest.mark.usefixtures("installed")
 async def test_each_cluster_is_one_managers_while_they_come_stop_and_die(
-    there: Place, client: Client, namespace: str, installed: Installed, forks: Stable
+    there: Place, client: Client, namespace: str, forks: Stable
 ) -> None:
-    assert installed.ports
     shared = Shared(client, namespace, audit_of(there))
     async with AsyncExitStack() as stack:
         here = Managers(there, client, namespace, forks, stack)
