@@ -27,6 +27,7 @@ from kapy.kube.errors import ApiError, ServerError, TooManyRequests, Unauthorize
 from kapy.kube.names import LEASES
 from kapy.testing.story import Story
 from tests.apps.program.test_running import (
+    CLUSTER_ROLES,
     CORE,
     USERS,
     Ground,
@@ -137,14 +138,18 @@ async def day() -> AsyncIterator[Day]:
         port = free_port()
         manager = manager_at(f"http://127.0.0.1:{front.port}", "manager", (4.0, 2.0, 0.3))
         manager = replace(manager, told=replace(manager.told, health=f"127.0.0.1:{port}"))
-        everything: Document = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
-        await here.grant("manager", everything)
+        await here.grant("manager", rule("*"))
         await stack.enter_async_context(started(manager, add, system_clock))
         found = Day(here, front, port)
         await found.asks_for("first")
         await found.is_done("first")
         await found.is_well()
         yield found
+
+
+def rule(group: str) -> Document:
+    """Everything in an API group."""
+    return {"apiGroups": [group], "resources": ["*"], "verbs": ["*"]}
 
 
 WRONG: list[tuple[ApiError, str, int]] = [
@@ -169,6 +174,15 @@ async def test_whatever_is_wrong_is_told_costs_little_and_passes() -> None:
             await here.front.mends()
             await here.is_done(f"number-{number}")
             await here.is_well()
+
+        role = Key("", "manager")
+        await here.client.patch(CLUSTER_ROLES, role, {"rules": [rule(GROUP), rule(LEASES.group)]})
+        await here.front.close()
+        await here.front.open()
+        await here.says("ok, but: ")  # it has read all once: its webhooks are of use still
+        await here.says("needs get, list and watch of secrets in the API group ''")
+        await here.client.patch(CLUSTER_ROLES, role, {"rules": [rule("*")]})
+        await here.is_well()
 
         await here.front.close()
         await here.asks_for("away")
