@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,7 +13,11 @@ import pytest_asyncio
 
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation, Label
+from kapy.client.intercept import Interceptor
+from kapy.engine.runtime import Runtime
 from kapy.kube import Document
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.meta import read
 from kapy.kube.names import EVENTS, Resource
 from kapy.sdk import (
@@ -162,6 +167,40 @@ async def test_answers_that_are_lost_make_no_second_machine() -> None:
             assert one["spec"] == {"ruled": True}
             assert one["metadata"]["labels"] == {Label.CLUSTER_NAME: "blue", Label.POOL_NAME: "mp"}
             assert [owner["name"] for owner in one["metadata"]["ownerReferences"]] == ["mp"]
+
+
+class Losing(Interceptor):
+    """Every other write is done and not answered."""
+
+    __slots__ = ("writes",)
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.writes = 0
+
+    async def __call__(self, request: Request) -> Reply:
+        reply = await self.transport(request)
+        self.writes += 1
+        if self.writes % 2:
+            raise Unreachable("the answer was lost")
+        return reply
+
+
+async def test_nor_do_they_when_the_pool_changes_meanwhile() -> None:
+    async with provider_bench([POOLS, SHEETS]) as bench:
+        losing = Losing(bench.transport)
+        machines = PoolMachines(Runtime.on(losing, clock=bench.clock), SHEETS, POOLS)
+        await bench.cluster("blue")
+        pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
+        for look in range(5):
+            infra = await bench.client.patch(POOLS, key("mp"), {"spec": {"look": look}})
+            order: MachinePoolOrder[Document] = MachinePoolOrder(
+                key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=3
+            )
+            with suppress(Unreachable):
+                await machines.converge(order, dict, lambda _: True)
+        assert losing.writes == 6
+        assert len((await bench.client.list(SHEETS, "default")).items) == 3
 
 
 async def test_machines_without_a_machine_are_let_go_too() -> None:

@@ -48,6 +48,8 @@ class PoolMachines:
         self._objects = runtime.cache.informer(resource)
         self._objects.add_index(BY_POOL, _pool_of)
         self._machines = runtime.cache.informer(Machine.RESOURCE)
+        # Names that were asked for and are not seen yet, by pool: they may be there all the same.
+        self._begun: dict[str, list[str]] = {}
 
     def wake(self, controller: Controller) -> None:
         """Wake the pool of an object that changed."""
@@ -68,18 +70,27 @@ class PoolMachines:
         ]
         planned = plan(members, order.replicas)
         names = {one["metadata"]["name"] for one in found}
-        for name in _new_names(order, planned.missing, names):
+        for name in self._begin(order, planned.missing, names):
             await self._client.apply(
                 self._resource, self._new(order, name, make()), field_manager=self._manager
             )
+        self._begun.pop(order.uid, None)
         surplus = set(planned.surplus)
         for one in found:
             if one["metadata"]["name"] in surplus:
                 await self._delete(one)
         return self.of(order)
 
+    def _begin(self, order: MachinePoolOrder[Any], count: int, taken: set[str]) -> Sequence[str]:
+        """Names for so many objects, those first whose creation was not answered."""
+        unseen = [name for name in self._begun.get(order.uid, ()) if name not in taken]
+        more = _new_names(order, max(0, count - len(unseen)), {*taken, *unseen})
+        self._begun[order.uid] = [*unseen, *more]
+        return [*unseen, *more][:count]
+
     async def release(self, order: MachinePoolOrder[Any]) -> int:
         """Let all go; returns how many are left."""
+        self._begun.pop(order.uid, None)
         for one in self.of(order):
             if _is_going(one):
                 continue
