@@ -175,10 +175,12 @@ async def _all_available(client: Client, number: int) -> bool:
 
 def _idle(managers: dict[str, Running], number: int) -> Row:
     time.sleep(5)  # nothing tells that there is nothing left to do
-    before = sum(one.cpu for one in managers.values())
+    before = {name: one.cpu for name, one in managers.items()}
     time.sleep(IDLE_SECONDS)
-    used = sum(one.cpu for one in managers.values()) - before
-    percent = round(100 * used / IDLE_SECONDS, 2)
+    percent = {
+        name: round(100 * (one.cpu - before[name]) / IDLE_SECONDS, 2)
+        for name, one in managers.items()
+    }
     return {"step": "idle", "clusters": number, "percent_of_a_core": percent}
 
 
