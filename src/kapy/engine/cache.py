@@ -205,14 +205,14 @@ class Cache:
 
     async def run(self) -> None:
         """Keep all informers up to date, those asked for later too; until cancelled."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                self._group = group
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
                 for reflector in self._reflectors:
                     group.create_task(reflector.run(), name=str(reflector))
                 await asyncio.get_running_loop().create_future()
-        finally:
-            self._group = None
+            finally:
+                self._group = None  # before the group ends, which takes no more tasks from then on
 
     def _store(self, resource: Resource, selected: _Selected) -> Store:
         stores = self._stores.setdefault(resource, {})
