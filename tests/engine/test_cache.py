@@ -13,6 +13,7 @@ from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, ServerError, TooManyRequests, Unreachable
+from kapy.kube.names import NODES
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
 
 
@@ -379,4 +380,17 @@ async def test_nothing_is_left_when_the_cache_ends() -> None:
         await asyncio.sleep(1)
         assert here.server.watches == 1
     assert here.server.watches == 0
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_who_asks_for_a_kind_while_the_cache_ends_gets_an_empty_one() -> None:
+    cache = Cache(Client(FakeServer()))
+    cache.informer(WIDGETS)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(cache.run())
+        await cache.synced()
+        task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        assert cache.informer(NODES).list() == []
     assert len(asyncio.all_tasks()) == 1
