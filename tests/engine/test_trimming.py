@@ -15,7 +15,7 @@ def entry(manager: str, operation: str, fields: Document, **more: str) -> Docume
 
 
 def applied(uid: str) -> Document:
-    owners = {f'k:{{"uid":"{uid}"}}': {}}
+    owners: Document = {f'k:{{"uid":"{uid}"}}': {}}
     return {
         "f:metadata": {"f:labels": {"f:a": {}, "f:b": {}}, "f:ownerReferences": owners},
         "f:data": {"f:one": {}, ".": {}},
