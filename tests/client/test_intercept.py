@@ -71,12 +71,14 @@ class Probed(Remote):
         return Reply(200, {"probed": request.path})
 
 
-async def test_a_probe_goes_the_cheapest_way_that_there_is() -> None:
+async def test_a_probe_goes_the_cheapest_way_that_it_is_let() -> None:
     ask = Request("GET", "/version")
-    assert (await Counted(Interceptor(Probed())).probe(ask)).body == {"probed": "/version"}
-    plain = Counted(Interceptor(Remote()))
-    assert (await plain.probe(ask)).body == {}
-    assert not plain.counts
+    paced = Paced(Probed(), qps=1, burst=1)
+    assert (await paced.probe(ask)).body == {"probed": "/version"}
+    counted = Counted(paced)
+    assert (await counted.probe(ask)).body == {}, "nothing goes past whoever does not let it"
+    assert counted.counts == {("GET", 200): 1}
+    assert (await Paced(Remote(), qps=1, burst=1).probe(ask)).body == {}
 
 
 async def test_a_server_that_wants_to_be_asked_less_is_probed_all_the_same() -> None:

@@ -11,7 +11,7 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Annotation
-from kapy.apps import controllers
+from kapy.apps import core_controllers
 from kapy.conditions import is_true, message_of
 from kapy.core.topology.controller import add_to
 from kapy.kube import Key
@@ -61,7 +61,7 @@ def is_upgrading(cluster: Cluster) -> bool:
 
 async def test_every_step_waits_for_those_who_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
     extension = Reluctant()
-    monkeypatch.setattr(controllers, "add_topologies", partial(add_to, hooks=extension))
+    monkeypatch.setattr(core_controllers, "add_topologies", partial(add_to, hooks=extension))
     async with running_plane() as story:
         await story.create(CLASS)
         created = await told(story, lambda one: is_true(one.status.conditions, "Available"))

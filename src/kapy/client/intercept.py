@@ -26,16 +26,21 @@ class Interceptor:
         return await self.transport(request)
 
     async def probe(self, request: Request) -> Reply:
-        """A GET that only asks whether anybody is there: by the cheapest way that there is, past
-        whatever is done with other requests here."""
-        reply: Reply = await getattr(self.transport, "probe", self.transport)(request)
-        return reply
+        """A GET that only asks whether anybody is there; what is done with other requests here is
+        done with it, too, until a subclass lets it pass (`probe_of`)."""
+        return await self(request)
 
     async def aclose(self) -> None:
         """Close the wrapped transport, if it is one that can be."""
         close = getattr(self.transport, "aclose", None)
         if close is not None:
             await close()
+
+
+def probe_of(transport: Transport) -> Transport:
+    """The cheapest way in which a transport asks whether anybody is there."""
+    found: Transport = getattr(transport, "probe", transport)
+    return found
 
 
 NO_ANSWER = 0

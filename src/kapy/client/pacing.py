@@ -11,7 +11,7 @@ import asyncio
 import logging
 from typing import Final
 
-from kapy.client.intercept import Interceptor
+from kapy.client.intercept import Interceptor, probe_of
 from kapy.client.reply import retry_after
 from kapy.kube.http import Reply, Request, Transport
 
@@ -65,6 +65,10 @@ class Paced(Interceptor):
             f"{self.host} answers 429 (too many requests): it is asked {self.pace:.3g} times a "
             "second at most until it takes more"
         )
+
+    async def probe(self, request: Request) -> Reply:
+        """At once: a server that wants to be asked less is there."""
+        return await probe_of(self.transport)(request)
 
     async def __call__(self, request: Request) -> Reply:
         if self._gate.locked() or self._missing() > 0:

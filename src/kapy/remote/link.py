@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from kapy.client.client import Client, Listed
-from kapy.client.intercept import Interceptor
+from kapy.client.intercept import Interceptor, probe_of
 from kapy.client.stream import Event
 from kapy.engine.cache import Informer
 from kapy.engine.reflector import Backoff, Reflector
@@ -44,7 +44,7 @@ class Suspicious(Interceptor):
 
     async def probe(self, request: Request) -> Reply:
         """A probe, which a nonsensical answer fails, too."""
-        return await self._asked(super().probe, request)
+        return await self._asked(probe_of(self.transport), request)
 
     async def _asked(self, way: Transport, request: Request) -> Reply:
         try:

@@ -88,10 +88,6 @@ class Faults(Interceptor):
         """No more faults from now on."""
         self.rates = CALM
 
-    async def probe(self, request: Request) -> Reply:
-        """Like any other request: a probe is lost as they are."""
-        return await self(request)
-
     async def __call__(self, request: Request) -> Reply:
         rates = self.rates
         await self._pause(rates.delay)
