@@ -41,6 +41,7 @@ from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
+IDLE: Final = 20.0  # seconds; a rush leaves several connections to each of a thousand clusters
 GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
 UNAUTHORIZED: Final = 401
 _EVENTS: Final = msgspec.json.Decoder(dict)
@@ -220,7 +221,7 @@ class Https:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": 60}
+            kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": IDLE}
             connector = (
                 aiohttp.TCPConnector(ssl=self._tls, **kept)
                 if self._socks is None
