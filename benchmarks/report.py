@@ -37,7 +37,17 @@ _MORE: Final[Mapping[str, str]] = {
     "median_us": "{} µs in the median",
     "cpu_ms_per_machine": "{} ms CPU/Machine",
     "conflicts_percent": "{} % of writes refused for a conflict",
+    "first_reconcile_s": "{} s to the first reconcile",
+    "first_reconcile_cpu_s": "{} CPU s to the first reconcile",
+    "all_reconciled_s": "{} s until all were reconciled",
+    "mib": "{} MiB",
 }
+_EACH: Final[Mapping[str, str]] = {
+    "requests": "{} {}",
+    "cpu_s_of": "{} {} CPU s",
+    "percent_of_a_core": "{} {} % of a core",
+}
+"""What a row tells of several, by name."""
 
 
 def table(scenario: str, rows: list[dict[str, Any]]) -> str:
@@ -62,6 +72,7 @@ def _cell(ours: Any, theirs: Any, unit: str) -> str:
 def _details(row: dict[str, Any]) -> list[str]:
     found = [text.format(row[key]) for key, text in _MORE.items() if row.get(key) is not None]
     lines = [", ".join(found)] if found else []
-    if row.get("requests"):
-        lines.append(", ".join(f"{verb} {number}" for verb, number in row["requests"].items()))
+    for key, text in _EACH.items():
+        if row.get(key):
+            lines.append(", ".join(text.format(*one) for one in row[key].items()))
     return lines
