@@ -250,6 +250,25 @@ async def test_an_informer_is_there_once_it_has_its_list_and_follows() -> None:
         assert found["metadata"]["labels"] == {"a": "b"}
 
 
+async def test_what_writers_noted_about_nodes_is_not_kept() -> None:
+    """Neither of those that were listed, nor of those that came later, nor after an own write."""
+    noted = [{"manager": "kubelet", "operation": "Update", "fieldsV1": {"f:status": {}}}]
+    async with running() as here:
+        here.clusters["one"] = workload = Workload(over_network=True)
+        here.management.put(secret("one"))
+        for name in ("listed", "later"):
+            metadata = {"name": name, "managedFields": noted}
+            workload.nodes.put({"kind": "Node", "metadata": metadata})
+            await asyncio.sleep(1)
+            with suppress(NotConnected):
+                here.connections.informer(ONE, NODES)
+        await asyncio.sleep(1)
+        client, nodes = here.connections.client(ONE), here.connections.informer(ONE, NODES)
+        await client.patch(NODES, Key("", "later"), {"metadata": {"labels": {"a": "b"}}})
+        assert {one["metadata"]["name"] for one in nodes.list()} == {"listed", "later"}
+        assert not [one for one in nodes.list() if "managedFields" in one["metadata"]]
+
+
 async def test_a_secret_that_goes_takes_the_connection_and_its_tasks_with_it() -> None:
     async with running() as here:
         for name in ("one", "two"):

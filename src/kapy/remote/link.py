@@ -15,6 +15,7 @@ from kapy.client.stream import Event
 from kapy.engine.cache import Informer
 from kapy.engine.reflector import Backoff, Reflector
 from kapy.engine.store import Store
+from kapy.engine.trimming import Trim, trim_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
@@ -79,8 +80,10 @@ class Watched:
 
     __slots__ = ("_synced", "informer", "reflector", "store", "task")
 
-    def __init__(self, resource: Resource, labels: str, synced: Callable[[], None]) -> None:
-        self.store = Store(parse_labels(labels) if labels else None)
+    def __init__(
+        self, resource: Resource, labels: str, synced: Callable[[], None], trim: Trim | None
+    ) -> None:
+        self.store = Store(parse_labels(labels) if labels else None, trim)
         self.informer: Informer[Document] = Informer(resource, self.store)
         self.reflector: Reflector | None = None
         self.task: asyncio.Task[None] | None = None
@@ -170,13 +173,16 @@ class Link:
             assert self.transport is not None
             reading = Client(self.transport)  # nobody waits for it: it may take its time
             resource, labels, fields, _ = selection
-            found = self.informers[selection] = Watched(resource, labels, synced)
+            trim = trim_of(resource, metadata=False) if self.over_network else None
+            found = self.informers[selection] = Watched(resource, labels, synced, trim)
             since = listed.resource_version if listed is not None else ""
             if listed is not None:
-                found.store.replace(listed.items, since)
+                items = listed.items if trim is None else list(map(trim, listed.items))
+                found.store.replace(items, since)
             found.reflector = reflector = Reflector(
                 reading, resource, found, random, labels=labels, fields=fields, since=since
             )
+            reflector.trim = trim
             name = f"{self.cluster} {resource.plural}"
             # It outlives what it was asked for in.
             found.task = group.create_task(reflector.run(), name=name, context=Context())
