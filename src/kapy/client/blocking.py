@@ -26,12 +26,11 @@ from kapy.client.exec_plugin import Credential, executed
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.proxies import proxy_for
 from kapy.kube import Document
-from kapy.kube.errors import Unreachable
+from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
 ATTEMPTS: Final = 5
-UNAUTHORIZED: Final = 401
 LONGEST_WAIT: Final = 10  # seconds of Retry-After that a person is kept waiting
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
@@ -102,7 +101,7 @@ class Blocking:
                 break
             # There is nobody else to keep waiting.
             time.sleep(min(int(wait), LONGEST_WAIT))  # noqa: ASYNC251
-        return self._explained(reply) if reply.status == UNAUTHORIZED else reply
+        return self._explained(reply) if reply.status == Unauthorized.code else reply
 
     def _explained(self, reply: Reply) -> Reply:
         from kapy.client.expiry import Expiry  # most answers are no refusals

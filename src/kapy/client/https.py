@@ -36,14 +36,13 @@ from kapy.client.proxies import proxy_for
 from kapy.client.pulse import Pulse
 from kapy.client.renewal import Renewal, renewal, shown
 from kapy.kube import Document
-from kapy.kube.errors import Unreachable
+from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
 IDLE: Final = 20.0  # seconds; a rush leaves several connections to each of a thousand clusters
 GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
-UNAUTHORIZED: Final = 401
 _EVENTS: Final = msgspec.json.Decoder(dict)
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
@@ -99,7 +98,7 @@ class Https:
             await self._renew()
         used = self._shown
         reply = await self._asked(request)
-        if reply.status != UNAUTHORIZED:
+        if reply.status != Unauthorized.code:
             return reply
         if renewal is not None and await self._renewed(used):
             reply = await self._asked(request)
@@ -155,7 +154,9 @@ class Https:
             _no_answer(self.host, error, self._expiry.ended(self._clock()))
         told = {"content-type": kind}
         reply = Reply(status, _decoded(body, told), told)
-        return reply if status != UNAUTHORIZED else self._expiry.explained(reply, self._clock())
+        return (
+            reply if status != Unauthorized.code else self._expiry.explained(reply, self._clock())
+        )
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kapy._aio.tracing import Value, span
-from kapy.api.extension_config import ClientConfig
+from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.apiserver.go_json import syntax_error
+from kapy.hooks.catalog import Catalog
+from kapy.hooks.discovery import accepted
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Hook
 from kapy.hooks.measures import NO_CODE, NO_STATUS, Measures
+from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
 from kapy.hooks.messages.message import (
     FAILURE,
     LONGEST_WAIT,
@@ -25,6 +28,7 @@ from kapy.hooks.messages.message import (
     without_nulls,
 )
 from kapy.hooks.posting import Answer, NoAnswer, Post
+from kapy.hooks.urls import handler_url
 from kapy.kube import Document
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.model import encode
@@ -110,6 +114,26 @@ class Calls:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._post.aclose()
+
+
+async def discovered(
+    config: ExtensionConfig, catalog: Catalog, calls: Calls, seconds: int
+) -> list[ExtensionHandler]:
+    """The handlers of an extension, with defaults, told within so many seconds. Raises
+    HookError."""
+    client, name = config.spec.client_config, config.metadata.name
+    try:
+        url = handler_url(client, DISCOVERY)
+        body = body_of(DISCOVERY, DiscoveryRequest(), {})
+        until = asyncio.get_running_loop().time() + seconds
+        response = await calls.ask(DISCOVERY, client, url, body, seconds, until=until)
+    except HookError as error:
+        raise HookError(f'failed to discover extension "{name}": {error}') from error
+    check(response, "discover extension", name)
+    try:
+        return accepted(response.handlers, catalog)
+    except HookError as error:
+        raise HookError(f'failed to discover extension "{name}": {error}') from error
 
 
 def _asked(hook: AnyHook, url: str) -> dict[str, Value]:

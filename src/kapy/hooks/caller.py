@@ -23,9 +23,8 @@ from kapy.engine.cache import Informer
 from kapy.hooks.aggregate import aggregated
 from kapy.hooks.answers import Answers, answer_key, era
 from kapy.hooks.breaker import Breaker, Broken
-from kapy.hooks.call import CallFailed, Calls, body_of, check
+from kapy.hooks.call import CallFailed, Calls, body_of, check, discovered
 from kapy.hooks.catalog import Catalog
-from kapy.hooks.discovery import discovered
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Hook
 from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS, ExtensionHandler

@@ -1,52 +1,26 @@
-"""What an extension says about its handlers: asked, with defaults, and what is wrong with the rest.
+"""What an extension may say about its handlers: defaults, and what is wrong with the rest.
 
 The sentences are upstream's: they stand in the ExtensionConfig's condition.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kapy.api.extension_config import ExtensionConfig
-from kapy.hooks.call import Calls, body_of, check
 from kapy.hooks.catalog import Catalog
-from kapy.hooks.errors import BadDiscovery, HookError
+from kapy.hooks.errors import BadDiscovery
 from kapy.hooks.messages.discovery import (
     DEFAULT_TIMEOUT_SECONDS,
-    DISCOVERY,
     FAIL,
     IGNORE,
     MAX_TIMEOUT_SECONDS,
     MOST_HANDLERS,
-    DiscoveryRequest,
     ExtensionHandler,
 )
-from kapy.hooks.urls import handler_url
 from kapy.kube.field_errors import together
 from kapy.kube.qualified_names import dns_label_errors
-
-
-async def discovered(
-    config: ExtensionConfig, catalog: Catalog, calls: Calls, seconds: int
-) -> list[ExtensionHandler]:
-    """The handlers of an extension, with defaults, told within so many seconds. Raises
-    HookError."""
-    client, name = config.spec.client_config, config.metadata.name
-    try:
-        url = handler_url(client, DISCOVERY)
-        body = body_of(DISCOVERY, DiscoveryRequest(), {})
-        until = asyncio.get_running_loop().time() + seconds
-        response = await calls.ask(DISCOVERY, client, url, body, seconds, until=until)
-    except HookError as error:
-        raise HookError(f'failed to discover extension "{name}": {error}') from error
-    check(response, "discover extension", name)
-    try:
-        return accepted(response.handlers, catalog)
-    except HookError as error:
-        raise HookError(f'failed to discover extension "{name}": {error}') from error
 
 
 def accepted(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[ExtensionHandler]:

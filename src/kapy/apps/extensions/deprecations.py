@@ -18,10 +18,9 @@ from kapy.api.validation.extension_config import longest_timeout
 from kapy.client.client import Client
 from kapy.core.extensionconfig.authority import bundle_of
 from kapy.core.extensionconfig.status import registered
-from kapy.hooks.call import Calls
+from kapy.hooks.call import Calls, discovered
 from kapy.hooks.catalog import installed
 from kapy.hooks.deprecated import deprecations
-from kapy.hooks.discovery import discovered
 from kapy.hooks.posting import Post
 from kapy.kube.errors import KapyError
 
