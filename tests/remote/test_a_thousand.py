@@ -19,7 +19,7 @@ from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import NODES
 from kapy.remote.connections import Connections, Kubeconfig
 from tests.engine.fake_server import FakeServer
-from tests.remote.test_connections import secret
+from tests.remote.setting import secret
 
 CLUSTERS = 1000
 MACHINES = 3  # of each cluster

@@ -4,130 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
-from random import Random
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from kapy._aio.clock import loop_clock
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller
 from kapy.engine.failure import is_ordinary
 from kapy.engine.result import DONE, Result
-from kapy.engine.runtime import Runtime
-from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, NotFound, ServerError, Unauthorized, Unreachable
-from kapy.kube.http import Reply, Request, Transport
+from kapy.kube import Key
+from kapy.kube.errors import ServerError, Unreachable
+from kapy.kube.http import Transport
 from kapy.kube.names import NODES
-from kapy.remote.connections import Connections, Kubeconfig, NotConnected
+from kapy.remote.connections import Kubeconfig, NotConnected
 from kapy.testing.faults import Faults, Rates
-from tests.engine.fake_server import FakeServer
-
-ONE, TWO = Key("default", "one"), Key("default", "two")
-
-
-class Workload:
-    """A workload cluster's API server: nodes, and a version for those who ask."""
-
-    def __init__(self, *, over_network: bool = False) -> None:
-        self.nodes = FakeServer("nodes")
-        self.version: Document | bytes | None = {"major": "1"}
-        self.fault: Exception | None = None
-        self.over_network = over_network
-        self.contacts = 0
-        self.open = 0
-
-    async def __call__(self, request: Request) -> Reply:
-        if request.path == "/version":
-            self.contacts += 1
-        if isinstance(self.fault, ApiError):
-            return Reply(self.fault.code, self.fault.status())
-        if self.fault is not None:
-            if isinstance(self.fault, TimeoutError):
-                await asyncio.sleep(10_000)
-            raise self.fault
-        if request.path == "/version":
-            if self.version is None:
-                return Reply(404, NotFound("page not found").status())
-            return Reply(200, self.version)
-        if request.path == "/api":
-            return Reply(200, {"kind": "APIVersions", "versions": ["v1"]})
-        return await self.nodes(request)
-
-    async def aclose(self) -> None:
-        self.open -= 1
-
-
-def kubeconfig(cluster: str, version: str = "") -> str:
-    text = f"""
-apiVersion: v1
-kind: Config
-clusters: [{{name: c, cluster: {{server: "https://{cluster}{version}:6443"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
-current-context: x
-"""
-    return base64.b64encode(text.encode()).decode()
-
-
-def secret(cluster: str, value: str = "") -> Document:
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": f"{cluster}-kubeconfig",
-            "namespace": "default",
-            "labels": {"cluster.x-k8s.io/cluster-name": cluster},
-        },
-        "type": "cluster.x-k8s.io/secret",
-        "data": {"value": value or kubeconfig(cluster)},
-    }
-
-
-class Setting:
-    def __init__(self, *, probing: bool) -> None:
-        self.management = FakeServer("secrets")
-        self.clusters: dict[str, Workload] = {}
-        self.runtime = Runtime.on(self.management, clock=loop_clock(), random=Random(5))
-        self.connections = Connections(self.runtime, dial=self.dial, probing=probing)
-        self.told: list[tuple[float, str]] = []
-        self.connections.subscribe(self._note)
-
-    def _note(self, cluster: Key) -> None:
-        self.told.append((round(asyncio.get_running_loop().time()), cluster.name))
-
-    def dial(self, kubeconfig: Kubeconfig) -> Transport:
-        name = kubeconfig.server.removeprefix("https://").split(":")[0]
-        if name not in self.clusters:
-            raise Unreachable(f"nobody is at {name}")
-        self.clusters[name].open += 1
-        return self.clusters[name]
-
-    def connected(self, cluster: Key) -> bool:
-        return self.connections.health(cluster).connected
-
-    @property
-    def tasks(self) -> set[str]:
-        names = {task.get_name() for task in asyncio.all_tasks()}
-        return {name for name in names if "nodes" in name}
-
-
-@asynccontextmanager
-async def running(*, probing: bool = True) -> AsyncIterator[Setting]:
-    here = Setting(probing=probing)
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(here.runtime.run()),
-            group.create_task(here.connections.run()),
-        ]
-        await here.runtime.cache.synced()
-        yield here
-        for task in tasks:
-            task.cancel()
-    assert len(asyncio.all_tasks()) == 1
-    assert all(workload.open == 0 for workload in here.clusters.values())
+from tests.remote.setting import ONE, TWO, Setting, Workload, kubeconfig, running, secret
 
 
 async def test_a_cluster_is_connected_as_soon_as_its_secret_and_its_server_are_there() -> None:
@@ -306,155 +199,6 @@ async def test_a_new_kubeconfig_is_a_new_connection() -> None:
         here.management.put(labelled)
         await asyncio.sleep(1)
         assert here.clusters["one-b"].contacts == 1
-
-
-async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failures() -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload(over_network=True)
-        here.management.put(secret("one"))
-        await asyncio.sleep(95)
-        assert workload.contacts == 11  # to connect, then at its turn of every ten seconds
-        assert here.connections.health(ONE).failures == 0
-        here.told.clear()
-        workload.fault = ServerError("no leader")
-        await asyncio.sleep(40)
-        health = here.connections.health(ONE)
-        assert (health.connected, health.failures) == (True, 4)
-        assert [name for _, name in here.told] == ["one"]
-        await asyncio.sleep(10)
-        assert not here.connected(ONE)
-        assert [name for _, name in here.told] == ["one", "one"]
-        workload.fault = None
-        await asyncio.sleep(31)
-        assert here.connected(ONE)
-
-
-async def test_where_nobody_asks_how_it_fares_a_connection_is_probed_when_it_fails() -> None:
-    async with running(probing=False) as here:
-        here.clusters["one"] = workload = Workload(over_network=True)
-        here.management.put(secret("one"))
-        await asyncio.sleep(600)
-        assert workload.contacts == 1
-        workload.fault = ServerError("no leader")
-        await asyncio.sleep(60)
-        assert here.connected(ONE)
-        workload.fault = Unreachable("gone")
-        with pytest.raises(Unreachable):
-            await here.connections.client(ONE).raw("GET", "/api")
-        await asyncio.sleep(45)
-        assert not here.connected(ONE)
-        workload.fault = None
-        await asyncio.sleep(31)
-        assert here.connected(ONE)
-
-
-async def test_who_tells_no_version_is_asked_for_those_of_its_api() -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload(over_network=True)
-        workload.version = None
-        here.management.put(secret("one"))
-        await asyncio.sleep(60)
-        assert here.connected(ONE)
-
-
-@pytest.mark.parametrize("version", [b"<html>welcome</html>", {"hello": "world"}, {}])
-async def test_who_talks_nonsense_is_no_api_server(version: Document | bytes) -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload(over_network=True)
-        here.clusters["two"] = Workload(over_network=True)
-        workload.version = version
-        for name in ("one", "two"):
-            here.management.put(secret(name))
-        await asyncio.sleep(600)
-        assert here.connected(TWO)
-        assert not here.connected(ONE)
-        assert here.connections.health(ONE).because
-        assert workload.contacts < 40
-        workload.version = {"major": "1"}
-        await asyncio.sleep(40)
-        assert here.connected(ONE)
-
-
-async def test_refused_credentials_are_given_up_at_once() -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload(over_network=True)
-        here.management.put(secret("one"))
-        await asyncio.sleep(1)
-        workload.fault = Unauthorized("who are you")
-        await asyncio.sleep(10)
-        assert not here.connected(ONE)
-
-
-async def test_in_process_nothing_is_probed_until_somebody_gets_no_answer() -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload()
-        here.management.put(secret("one"))
-        await asyncio.sleep(1000)
-        assert workload.contacts == 1
-        assert here.connections.health(ONE).last_success == here.runtime.clock()
-        workload.fault = Unreachable("gone")
-        with pytest.raises(Unreachable):
-            await here.connections.client(ONE).raw("GET", "/api")
-        await asyncio.sleep(10)
-        assert not here.connected(ONE)
-        assert workload.contacts < 12
-        workload.fault = None
-        await asyncio.sleep(31)
-        assert here.connected(ONE)
-
-
-async def test_a_cluster_that_moved_into_this_program_is_reached_here_at_once() -> None:
-    async with running() as here:
-        here.clusters["one"] = elsewhere = Workload(over_network=True)
-        here.management.put(secret("one"))
-        await asyncio.sleep(1)
-        elsewhere.fault = Unreachable("hung up")
-        here.clusters["one"] = moved = Workload()
-        here.connections.poke(ONE)
-        await asyncio.sleep(1)
-        assert here.connected(ONE)
-        assert (elsewhere.open, moved.open, moved.contacts) == (0, 1, 1)
-
-
-async def test_a_short_absence_is_told_and_forgiven() -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload()
-        here.management.put(secret("one"))
-        await asyncio.sleep(1)
-        client = here.connections.client(ONE)
-        here.told.clear()
-        workload.fault = Unreachable("gone")
-        with pytest.raises(Unreachable):
-            await client.raw("GET", "/api")
-        await asyncio.sleep(0.1)
-        assert here.connections.health(ONE).failures == 1
-        workload.fault = None
-        await asyncio.sleep(10)
-        assert here.connections.client(ONE) is client
-        assert here.connections.health(ONE).failures == 0
-        assert [name for _, name in here.told] == ["one", "one"]
-
-
-async def test_what_is_watched_goes_on_as_soon_as_a_probe_passes() -> None:
-    async with running() as here:
-        here.clusters["one"] = workload = Workload(over_network=True)
-        here.management.put(secret("one"))
-        await asyncio.sleep(1)
-        with pytest.raises(NotConnected):
-            here.connections.informer(ONE, NODES)
-        await asyncio.sleep(1)
-        nodes = here.connections.informer(ONE, NODES)
-        workload.fault = Unreachable("gone")
-        workload.nodes.break_watches()
-        await asyncio.sleep(27)
-        assert here.connections.health(ONE).failures
-        workload.fault = None
-        workload.nodes.put({"kind": "Node", "metadata": {"name": "n"}})
-        while here.connections.health(ONE).failures:
-            assert not nodes.list()
-            await asyncio.sleep(1)
-        await asyncio.sleep(1)
-        assert list(nodes.keys()) == [Key("", "n")]
 
 
 async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None:
