@@ -14,11 +14,14 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test soak check format bench reference dist clean
+.PHONY: help quickstart test test-quick test-recorded samples soak check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
 	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them, WORKERS=4 at a time)"
+	@echo "make test-quick   the tests of the libraries and the engine, without sockets (about a minute)"
+	@echo "make test-recorded  compare all of the recorded data (needs ../shared)"
+	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
@@ -57,6 +60,17 @@ quickstart: $(RUN)/.made
 
 test: $(TEST)/.made
 	@$(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+
+QUICK := $(addprefix tests/,aio api client conditions contract engine kube topology)
+
+test-quick: $(TEST)/.made
+	@$(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not sockets and not recorded and not slow" $(or $(ARGS),$(QUICK))
+
+test-recorded: $(TEST)/.made
+	@CI=true $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m recorded $(ARGS)
+
+samples: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.oracle.sampling
 
 soak: $(TEST)/.made
 	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 RUNS = 2000
 STARTS = 10
 
-CLASSES = Path(__file__).resolve().parents[2] / "shared" / "upstream" / "providers"
+CLASSES = Path(__file__).resolve().parents[1] / "tests" / "data" / "upstream" / "providers"
 
 _IMPORT_ALL = "from kapy.api.kinds import KINDS\nfor kind in KINDS: kind.type_of()"
 

@@ -14,7 +14,7 @@ RUNS: Final = 300
 GROUPS: Final = 100
 FILE: Final = (
     Path(__file__).resolve().parents[2]
-    / "shared/upstream/providers/infrastructure-docker/v1.14.0/clusterclass-quick-start.yaml"
+    / "tests/data/upstream/providers/infrastructure-docker/v1.14.0/clusterclass-quick-start.yaml"
 )
 _EVERYTHING: Final[Row] = {
     "lbImageRepository": "kindest",

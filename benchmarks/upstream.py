@@ -1,4 +1,4 @@
-"""Upstream's figures for the same work, where the recording of them is on this machine."""
+"""Upstream's recorded figures for the same work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-RECORDED: Final = Path(__file__).resolve().parents[2] / "shared" / "upstream-baseline.jsonl"
+RECORDED: Final = Path(__file__).resolve().parents[1] / "tests/data/upstream-baseline.jsonl"
 
 # Scenario and step of ours: label and step of the recording (the quietest run of each).
 _SAME: Final[Mapping[tuple[str, str], tuple[str, str]]] = {

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shutil
 
-from tests.oracle.recorded import PROVIDERS, absent
+from tests.oracle.recorded import TOPICS, is_missing
 from tests.real.servers import not_real
 
 
 def not_run() -> list[str]:
     """What did not run, and why."""
     lines = []
-    if topics := absent():
-        lines.append(f"not run, as ../shared is not there: recorded cases of {', '.join(topics)}")
-    if not PROVIDERS.is_dir():
-        lines.append("not run, as ../shared is not there: clusters of released providers")
+    if is_missing():
+        lines.append(
+            'recorded data: the sample in tests/data; "make test-recorded" needs ../shared'
+        )
+    else:
+        lines.append(f"recorded data: all of {', '.join(sorted(TOPICS))}")
     if not has_kubectl():
         lines.append("not run, as kubectl is not on PATH: tests/e2e")
     if not has_go():

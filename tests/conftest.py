@@ -8,17 +8,37 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kapy.engine import keys
 from kapy.kube.pki import new_key
 from kapy.testing.virtual_time import VirtualTimeLoop
 from tests.absent import not_run
+from tests.oracle.recorded import is_missing
 from tests.reused_keys import reusing
 
 pytest.MonkeyPatch().setattr(keys, "new_key", reusing(new_key))
 
 # Tests start processes by the hundred: each would compile all of kapy anew, for seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The same examples in every run, and no limit of time: load on the machine fails no test. With
+# KAPY_EXAMPLES=N each run tries N other examples.
+settings.register_profile(
+    "kapy",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "explore",
+    settings.get_profile("kapy"),
+    derandomize=False,
+    print_blob=True,
+    max_examples=int(os.environ.get("KAPY_EXAMPLES", "100")),
+)
+settings.load_profile("explore" if "KAPY_EXAMPLES" in os.environ else "kapy")
 
 SLOWEST = (
     "tests/foreign/test_manager",  # a program in Go is built
@@ -44,9 +64,13 @@ def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callab
     return {"virtual-time": VirtualTimeLoop}
 
 
-def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """What takes long begins first: nobody waits for it in the end."""
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """The slowest tests start first. Tests over all of the recorded data need the data."""
     items.sort(key=lambda item: _place(item.nodeid))
+    if is_missing():
+        recorded = [item for item in items if item.get_closest_marker("recorded")]
+        config.hook.pytest_deselected(items=recorded)
+        items[:] = [item for item in items if item not in recorded]
 
 
 def _place(test: str) -> int:

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kapy.api.crds import crds, for_kubernetes
 from kapy.api.kinds import KINDS
-from kapy.kube import Document, yaml
-from tests.oracle.recorded import ROOT, SAMPLES
-
-UPSTREAM = ROOT.parent / "shared" / "upstream" / "providers"
-FILES = {
-    "cluster.x-k8s.io": "cluster-api/v1.14.0/core-components.yaml",
-    "bootstrap.cluster.x-k8s.io": "bootstrap-kubeadm/v1.14.0/bootstrap-components.yaml",
-    "controlplane.cluster.x-k8s.io": (
-        "control-plane-kubeadm/v1.14.0/control-plane-components.yaml"
-    ),
-    "infrastructure.cluster.x-k8s.io": (
-        "infrastructure-docker/v1.14.0/infrastructure-components-development.yaml"
-    ),
-}
+from kapy.kube import Document
+from tests.oracle.recorded import SAMPLES
+from tests.oracle.topic import records
 
 
 def released() -> dict[str, Document]:
-    """The released CRDs by kind; the two that are kept here, where the others are not."""
-    if not UPSTREAM.is_dir():
-        files = (SAMPLES / "crds").glob("*.json")
-        return {path.stem: json.loads(path.read_text()) for path in files}
-    documents = (one for file in FILES.values() for one in parsed(UPSTREAM / file))
-    return {
-        one["spec"]["names"]["kind"]: one
-        for one in documents
-        if one and one["kind"] == "CustomResourceDefinition"
-    }
-
-
-def parsed(path: Path) -> Iterator[Document]:
-    yield from yaml.load_all(path.read_text())
+    """The released CRDs by kind, without descriptions."""
+    definitions = records(SAMPLES / "crds" / "cluster-api.jsonl.gz")
+    return {one["spec"]["names"]["kind"]: one for one in definitions}
 
 
 RELEASED = released()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.api.recorded import FILES
-from tests.oracle.recorded import RECORDED, SAMPLES
+from tests.oracle.recorded import data
 from tests.oracle.topic import replayed
 
 TOPIC = "admission-unit"
-FOLDER = (RECORDED if (RECORDED / TOPIC).is_dir() else SAMPLES) / TOPIC
+FOLDER = data(f"oracle/{TOPIC}")
 KINDS = [kind for kind in FILES if list(FOLDER.glob(f"{kind}.jsonl*"))]
 
 

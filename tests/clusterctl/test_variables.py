@@ -49,7 +49,7 @@ PIECES = st.sampled_from(
 VALUES = {"A": "a/b*[é]\\", "a": "", "b": "1", "1": "-1"}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(PIECES, max_size=14).map("".join), st.lists(PIECES, max_size=4).map("".join))
 def test_any_text_is_filled_in_or_refused(text: str, value: str) -> None:
     try:

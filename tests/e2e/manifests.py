@@ -11,10 +11,9 @@ from typing import Final
 from kapy.api.kinds import BY_GROUP_KIND, Kind
 from kapy.kube import Document, yaml
 from kapy.kube.names import GroupKind, split_api_version
-from tests.oracle.recorded import RECORDED, ROOT, must_be_there
+from tests.oracle.recorded import PROVIDERS, RECORDED
 from tests.oracle.topic import records
 
-PROVIDERS: Final = ROOT.parent / "shared" / "upstream" / "providers"
 REALISTIC: Final = RECORDED / "conversion" / "realistic.jsonl.gz"
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-=]([^${}]*))?\}")
@@ -32,11 +31,6 @@ _VALUES: Final[Mapping[str, str]] = {
     "DOCKER_SERVICE_CIDRS": "10.128.0.0/12",
     "DOCKER_SERVICE_DOMAIN": "cluster.local",
 }
-
-
-def there() -> bool:
-    """Whether upstream's data is on this machine; where it must be, its lack is a failure."""
-    return must_be_there() or (PROVIDERS.is_dir() and REALISTIC.is_file())
 
 
 def templates() -> list[Path]:

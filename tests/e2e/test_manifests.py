@@ -159,7 +159,7 @@ def everything() -> list[Document]:
 
 
 @pytest.mark.sockets
-@pytest.mark.skipif(not manifests.there(), reason="upstream's manifests are not there")
+@pytest.mark.recorded
 async def test_manifests_are_accepted_kept_and_the_same_in_both_versions() -> None:
     documents = everything()
     assert len(documents) >= 200

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,12 +19,8 @@ from kapy.kube import Key
 from kapy.kube.errors import NotFound
 from kapy.kube.http import Request
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
+from tests.oracle.recorded import SAMPLES
 
-TESTS = Path(__file__).resolve().parents[1]
-RECORDED = [
-    TESTS.parents[1] / "shared/oracle/metrics/metrics.json",
-    TESTS / "data/metrics/metrics.json",  # a sample, for a clone that stands alone
-]
 OURS = re.compile(
     "controller_runtime_(reconcile_(total|time_seconds|(errors|panics|timeouts)_total)|"
     "terminal_reconcile_errors_total|active_workers|max_concurrent_reconciles)|workqueue_.*|rest_client_.*|capi_reconcile_.*"
@@ -126,8 +121,8 @@ def _families(text: str) -> dict[str, tuple[str, set[str], list[str]]]:
 
 async def test_families_are_as_recorded_from_upstream() -> None:
     recorded: dict[str, Any] = {}
-    file = next(path for path in RECORDED if path.exists())
-    for families in json.loads(file.read_text()).values():
+    sample = SAMPLES / "metrics" / "metrics.json"
+    for families in json.loads(sample.read_text()).values():
         recorded |= {name: one for name, one in families.items() if OURS.fullmatch(name)}
     ours = _families(await scraped())
     assert set(recorded) == {name for name in ours if OURS.fullmatch(name)}

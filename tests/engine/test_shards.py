@@ -291,6 +291,7 @@ async def test_programs_beyond_the_slots_stand_by() -> None:
         assert (len(leases), holders) == (2, {"two", "three"})
 
 
+@pytest.mark.slow
 async def test_many_days_of_coming_and_going() -> None:
     """Seeded: programs come, are stopped, die, or are cut off for a while, in any order."""
     random, names = Random(11), (f"program-{number}" for number in range(99))

@@ -277,6 +277,7 @@ async def there(story: Story, kind: type[Owner]) -> list[str]:
     return [one.metadata.name for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20 if SOAK else 1))
 async def test_what_is_seen_late_is_not_made_twice(seed: int) -> None:
     async with managers(LATE, seed) as (story, counting, faults):

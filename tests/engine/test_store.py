@@ -69,7 +69,7 @@ writes = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(writes, st.data())
 def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data: Any) -> None:
     history = History(done)

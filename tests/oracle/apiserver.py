@@ -14,10 +14,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.oracle.recorded import data
 from tests.oracle.served import TOKENS, served
 from tests.oracle.topic import Result
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "apiserver"
+FULL = data("oracle/apiserver")
 
 LONGEST = 1800.0
 """Seconds after which a replay is given up: some cases wait half a minute for what never comes."""
@@ -77,7 +78,7 @@ def _cases(folder: Path) -> Path:
 
 def _beside(folder: Path, name: str) -> Path:
     """A file or folder of the recording: the folder's own, or the shared data's."""
-    for place in (folder, folder.parent, SHARED):
+    for place in (folder, folder.parent, FULL):
         if (place / name).exists():
             return place / name
-    raise CannotReplay(f"{folder} has no {name}, and neither has {SHARED}")
+    raise CannotReplay(f"{folder} has no {name}, and neither has {FULL}")

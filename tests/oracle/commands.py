@@ -18,9 +18,9 @@ from unittest.mock import patch
 
 from kapy.cli.root import run
 from kapy.kube import yaml
+from tests.oracle.recorded import PROVIDERS
 from tests.oracle.topic import Record, compared
 
-PROVIDERS = Path(__file__).resolve().parents[3] / "shared" / "upstream" / "providers"
 LISTED = (
     ("cluster-api", "CoreProvider", "cluster-api/v1.14.0/core-components.yaml"),
     ("kubeadm", "BootstrapProvider", "bootstrap-kubeadm/v1.14.0/bootstrap-components.yaml"),

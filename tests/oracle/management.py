@@ -28,7 +28,8 @@ from urllib.request import Request, urlopen
 
 from kapy.clusterctl import manifests
 from kapy.kube import yaml
-from tests.oracle.commands import LISTED, PROVIDERS, Run, ran
+from tests.oracle.commands import LISTED, Run, ran
+from tests.oracle.recorded import PROVIDERS
 from tests.oracle.served import TOKENS, kubeconfig_of, served
 from tests.oracle.topic import Record, Result, compared
 

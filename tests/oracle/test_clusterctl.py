@@ -6,7 +6,7 @@ import pytest
 
 from tests.oracle.clusterctl import replay
 from tests.oracle.live import replay as replay_live
-from tests.oracle.recorded import PROVIDERS, RECORDED, SAMPLES
+from tests.oracle.recorded import RECORDED, SAMPLES
 from tests.oracle.topic import records
 
 LIVE = RECORDED / "clusterctl" / "live.jsonl.gz"
@@ -20,7 +20,7 @@ def test_the_samples_pass(topic: str) -> None:
 
 
 @pytest.mark.sockets
-@pytest.mark.skipif(not PROVIDERS.is_dir(), reason="the providers are not there")
+@pytest.mark.recorded
 def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
     (results,) = replay(RECORDED / "clusterctl", ["management"]).values()
     assert len(results) >= 30
@@ -28,7 +28,7 @@ def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
 
 
 @pytest.mark.sockets
-@pytest.mark.skipif(not LIVE.is_file(), reason="the recorded runs are not there")
+@pytest.mark.recorded
 def test_kubeconfigs_are_got_and_rollouts_steered_as_upstream_does() -> None:
     """What is described is held by tests/clusterctl/test_describe.py, and moves beside it."""
     some = [

@@ -9,6 +9,8 @@ from tests.oracle.known import APISERVER, VARIABLES
 from tests.oracle.recorded import HELD, RECORDED, SUBTOPICS, absent
 from tests.oracle.registry import PURE, play
 
+pytestmark = pytest.mark.recorded
+
 GENERATED = ("cluster", "provider", "yaml")
 
 

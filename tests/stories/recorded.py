@@ -1,4 +1,4 @@
-"""Plays a recorded upstream story (`../shared/oracle/traces`) on a plane of ours, on virtual time.
+"""Plays a recorded upstream story (topic `traces`) on a plane of ours, on virtual time.
 
 Every step of `story.yaml` is done as it was recorded; a `wait` lasts until nothing has been written
 for a while; a `snapshot` notes the objects of the namespace in the recording's own normal form, so
@@ -28,9 +28,9 @@ from kapy.kube import Document, Key, yaml
 from kapy.kube.names import CONFIG_MAPS, NODES, SECRETS, Resource
 from kapy.remote.connections import Connections, NotConnected
 from kapy.testing.story import Story
+from tests.oracle.recorded import data
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-TRACES = SHARED / "oracle" / "traces"
+TRACES = data("oracle/traces")
 
 QUIET = 45.0
 LOOK_EVERY = 3.0

@@ -6,9 +6,9 @@ from typing import Final
 
 from kapy.clusterctl.envsubst import parsed, substituted
 from kapy.kube import Document, yaml
-from tests.oracle.recorded import PROVIDERS
+from tests.oracle.recorded import SAMPLES
 
-RELEASE: Final = PROVIDERS / "infrastructure-docker" / "v1.14.0"
+RELEASE: Final = SAMPLES / "upstream" / "providers" / "infrastructure-docker" / "v1.14.0"
 VALUES: Final = {
     "NAMESPACE": "default",
     "KUBERNETES_VERSION": "v1.34.0",

@@ -17,11 +17,12 @@ from kapy.kube import Document, yaml
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.hooks.extension import Extension, Network
+from tests.oracle.recorded import data
 from tests.stories.plane import own_kinds
-from tests.stories.recorded import SHARED, Player, Recorded, differences
+from tests.stories.recorded import Player, Recorded, differences
 from tests.stories.test_extensions import discovered, running_with
 
-CALLS: Final = SHARED / "oracle" / "extension"
+CALLS: Final = data("oracle/extension")
 FORCED: Final = 2
 """How often the recorder had each hook that may wait do so."""
 

@@ -1,7 +1,7 @@
 """What upstream's managers told of the recorded stories besides objects: events and metrics.
 
 Some stories are played at once on one plane; what it can be scraped for, and which events there
-are, is compared with `../shared/oracle/metrics`. What is not there yet is named, with the issue
+are, is compared with topic `metrics`. What is not there yet is named, with the issue
 that brings it.
 """
 
@@ -19,10 +19,11 @@ from kapy.apps.all_in_one import Plane
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, EVENTS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
+from tests.oracle.recorded import RECORDED
 from tests.stories.plane import own_kinds, running
-from tests.stories.recorded import SHARED, Player, Recorded
+from tests.stories.recorded import Player, Recorded
 
-RECORDED: Final = SHARED / "oracle" / "metrics"
+METRICS: Final = RECORDED / "metrics"
 STORIES: Final = ("d-md-rollout", "e-kcp-scale", "h-mhc", "k-variable-change")
 
 Signal = tuple[str, str, str, str]
@@ -66,9 +67,7 @@ OTHER_CONTROLLERS: Final = {
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Any]:
-    if not RECORDED.exists():
-        pytest.skip("the recorded metrics are not here")
-    return {one.stem: json.loads(one.read_text()) for one in RECORDED.glob("*.json")}
+    return {one.stem: json.loads(one.read_text()) for one in METRICS.glob("*.json")}
 
 
 async def play(plane: Plane, name: str) -> None:
@@ -81,6 +80,7 @@ async def play(plane: Plane, name: str) -> None:
     await Player(story, kinds, name, clock, connections, found.stages).play(found.steps)
 
 
+@pytest.mark.recorded
 async def test_a_fleet_tells_what_upstream_tells(recorded: dict[str, Any]) -> None:
     async with running() as plane:
         async with asyncio.TaskGroup() as group:

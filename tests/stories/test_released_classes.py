@@ -11,7 +11,7 @@ from kapy.kube import Document, yaml
 from kapy.kube.errors import Invalid
 from kapy.testing.story import Story
 from tests.core.topology.herd import is_settled, reconciled
-from tests.oracle.recorded import RECORDED
+from tests.oracle.recorded import SAMPLES
 from tests.stories.plane import own_kinds, running_plane
 from tests.stories.released import (
     in_default,
@@ -20,7 +20,7 @@ from tests.stories.released import (
     without_external_patches,
 )
 
-SAMPLE = RECORDED.parent / "samples" / "clusterclass-in-memory.yaml"
+SAMPLE = SAMPLES / "samples" / "clusterclass-in-memory.yaml"
 
 
 async def parts(story: Story) -> dict[str, list[list[str]]]:

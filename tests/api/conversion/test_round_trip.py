@@ -24,9 +24,7 @@ from kapy.kube.names import GroupKind
 from tests.api.conversion.objects import made
 
 EXAMPLES: Final = int(os.environ.get("KAPY_EXAMPLES", "8"))
-TRIED: Final = settings(
-    max_examples=EXAMPLES, derandomize="KAPY_EXAMPLES" not in os.environ, deadline=None
-)
+TRIED: Final = settings(max_examples=EXAMPLES)
 SPOKES: Final = [
     pytest.param(kind, version, id=f"{kind.name}-{version}")
     for kind in KINDS

@@ -25,9 +25,6 @@ DESCRIBED = ("api/v1", "apis/apps/v1", "apis/example.dev/v1", "apis/policy/v1")
 EXPECTED = {200, 201, 202, 400, 404, 405, 406, 409, 410, 413, 415, 422}
 LIMITS = settings(
     max_examples=CASES,
-    deadline=None,
-    database=None,
-    derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

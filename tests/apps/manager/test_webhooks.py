@@ -121,7 +121,7 @@ async def _certificate(here: Ground, service: Key, provider: str) -> SharedCerti
 
 
 @pytest.mark.sockets
-@pytest.mark.skipif(not (CASES.is_dir() and PROVIDERS.is_dir()), reason="../shared is not there")
+@pytest.mark.recorded
 async def test_what_is_asked_over_https_is_answered_as_upstreams_webhooks_answer() -> None:
     (recorded,) = CASES.glob("cases.jsonl*")
     cases = list(records(recorded))[::STEP]

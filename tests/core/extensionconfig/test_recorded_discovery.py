@@ -11,10 +11,10 @@ from kapy.conditions.lookup import get
 from kapy.kube import Document, yaml
 from kapy.kube.meta import written
 from tests.hooks.extension import Extension
-from tests.oracle.recorded import RECORDED
+from tests.oracle.recorded import SAMPLES
 from tests.stories.test_extensions import plane
 
-CASES: Final = RECORDED / "extension" / "discovery.yaml"
+CASES: Final = SAMPLES / "extension" / "discovery.yaml"
 CODES: Final = {"discovery/http-500": 500}
 PORT: Final = "9443"
 REFUSED: Final = f"dial tcp 127.0.0.1:{PORT}: connect: connection refused"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kapy.kube.apply.managers import checked, read, written
@@ -55,14 +55,12 @@ def without_times(document: Any) -> Any:
 
 
 @given(SPECS, SPECS)
-@settings(deadline=None)
 def test_an_apply_is_idempotent(live: Any, spec: Any) -> None:
     once = applied(made(live), "one", spec, force=True)
     assert TRACKER.apply(once, shape(spec), write("one", LATER), force=False) is once
 
 
 @given(SPECS, HALVES)
-@settings(deadline=None)
 def test_disjoint_appliers_commute(live: Any, halves: tuple[Any, Any]) -> None:
     one, two = halves
     start = made(live)
@@ -73,7 +71,6 @@ def test_disjoint_appliers_commute(live: Any, halves: tuple[Any, Any]) -> None:
 
 
 @given(FILLED, FILLED, FILLED)
-@settings(deadline=None)
 def test_what_others_own_survives_an_owner_that_lets_go(live: Any, one: Any, two: Any) -> None:
     both = applied(applied(made(live), "one", one, force=True), "two", two, force=True)
     after = applied(both, "one", {}, force=True)
@@ -82,7 +79,6 @@ def test_what_others_own_survives_an_owner_that_lets_go(live: Any, one: Any, two
 
 
 @given(SPECS, SPECS)
-@settings(deadline=None)
 def test_what_was_applied_is_there(live: Any, spec: Any) -> None:
     after = applied(made(live), "one", spec, force=True)
     again = applied(after, "two", spec)
@@ -90,7 +86,6 @@ def test_what_was_applied_is_there(live: Any, spec: Any) -> None:
 
 
 @given(SPECS, SPECS, SPECS)
-@settings(deadline=None)
 def test_no_two_managers_own_a_field_that_an_update_changed(one: Any, two: Any, new: Any) -> None:
     live = applied(applied(None, "one", one), "two", two, force=True)
     after = TRACKER.track(live, {**live, "spec": new}, write("three"))
@@ -99,7 +94,6 @@ def test_no_two_managers_own_a_field_that_an_update_changed(one: Any, two: Any, 
 
 
 @given(SPECS, SPECS)
-@settings(deadline=None)
 def test_entries_survive_the_wire(live: Any, spec: Any) -> None:
     entries = applied(made(live), "one", spec, force=True)["metadata"]["managedFields"]
     sent = json.loads(json.dumps(entries))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kapy.kube.apply import Tracker, Types, Write
@@ -54,7 +54,6 @@ def put(live: Any, version: str, manager: str, spec: Any, *, force: bool = False
 
 
 @given(BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
-@settings(deadline=None)
 def test_applying_the_same_through_another_version_changes_nothing(
     spec: Any, first: str, second: str
 ) -> None:
@@ -66,7 +65,6 @@ def test_applying_the_same_through_another_version_changes_nothing(
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
-@settings(deadline=None)
 def test_a_conflict_is_seen_through_every_version(one: Any, two: Any, a: str, b: str) -> None:
     live = put(None, a, "one", one)
     contested = any(one[name] != two[name] for name in one.keys() & two.keys())
@@ -81,7 +79,6 @@ def test_a_conflict_is_seen_through_every_version(one: Any, two: Any, a: str, b:
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
-@settings(deadline=None)
 def test_letting_go_through_another_version_keeps_what_others_own(
     one: Any, two: Any, a: str, b: str
 ) -> None:
@@ -101,7 +98,6 @@ PORTS = st.lists(
 
 
 @given(PORTS, PORTS)
-@settings(deadline=None)
 def test_a_key_that_is_left_out_is_its_default(one: Any, two: Any) -> None:
     live = applied(applied(None, "one", {"byPort": one}), "two", {"byPort": two}, force=True)
     spelled = [{"protocol": "TCP", **item} for item in one]
@@ -125,7 +121,6 @@ TREE = st.dictionaries(
 
 
 @given(TREE, TREE)
-@settings(deadline=None)
 def test_without_a_schema_an_apply_is_idempotent_too(live: Any, spec: Any) -> None:
     start = DEDUCED.track(None, shape(live), write("maker"))
     start = {**start, "metadata": {**start["metadata"], "uid": "u"}}
@@ -135,7 +130,6 @@ def test_without_a_schema_an_apply_is_idempotent_too(live: Any, spec: Any) -> No
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "z"])), max_size=6))
-@settings(deadline=None)
 def test_however_many_take_turns_the_last_word_counts(turns: list[tuple[str, str]]) -> None:
     live = made({"name": "x"})
     for manager, value in turns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kapy.kube import Document
@@ -47,7 +47,6 @@ def operations(before: Any, after: Any, path: str = "") -> list[Document]:
 
 
 @given(DOCUMENTS, DOCUMENTS)
-@settings(deadline=None)
 def test_a_json_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
     kept = copy.deepcopy(before)
     assert same(json_patch.apply(before, operations(before, after)), after)
@@ -107,7 +106,6 @@ def listed(name: str, before: list[Document], after: list[Document]) -> Document
 
 
 @given(PODS, PODS)
-@settings(deadline=None)
 def test_a_strategic_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
     kept = copy.deepcopy(before)
     patch = difference(before, after)

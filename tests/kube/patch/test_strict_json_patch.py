@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kapy.kube.patch.merge_patch import same
 from kapy.kube.patch.strict_json_patch import BadPatch, apply, compiled
@@ -71,7 +71,6 @@ def test_what_cannot_be_done_is_told(patch: Any, said: str) -> None:
 
 
 @given(DOCUMENTS, DOCUMENTS)
-@settings(deadline=None)
 def test_a_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
     kept = copy.deepcopy(before)
     assert same(apply(before, compiled(operations(before, after))), after)

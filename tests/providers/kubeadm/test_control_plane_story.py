@@ -386,6 +386,7 @@ async def test_machines_spread_over_failure_domains(hands: Hands) -> None:
 
 
 async def test_an_update_in_place_keeps_everything_else_waiting(hands: Hands) -> None:
+    hands.updates.lasts = True
     await hands.start()
     await until(hands, at(1))
     (machine,) = await hands.machines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.recorded import RECORDED, SAMPLES, must_be_there
+from tests.oracle.recorded import RECORDED, SAMPLES
 from tests.oracle.topic import replayed
 from tests.providers.kubeadm.recorded import FILES
 
@@ -15,10 +15,7 @@ def test_the_samples_pass() -> None:
     assert [one for one in results if not one.passed] == []
 
 
-@pytest.mark.skipif(
-    not (RECORDED / "cloudinit").is_dir() and not must_be_there(),
-    reason="the recorded cases of cloudinit are not on this machine",
-)
+@pytest.mark.recorded
 def test_every_recorded_case_passes() -> None:
     results = list(replayed(FILES, RECORDED / "cloudinit"))
     assert len(results) == 818

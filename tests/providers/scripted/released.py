@@ -7,18 +7,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from kapy.api.kinds import KINDS
 from kapy.kube import Document, yaml
 from kapy.kube.names import CONFIG_MAPS, SECRETS, GroupKind, Resource, split_api_version
-from tests.oracle.recorded import PROVIDERS
+from tests.oracle.recorded import SAMPLES
+from tests.oracle.topic import records
 
 INFRASTRUCTURE: Final = "infrastructure.cluster.x-k8s.io"
 VERSION: Final = "v1.34.0"
 SINCE: Final = "2026-01-01T00:00:00Z"
-_DOCUMENTS: Final = re.compile(r"(?m)^---\s*$")
+RELEASES: Final = SAMPLES / "upstream" / "providers"
+DEFINITIONS: Final = SAMPLES / "crds"
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::[=-](.*?))?\}")
 
 
@@ -59,18 +60,10 @@ class Cloud:
 
     def crds(self) -> list[Document]:
         """The CRDs that a cluster needs, as they were released."""
-        texts = _DOCUMENTS.split(self._file("infrastructure-components.yaml"))
-        names = [one.group_resource for one in (self.clusters, self.machines, self.templates)]
-        return [self._crd(texts, name) for name in names]
-
-    def _crd(self, texts: Sequence[str], name: str) -> Document:
-        (text,) = [
-            one
-            for one in texts
-            if "\nkind: CustomResourceDefinition" in one and f"\n  name: {name}\n" in one
-        ]
-        document: Document = yaml.load(text)
-        return document
+        known = {
+            one["metadata"]["name"]: one for one in released_crds(f"infrastructure-{self.name}")
+        }
+        return [known[one.group_resource] for one in (self.clusters, self.machines, self.templates)]
 
     def objects(self) -> list[Document]:
         """The cluster template of the release with its variables filled in."""
@@ -90,7 +83,7 @@ class Cloud:
         return default or "eA=="
 
     def _file(self, name: str) -> str:
-        return (PROVIDERS / f"infrastructure-{self.name}" / self.release / name).read_text()
+        return (RELEASES / f"infrastructure-{self.name}" / self.release / name).read_text()
 
     def instance_of(self, name: str) -> tuple[Document, Document]:
         """`instance` for one machine."""
@@ -98,12 +91,9 @@ class Cloud:
         return {key: value.format(name) for key, value in spec.items()}, status
 
 
-def released_crds(folder: Path) -> list[Document]:
-    """Every CRD in the components of a release."""
-    (path,) = folder.glob("*components*.yaml")
-    texts = _DOCUMENTS.split(path.read_text())
-    definitions = [one for one in texts if "\nkind: CustomResourceDefinition" in one]
-    return [yaml.load(one) for one in definitions]
+def released_crds(provider: str) -> list[Document]:
+    """Every CRD in the components of a release, without descriptions."""
+    return list(records(DEFINITIONS / f"{provider}.jsonl.gz"))
 
 
 def resource_of(document: Document) -> Resource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapy.contract.fields import Version
@@ -251,7 +251,7 @@ TOPOLOGY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(TOPOLOGY, st.sampled_from(list(Version)))
 async def test_a_desired_state_that_is_reached_is_desired_again(
     said: Document, contract: Version

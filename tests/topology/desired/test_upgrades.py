@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapy.kube import Document
@@ -76,7 +76,7 @@ def names(state: ClusterState) -> dict[str, str]:
     return found | {name: mp.object.metadata.name for name, mp in state.machine_pools.items()}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(upgrades(), st.integers(1, 3), st.integers(0, 2**32))
 async def test_every_upgrade_comes_to_its_end_and_never_leaves_the_skew(
     upgrade: tuple[list[str], str, dict[str, str]], most: int, seed: int

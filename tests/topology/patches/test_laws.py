@@ -96,7 +96,7 @@ def _leaves(change: Any, path: str = "") -> Iterator[str]:
 
 
 @given(_PATCHES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]) -> None:
     async def check() -> None:
         state = await made(_CLUSTER)
@@ -122,7 +122,7 @@ def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]
 
 
 @given(_PATCHES)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_an_extension_that_says_the_same_makes_the_same(drawn: list[Any]) -> None:
     """Patches whose values stand in them can be said by an extension as they are."""
     said = [
