@@ -19,7 +19,7 @@ from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running, tak
 from tests.apiserver.calling import Calls
 from tests.apiserver.test_serving import served
 from tests.apiserver.traffic.test_metrics import scraped
-from tests.waiting import until
+from tests.waiting import LIMIT, until
 
 
 def large(name: str) -> dict[str, Any]:
@@ -111,7 +111,7 @@ async def test_a_connection_that_nobody_reads_is_ended(monkeypatch: pytest.Monke
         ):
             await until(lambda: len(feeds) == 2)
             seen = 0
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LIMIT):
                 while len(feeds) > 1:
                     await asking.create(CONFIG_MAPS, large(f"a{seen}"))
                     seen += len(await taken(other, 1))

@@ -17,7 +17,7 @@ from kapy.apiserver.serving import Application, listen, listener
 from tests.apiserver.asking import CONFIG_MAPS, config_map
 from tests.apiserver.test_serving import TOKENS
 from tests.apiserver.traffic.test_inflight import Slow
-from tests.waiting import until
+from tests.waiting import LIMIT, until
 
 pytestmark = pytest.mark.sockets
 
@@ -75,7 +75,7 @@ async def test_who_takes_too_long_does_not_hold_up_the_end(
 
         posted = group.create_task(post())
         await until(lambda: server.inflight.mutating.now == 1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             await serving.__aexit__(None, None, None)
             await posted
     server.close()

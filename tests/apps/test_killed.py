@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from tests.apps.victim import SETTLED
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 5
 WRITES = 60
-PATIENCE = 120.0
+PATIENCE = LIMIT
 
 
 class Victims:

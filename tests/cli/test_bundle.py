@@ -15,6 +15,7 @@ from kapy.cli.root import run
 from kapy.kube import yaml
 from tests.clusterctl.bundle.test_bundle import releases
 from tests.clusterctl.repository.servers import Server, serving
+from tests.waiting import LIMIT
 
 ASKED = ("-i", "herd:v1.2.0", "--no-image-digests")
 
@@ -93,7 +94,7 @@ async def test_ctrl_c_in_the_middle_of_a_download_is_told_in_a_sentence(tmp_path
             env={**os.environ, "HOME": str(tmp_path)},
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT):
             await asked.wait()
             process.send_signal(signal.SIGINT)
             _, errors = await process.communicate()

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120.0
+from tests.waiting import LIMIT
+
+PATIENCE = LIMIT
 
 
 @dataclass(frozen=True)

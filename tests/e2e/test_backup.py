@@ -44,12 +44,12 @@ def test_a_plane_is_brought_back(tmp_path: Path) -> None:
     assert (kept.returncode, "--force replaces them" in kept.stderr) == (1, True)
     shell.ok("kapy", "restore", "plane.tar.gz", *PLANE, "--force")
     with up(shell):
-        shell.kubectl("wait cluster/capybara --for=condition=Available --timeout=60s")
+        shell.kubectl("wait cluster/capybara --for=condition=Available --timeout=300s")
         names = shell.kubectl("get configmaps -o name").split()
         assert "configmap/early" in names
         assert "configmap/late" not in names
         shell.kubectl("scale machinedeployment capybara-md-0 --replicas 2")
         shell.kubectl(
             "wait machinedeployment/capybara-md-0 --for=jsonpath={.status.availableReplicas}=2 "
-            "--timeout=60s"
+            "--timeout=300s"
         )

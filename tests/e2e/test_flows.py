@@ -34,8 +34,8 @@ def settled(shell: Shell, what: str, replicas: int) -> None:
     """Wait until all counters of an object are as many as wanted."""
     counters = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
     for name in counters:
-        shell.kubectl(f"wait {what} --for=jsonpath={{.status.{name}}}={replicas} --timeout=90s")
-    shell.kubectl(f"wait {what} --for=condition=Available --timeout=90s")
+        shell.kubectl(f"wait {what} --for=jsonpath={{.status.{name}}}={replicas} --timeout=300s")
+    shell.kubectl(f"wait {what} --for=condition=Available --timeout=300s")
 
 
 def machines(shell: Shell, selector: str) -> list[Any]:
@@ -62,7 +62,7 @@ class TestFlows:
     def test_the_cluster_is_there(self, shell: Shell) -> None:
         assert "capybara" in shell.kubectl("get clusters,machines -A")
         assert "Available" in shell.kubectl("describe cluster capybara")
-        shell.kubectl("wait --for=condition=Available cluster/capybara --timeout=60s")
+        shell.kubectl("wait --for=condition=Available cluster/capybara --timeout=300s")
         assert "KubeadmControlPlane" in shell.kubectl("api-resources")
         assert "controlPlaneRef" in shell.kubectl("explain cluster.spec")
         tree = shell.ok("kapy", "describe", "cluster", "capybara")
@@ -190,13 +190,13 @@ class TestFlows:
 
     def test_the_control_plane_upgrades(self, shell: Shell) -> None:
         shell.kubectl(f'patch {PLANES} --type merge -p {{"spec":{{"version":"v1.35.0"}}}}')
-        shell.kubectl(f"wait {PLANES} --for=jsonpath={{.status.version}}=v1.35.0 --timeout=90s")
+        shell.kubectl(f"wait {PLANES} --for=jsonpath={{.status.version}}=v1.35.0 --timeout=300s")
         settled(shell, PLANES, 1)
         (machine,) = machines(shell, NOT_WORKERS)
         assert machine["spec"]["version"] == "v1.35.0"
 
     def test_deletion_leaves_nothing_behind(self, shell: Shell) -> None:
-        shell.kubectl("delete cluster capybara --timeout=90s")
+        shell.kubectl("delete cluster capybara --timeout=300s")
         kinds = (
             "clusters,machines,machinesets,machinedeployments,kubeadmcontrolplanes,"
             "kubeadmconfigs,devclusters,devmachines,secrets"

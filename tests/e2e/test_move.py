@@ -60,7 +60,7 @@ def test_a_cluster_moves_to_another_plane_and_is_reached_there(tmp_path: Path) -
         machines = shell.kubectl("get machines -o name")
         shell.ok("kapy", "move", "--to-kubeconfig", kubeconfig)
         assert shell.kubectl("get clusters,machines,secrets -o name") == ""
-        available = ("wait", "cluster/capybara", "--for=condition=Available", "--timeout=60s")
+        available = ("wait", "cluster/capybara", "--for=condition=Available", "--timeout=300s")
         shell.ok("kubectl", *there, *available)
         assert "True   Available" in shell.ok("kapy", "describe", "cluster", "capybara", *there)
         assert shell.ok("kubectl", *there, "get", "machines", "-o", "name") == machines

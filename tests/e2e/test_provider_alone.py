@@ -36,6 +36,7 @@ from kapy.testing.cloud.application import Application
 from kapy.testing.cloud.cloud import Cloud
 from tests.e2e.test_documents import ROOT
 from tests.real.servers import free_port
+from tests.waiting import LIMIT
 
 TOKEN = "of-the-service-account"
 OPERATOR = "of-an-operator"
@@ -44,7 +45,7 @@ ACCOUNT = User(
     ("system:serviceaccounts", "system:serviceaccounts:nimbus-system", "system:authenticated"),
 )
 BLUE = Key("default", "blue")
-PATIENCE = 60.0
+PATIENCE = LIMIT
 VALUES = {
     "CLUSTER_NAME": "blue",
     "NAMESPACE": "default",

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.e2e.shell import Shell
+from tests.waiting import LIMIT
 
 T = TypeVar("T")
 
-PATIENCE = 30.0
+PATIENCE = LIMIT
 INTERVAL = 0.05
 
 

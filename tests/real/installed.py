@@ -17,8 +17,9 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import Expired
 from kapy.kube.names import CRDS, Resource
 from tests.real.servers import free_port
+from tests.waiting import LIMIT
 
-PATIENCE = 120.0
+PATIENCE = LIMIT
 PODS = ("Deployment", "PodDisruptionBudget", "NetworkPolicy")
 ASKING = (MUTATING, VALIDATING)
 SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")

@@ -20,9 +20,10 @@ from kapy.client.kubeconfig import Kubeconfig, with_context
 from kapy.kube import Document
 from kapy.kube.yaml import dump
 from tests.real.servers import ROOT
+from tests.waiting import LIMIT
 
 POD = "authentication.kubernetes.io/pod-name"
-PATIENCE = 60.0
+PATIENCE = LIMIT
 LEASES = (
     "--leader-elect-lease-duration=4s",
     "--leader-elect-renew-deadline=3s",

@@ -30,13 +30,14 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import dump
+from tests.waiting import LIMIT
 
 KUBECONFIG: Final = "KAPY_TEST_KUBECONFIG"
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 ADDRESS: Final = "KAPY_TEST_ADDRESS"
 AUDIT_LOG: Final = "KAPY_TEST_AUDIT_LOG"
 PROGRAMS: Final = ("kube-apiserver", "etcd")
-PATIENCE: Final = 60.0
+PATIENCE: Final = LIMIT
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 

@@ -21,6 +21,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.kube import pki
 from tests.apiserver.asking import Asking, running
+from tests.waiting import LIMIT
 
 NOW = datetime.now(UTC)  # noqa: TID251
 CURVE: Final = "ECDSA-P256"
@@ -98,7 +99,7 @@ async def test_what_is_no_tls_ends_the_connection(content: bytes, tmp_path: Path
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(content)
         if content:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(LIMIT):
                 assert b"HTTP" not in await reader.read()
         writer.close()
         assert await status_of(url, showing(good, tmp_path)) == 200

@@ -9,6 +9,7 @@ import pytest
 
 from kapy.apiserver.serving import protocol
 from tests.apiserver.hostile.wire import CONFIG_MAPS, HEAD, JSON, OBJECT, request, wired
+from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
 
@@ -99,7 +100,7 @@ async def test_who_stops_in_the_middle_is_not_waited_for(
 async def test_dripping_bytes_do_not_hold_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
     async with wired() as wire, wire.talk() as talk:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT):
             with contextlib.suppress(ConnectionError):
                 for letter in b"GET /version HTTP/1.1\r\nX: " + b"y" * 10_000:
                     await talk.send(bytes([letter]))

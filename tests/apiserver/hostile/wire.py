@@ -16,6 +16,7 @@ from kapy.apiserver.authentication import Authentication, authenticated
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from tests.apiserver.asking import CRDS, GIZMO, Asking
+from tests.waiting import LIMIT
 
 TOKENS = {"good": authenticated("admin", ("system:masters",))}
 HEAD = b"Host: x\r\nAuthorization: Bearer good\r\n"
@@ -52,7 +53,7 @@ class Talk:
     async def answer(self, *, body: bool = True) -> Answer:
         """The next answer, and whether the connection ended after it. body: it has one."""
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT):
                 return await self._answer(body=body)
         except (ConnectionError, asyncio.IncompleteReadError):
             return Answer(0, None, closed=True)

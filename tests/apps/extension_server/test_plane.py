@@ -39,9 +39,10 @@ from tests.hooks.extension import config
 from tests.stories.plane import own_kinds
 from tests.stories.test_extensions import OPEN
 from tests.stories.test_upgrades import CLASS, RECONCILED
+from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
-WITHIN = 30.0
+WITHIN = LIMIT
 
 
 class Herders:

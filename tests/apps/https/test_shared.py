@@ -39,6 +39,7 @@ from kapy.kube.names import NAMESPACES, SECRETS
 from kapy.testing.story import Story
 from tests.apps.https.test_certificate import shown_by
 from tests.stories.test_extensions import OPEN
+from tests.waiting import LIMIT
 
 SHORT = Lives(timedelta(hours=6), timedelta(hours=1), timedelta(minutes=10))
 SECRET = Key("quota-system", "quota-tls")
@@ -244,12 +245,12 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
             "quota",
             lambda one: one.spec.client_config.ca_bundle == bundle,
             namespace="",
-            within=30,
+            within=LIMIT,
         )
         await _called(client, urls)
         ahead = USUAL.overlap
         await client.patch(SECRETS, SECRET, {"metadata": {"labels": {"looked": "at"}}})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT):
             while [signer_of(one, new) for one in replicas] != [1, 1]:
                 await _called(client, urls)
         await _called(client, urls)

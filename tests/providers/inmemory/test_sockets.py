@@ -26,6 +26,7 @@ from kapy.providers.inmemory.addresses import has_many_loopback_addresses
 from kapy.sdk import Endpoint
 from kapy.testing.provider_bench import key
 from tests.providers.inmemory.plane import CLUSTERS, MACHINES, Plane, in_memory_plane
+from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
 
@@ -116,7 +117,7 @@ async def test_a_watch_ends_when_the_cluster_goes() -> None:
             for resource, name in ((MACHINES, "blue-cp"), (CLUSTERS, "blue")):
                 await plane.bench.client.delete(resource, key(name))
                 await plane.bench.until_gone(resource, name)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT):
                 seen = [event.type async for event in events]
             assert seen == ["DELETED"]
 
