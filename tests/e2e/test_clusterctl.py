@@ -13,13 +13,14 @@ import pytest
 
 from kapy.kube import yaml
 from tests.e2e.shell import Shell
-from tests.oracle.commands import LISTED, PROVIDERS
+from tests.oracle.commands import LISTED
 from tests.oracle.management import copy_newer
+from tests.oracle.recorded import PROVIDERS
 from tests.oracle.served import kubeconfig_of, served
 
 pytestmark = [
     pytest.mark.sockets,
-    pytest.mark.skipif(not PROVIDERS.is_dir(), reason="the providers are not there"),
+    pytest.mark.recorded,
 ]
 NOBODY_RUNS_IT = "--wait-providers=false"
 
