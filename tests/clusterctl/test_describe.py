@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from kapy.clusterctl.describe import Node, Options, as_document, discover, table
+from kapy.clusterctl.describe import (
+    Node,
+    Options,
+    as_document,
+    discover,
+    table,
+    waits,
+    waits_table,
+)
+from kapy.clusterctl.describe.row import row_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from tests.clusterctl.recorded import RecordedSource, moments
@@ -41,6 +50,32 @@ async def test_the_tree_is_printed_as_clusterctl_prints_it(run: Document) -> Non
     tree = await tree_of(objects, run["args"][2], options(run["args"]))
     printed = [table(tree, now=now).rstrip("\n") for now in moments(objects)]
     assert run["stdout"].rstrip("\n") in printed, printed[-1]
+
+
+@pytest.mark.parametrize("width", [80, 100, 132, 200])
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join(run["args"][2:]))
+async def test_on_a_terminal_the_tree_fits_and_no_message_loses_a_word(
+    run: Document, width: int
+) -> None:
+    tree = await tree_of(run["objects"], run["args"][2], options(run["args"]))
+    now = moments(run["objects"])[-1]
+    printed = table(tree, now=now, width=width)
+    below = waits_table(waits(tree), now, width=width)
+    # The columns without the message alone are as wide as this.
+    limit = max(width, 96)
+    assert [line for line in (printed + below).splitlines() if len(line) > limit] == []
+    messages = {word for one in tree.walk() for word in row_of(one, now).text.split()}
+    assert messages - set(printed.split()) == set()
+    reasons = {word for one in waits(tree) for word in one.why.split()}
+    assert reasons - set(below.split()) == set()
+
+
+async def test_messages_stand_below_their_rows_where_there_is_no_room() -> None:
+    run = next(run for run in RUNS if run["args"][2:] == ["web", "-n", "fleet"])
+    tree = await tree_of(run["objects"], "web")
+    now = moments(run["objects"])[-1]
+    assert "MESSAGE" not in table(tree, now=now, width=100).splitlines()[0]
+    assert "MESSAGE" in table(tree, now=now, width=180).splitlines()[0]
 
 
 async def test_an_unknown_cluster_is_not_found() -> None:

@@ -15,7 +15,6 @@ from kapy.kube import yaml
 from tests.e2e.shell import Shell
 from tests.oracle.commands import LISTED
 from tests.oracle.management import copy_newer
-from tests.oracle.recorded import PROVIDERS
 from tests.oracle.served import kubeconfig_of, served
 
 pytestmark = [

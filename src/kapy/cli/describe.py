@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kapy.cli.flags import command
+from kapy.cli.output import terminal_width
 from kapy.cli.reaching import Reached, reached, reached_async, reaching
 from kapy.client.blocking import run
 from kapy.kube import Key
@@ -166,8 +167,9 @@ def _printer(picture: Picture) -> Callable[[Node, Node], str]:
     now = system_clock()
 
     def tabular(tree: Node, whole: Node) -> str:
-        below = f"\n{waits_table(waits(whole), now)}" if picture.waiting else ""
-        return table(tree, now=now, color=picture.color) + below
+        width = terminal_width()
+        below = f"\n{waits_table(waits(whole), now, width=width)}" if picture.waiting else ""
+        return table(tree, now=now, color=picture.color, width=width) + below
 
     match picture.output:
         case "json":

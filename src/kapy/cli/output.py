@@ -1,11 +1,17 @@
-"""Standard output that cannot be written."""
+"""Standard output: how wide it is, and what happens when it cannot be written."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 NOBODY_READS = 141
+
+
+def terminal_width() -> int | None:
+    """The columns of the terminal that output goes to; None when it goes to a file or a pipe."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else None
 
 
 def given_up(error: OSError) -> int:

@@ -26,6 +26,7 @@ from kapy.cli.describe import wants_color
 from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
+from kapy.cli.output import terminal_width
 from kapy.cli.plane_options import Options, plane_options
 from kapy.cli.running import chosen_folder, flags_of
 from kapy.cli.stopping import told_to_stop
@@ -175,7 +176,8 @@ async def _wait_for(
         return
     for one, tree in zip(ready, trees, strict=True):
         console.say(f"\nCluster {Key.of(one)} is Available: {_size(one)} ({seconds:.1f} s)\n")
-        shown = table(tree, now=system_clock(), color=wants_color(None))
+        width = terminal_width()
+        shown = table(tree, now=system_clock(), color=wants_color(None), width=width)
         console.say("\n".join(line.rstrip() for line in shown.splitlines()))
     console.say(f"\nTry next:\n{_next(where, trees[0])}")
 

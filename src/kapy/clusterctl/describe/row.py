@@ -29,13 +29,17 @@ class Counters(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one row; `message` is split into lines already."""
+    """The cells of one row.
+
+    text: the message as it is. message: its lines, as upstream wraps it.
+    """
 
     counters: Counters = field(default_factory=Counters)
     status: str = ""
     mood: Mood = "plain"
     reason: str = ""
     since: str = ""
+    text: str = ""
     message: tuple[str, ...] = ("",)
 
 
@@ -67,8 +71,9 @@ def row_of_condition(
     elif status in ("True", "False"):
         mood = "good" if (status == "True") != (found["type"] in NEGATIVE) else "bad"
     since = _since(found.get("lastTransitionTime") or "", now)
-    lines = tuple(_lines(found.get("message") or ""))
-    return Row(counters, status, mood, found.get("reason", ""), since, lines)
+    text = found.get("message") or ""
+    lines = tuple(wrapped(text, WIDTH))
+    return Row(counters, status, mood, found.get("reason", ""), since, text, lines)
 
 
 def is_telling(found: Document) -> bool:
@@ -167,22 +172,25 @@ def _flag(document: Document, of: str) -> str:
 
 
 def _with_message(row: Row, message: str) -> Row:
-    return replace(row, message=(message,))
+    return replace(row, text=message, message=(message,))
 
 
 def _since(moment: str, now: datetime) -> str:
     return age(now - datetime.fromisoformat(moment)) if moment else ""
 
 
-def _lines(text: str) -> list[str]:
-    """The text in lines of about `WIDTH` characters; what follows a bullet keeps its indent."""
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` characters, but for longer words.
+
+    The lines that continue a bullet have the indent of its text.
+    """
     lines: list[str] = []
     for line in text.split("\n"):
         current = indent = line[: len(line) - len(line.lstrip(" "))]
         if line.strip().startswith("* "):
             indent += "  "
         for word in re.split(r"\s+", line):
-            if len(current) + len(word) < WIDTH:
+            if len(current) + len(word) < width:
                 current += f" {word}" if current.strip() else word
             else:
                 lines.append(current)

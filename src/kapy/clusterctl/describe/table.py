@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from kapy.clusterctl.describe.row import Mood, Row, is_telling, row_of, row_of_condition, title_of
+from kapy.clusterctl.describe.row import (
+    Mood,
+    Row,
+    is_telling,
+    row_of,
+    row_of_condition,
+    title_of,
+    wrapped,
+)
 from kapy.clusterctl.describe.tree import Node, conditions
 
 HEADER = (
@@ -20,8 +29,18 @@ HEADER = (
     "SINCE",
     "MESSAGE",
 )
+SHORT: Final = ("NAME", "REPL", "AVAIL", "READY", "NEW", *HEADER[5:])
+"""Headers for narrow terminals: NEW is the count of machines that are up to date."""
+
+ROOM: Final = 48
+"""The narrowest column for messages; where there is less, they stand below their row."""
+
+SHORTEST: Final = 24
+"""The narrowest column for names."""
+
 BRANCH, LAST, PIPE, BLANK = "├─", "└─", "│ ", "  "
 FILLER: Final = " " * 10
+CUT: Final = "…"
 
 _RESET = "\x1b[0m"
 _COLORS: dict[Mood, str] = {
@@ -37,64 +56,141 @@ Cell = tuple[str, str]
 """A cell's text, and how it is printed when colours are on (of the same width)."""
 
 
-def table(root: Node, *, now: datetime, color: bool = False) -> str:
-    """The whole tree; lines are padded to the width of the table, as upstream's are."""
-    rows = [[(cell, cell) for cell in HEADER], *_rows(root, "", root, now)]
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An object or a condition in the tree.
+
+    title: its first cell. below: the branches of the tree that go on beside further lines of it.
+    """
+
+    title: Cell
+    below: Cell
+    row: Row
+    gray: bool = False
+
+    def cells(self) -> list[Cell]:
+        """The cells of all columns but the message."""
+        row = self.row
+        return [
+            self.title,
+            *((text, text) for text in row.counters),
+            (row.status, _paint(_COLORS[row.mood], row.status)),
+            (row.reason, row.reason),
+            (row.since, row.since),
+        ]
+
+
+def table(root: Node, *, now: datetime, color: bool = False, width: int | None = None) -> str:
+    """The whole tree as text.
+
+    width: the columns of the terminal that it is printed on. Without a width, lines are as long as
+    they become and padded to the same length, as upstream's are.
+    """
+    lines = list(_lines(root, "", root, now))
+    if width is None:
+        return _upstreams(lines, color=color)
+    printed = _fitted(lines, width, color=color)
+    if CUT not in printed:
+        return printed
+    return _fitted(_without_namespace(lines, root), width, color=color)
+
+
+def _upstreams(lines: Sequence[Line], *, color: bool) -> str:
+    rows = [[(cell, cell) for cell in HEADER], *(row for line in lines for row in _rows(line))]
     padding = [1] + [2] * (len(rows) - 1)
     widths = [
         max(len(row[column][0]) + pad for row, pad in zip(rows, padding, strict=True))
         for column in range(len(HEADER))
     ]
-    lines = (_line(row, widths, color=color) for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{_joined(row, widths, color=color)}\n" for row in rows)
 
 
-def _line(row: Sequence[Cell], widths: Sequence[int], *, color: bool) -> str:
+def _rows(line: Line) -> Iterator[list[Cell]]:
+    first, *rest = line.row.message
+    yield [*line.cells(), (first, _paint(_GRAY, first) if line.gray else first)]
+    for text in rest:
+        yield [line.below, *[("", "")] * (len(HEADER) - 2), (text, text)]
+
+
+def _fitted(lines: Sequence[Line], width: int, *, color: bool) -> str:
+    """The tree within `width` columns.
+
+    Columns without content are left out. Messages are wrapped beside the other columns, or below
+    the row where they would get too little room. What is still too wide is the name, which is cut.
+    """
+    told = [line.cells() for line in lines]
+    used = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in told))]
+    for header in (HEADER, SHORT):
+        rows = [[(header[at], header[at]) for at in used]]
+        rows += [[row[at] for at in used] for row in told]
+        widths = [max(len(row[at][0]) for row in rows) + 2 for at in range(len(used))]
+        room = width - sum(widths)
+        if room >= ROOM:
+            break
+    over = max(0, sum(widths) - width) if room < ROOM else 0
+    widths[0] = max(SHORTEST, widths[0] - over)
+    room = room if room >= ROOM else 0
+    has_messages = room > 0 and any(line.row.text for line in lines)
+    printed = [_joined(rows[0], widths, color=color) + (HEADER[-1] if has_messages else "")]
+    for line, row in zip(lines, rows[1:], strict=True):
+        printed += _beside_or_below(line, _joined(row, widths, color=color), sum(widths), width)
+    return "".join(f"{one.rstrip()}\n" for one in printed)
+
+
+def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
+    """The lines with names that leave out the namespace of the cluster."""
+    namespace = f"{root.name.partition('/')[0]}/"
+
+    def shorter(text: str) -> str:
+        return text.replace(namespace, "", 1)
+
+    return [replace(line, title=(shorter(line.title[0]), shorter(line.title[1]))) for line in lines]
+
+
+def _beside_or_below(line: Line, first: str, left: int, width: int) -> list[str]:
+    """The lines of one row. left: the width of all columns but the message."""
+    below = line.below[0]
+    if width - left >= ROOM:
+        texts = wrapped(line.row.text, width - left)
+        return [first + texts[0], *(f"{below:<{left}}{text}" for text in texts[1:])]
+    if not line.row.text:
+        return [first]
+    start = f"{below}    "
+    return [first, *(start + text for text in wrapped(line.row.text, width - len(start)))]
+
+
+def _joined(row: Sequence[Cell], widths: Sequence[int], *, color: bool) -> str:
     return "".join(
-        (colored if color else text) + " " * (width - len(text))
+        (colored if color and len(text) < width else _cut(text, width)) + " " * (width - len(text))
         for (text, colored), width in zip(row, widths, strict=True)
     )
 
 
-def _rows(node: Node, prefix: str, root: Node, now: datetime) -> Iterator[list[Cell]]:
-    row = row_of(node, now)
+def _cut(text: str, width: int) -> str:
+    return text if len(text) < width else f"{text[: width - 2]}{CUT} "
+
+
+def _lines(node: Node, prefix: str, root: Node, now: datetime) -> Iterator[Line]:
     plain, colored = _title(node)
-    yield _cells((prefix + plain, _paint(_GRAY, prefix) + colored), row, gray=bool(node.group))
+    title = (prefix + plain, _paint(_GRAY, prefix) + colored)
+    below = _beside(node, root)
+    yield Line(title, (below, _paint(_GRAY, below)), row_of(node, now), gray=bool(node.group))
+    yield from _condition_lines(node, prefix, now)
     children = _ordered(node.children)
-    if len(row.message) > 1:
-        below = _beside(node, root)
-        for line in row.message[1:]:
-            yield _cells((below, _paint(_GRAY, below)), Row(message=(line,)))
-    yield from _condition_rows(node, prefix, now)
     for number, child in enumerate(children):
-        yield from _rows(child, _below(prefix, last=number == len(children) - 1), root, now)
+        yield from _lines(child, _below(prefix, last=number == len(children) - 1), root, now)
 
 
-def _condition_rows(node: Node, prefix: str, now: datetime) -> Iterator[list[Cell]]:
+def _condition_lines(node: Node, prefix: str, now: datetime) -> Iterator[Line]:
     if node.shown == "none" or node.document is None:
         return
     found = [one for one in conditions(node.document) if node.shown == "all" or is_telling(one)]
     above = prefix + (PIPE if node.children else BLANK) + FILLER
     for number, one in enumerate(found):
         start = _below(above, last=number == len(found) - 1)
-        row = row_of_condition(one, now)
         title = (start + one["type"], _paint(_GRAY, start) + _paint(_CYAN, one["type"]))
-        yield _cells(title, row)
         rest = start.removesuffix(LAST) if start.endswith(LAST) else start[: -len(BRANCH)] + PIPE
-        for line in row.message[1:]:
-            yield _cells((rest, _paint(_GRAY, rest)), Row(message=(line,)))
-
-
-def _cells(title: Cell, row: Row, *, gray: bool = False) -> list[Cell]:
-    message = row.message[0]
-    return [
-        title,
-        *((text, text) for text in row.counters),
-        (row.status, _paint(_COLORS[row.mood], row.status)),
-        (row.reason, row.reason),
-        (row.since, row.since),
-        (message, _paint(_GRAY, message) if gray else message),
-    ]
+        yield Line(title, (rest, _paint(_GRAY, rest)), row_of_condition(one, now))
 
 
 def _title(node: Node) -> Cell:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from kapy.clusterctl.describe.row import wrapped
 from kapy.clusterctl.describe.tree import Node, condition
 from kapy.kube import Document
 from kapy.kube.age import age
 
 MAIN: Final = ("Available", "Ready", "MachinesReady")
 BUSY: Final = ("Remediating", "RollingOut", "ScalingUp", "ScalingDown", "Updating")
+ROOM: Final = 48
+"""The narrowest column for what is waited for; where there is less, it stands below its object."""
 HEADER: Final = ("OBJECT", "SINCE", "WAITS FOR")
 
 
@@ -32,14 +35,36 @@ def waits(root: Node) -> list[Wait]:
     return [Wait(node.kind, node.name, *wait) for node, wait in found if wait is not None]
 
 
-def waits_table(found: Sequence[Wait], now: datetime) -> str:
-    """The waits as text, in columns; messages keep their lines."""
+def waits_table(found: Sequence[Wait], now: datetime, *, width: int | None = None) -> str:
+    """The waits as text, in columns.
+
+    width: the columns of the terminal, at which messages are wrapped. Without it they keep their
+    lines.
+    """
     if not found:
         return "Nothing is waited for.\n"
     rows = [HEADER, *(row for one in found for row in _rows(one, now))]
     widths = [max(len(row[column]) for row in rows) + 2 for column in range(2)]
-    lines = (f"{row[0]:<{widths[0]}}{row[1]:<{widths[1]}}{row[2]}".rstrip() for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+    lines = (line for row in rows for line in _laid_out(row, widths, width))
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _laid_out(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:
+    """The lines of one row: the message beside the columns, or below where there is no room."""
+    name, since, why = row
+    left = f"{name:<{widths[0]}}{since:<{widths[1]}}"
+    if width is None:
+        yield left + why
+        return
+    if width - len(left) >= ROOM:
+        first, *rest = wrapped(why, width - len(left))
+        yield left + first
+        yield from (" " * len(left) + line for line in rest)
+        return
+    if left.strip():
+        yield left + (why if row is HEADER else "")
+    if row is not HEADER:
+        yield from (f"    {line}" for line in wrapped(why, width - 4))
 
 
 def _rows(wait: Wait, now: datetime) -> Iterator[tuple[str, str, str]]:
