@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from kapy.apps.manifests import BadManifest, read_file, read_manifests, sample
-from kapy.kube.errors import KapyError
+from kapy.apps.manifests import (
+    BadManifest,
+    MissingClass,
+    read_file,
+    read_manifests,
+    require_classes,
+    sample,
+)
+from kapy.apps.progress import Watched
+from kapy.client.client import Client
+from kapy.kube import Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.http import Reply, Request
 from tests.oracle.recorded import SAMPLES
 
 
@@ -41,6 +53,52 @@ def test_a_list_is_its_items() -> None:
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [item, item]})
     assert read_manifests(text, "x.yaml") == [item, item]
+
+
+CLASS = {
+    "apiVersion": "cluster.x-k8s.io/v1beta2",
+    "kind": "ClusterClass",
+    "metadata": {"name": "meadow", "namespace": "fleet"},
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "topology"),
+    [
+        ("v1beta2", {"classRef": {"name": "meadow"}}),
+        ("v1beta2", {"classRef": {"name": "meadow", "namespace": "fleet"}}),
+        ("v1beta1", {"class": "meadow"}),
+        ("v1beta1", {"class": "meadow", "classNamespace": "fleet"}),
+    ],
+)
+async def test_a_cluster_needs_its_class_before_it_is_waited_for(
+    version: str, topology: dict[str, Any]
+) -> None:
+    async def nothing(request: Request) -> Reply:
+        raise NotFound(request.path)
+
+    cluster = {
+        "apiVersion": f"cluster.x-k8s.io/{version}",
+        "kind": "Cluster",
+        "metadata": {"name": "herd", "namespace": "fleet"},
+        "spec": {"topology": topology},
+    }
+    client = Client(nothing)
+    await require_classes(client, [cluster, CLASS])
+    with pytest.raises(MissingClass, match=r"fleet/herd is made of ClusterClass fleet/meadow,"):
+        await require_classes(client, [cluster])
+
+
+def test_a_reason_that_several_conditions_give_is_told_once() -> None:
+    reasons = {"InfrastructureReady": "no class", "RemoteConnectionProbe": "not yet"}
+    reasons["TopologyReconciled"] = "no class"
+    message = "\n".join(f"* {name}: {reason}" for name, reason in reasons.items())
+    available = {"type": "Available", "status": "False", "message": message}
+    document = {"metadata": {"name": "a"}, "status": {"conditions": [available]}}
+    assert Watched(Key("default", "a"), document).reason() == (
+        "cluster default/a is not Available: InfrastructureReady, TopologyReconciled: no class; "
+        "RemoteConnectionProbe: not yet"
+    )
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from kapy.api.cluster_class import ClusterClass
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds
-from kapy.kube import Document
-from kapy.kube.errors import KapyError
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import Resource
 from kapy.kube.yaml import load_all
 
@@ -21,6 +22,10 @@ CLASS_SAMPLE: Final = "in-memory-class.yaml"
 
 class BadManifest(KapyError):
     """A file cannot be read, or holds something that is no object; the message names it."""
+
+
+class MissingClass(KapyError):
+    """A Cluster has no ClusterClass; the message names both."""
 
 
 def sample() -> list[Document]:
@@ -90,6 +95,45 @@ async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[D
         await client.apply(resource, document, field_manager=MANAGER)
         for resource, document in placed
     ]
+
+
+async def require_classes(client: Client, objects: Sequence[Document]) -> None:
+    """See that every Cluster among the objects has its ClusterClass, among them or on the server.
+
+    The server accepts such a Cluster, as its class may come later, and the Cluster waits. Raises
+    MissingClass.
+    """
+    given = {_named(one) for one in objects if one["kind"] == "ClusterClass"}
+    for cluster in objects:
+        key = _class_of(cluster)
+        if key is None or key in given:
+            continue
+        try:
+            await client.get(ClusterClass.RESOURCE, key)
+        except NotFound:
+            raise MissingClass(
+                f"Cluster {_named(cluster)} is made of ClusterClass {key}, which is neither among "
+                "the objects nor on the plane; give its file, too, with another -f"
+            ) from None
+
+
+def _class_of(document: Document) -> Key | None:
+    """The ClusterClass of a Cluster in either version, None for everything else."""
+    spec = document.get("spec")
+    topology = spec.get("topology") if isinstance(spec, dict) else None
+    if document["kind"] != "Cluster" or not isinstance(topology, dict):
+        return None
+    reference = topology.get("classRef")
+    if isinstance(reference, dict):
+        name, namespace = reference.get("name"), reference.get("namespace")
+    else:
+        name, namespace = topology.get("class"), topology.get("classNamespace")
+    return Key(namespace or _named(document).namespace, name) if name else None
+
+
+def _named(document: Document) -> Key:
+    metadata = document["metadata"]
+    return Key(metadata.get("namespace") or "default", metadata["name"])
 
 
 def _placed(document: Document, resource: Resource) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,7 +57,19 @@ class Watched:
         found = condition(self.document, "Available")
         said = "it has no condition yet" if found is None else str(found.get("message") or "")
         lines = [line.strip("* ").strip() for line in said.splitlines() if line.strip()]
-        return f"cluster {self.key} is not Available: {'; '.join(lines) or 'no reason was given'}"
+        told = "; ".join(_without_repeats(lines)) or "no reason was given"
+        return f"cluster {self.key} is not Available: {told}"
+
+
+def _without_repeats(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, each reason once: several conditions often wait for the same thing."""
+    conditions: dict[str, list[str]] = {}
+    for line in lines:
+        name, colon, reason = line.partition(": ")
+        conditions.setdefault(reason if colon else line, []).append(name if colon else "")
+    for reason, names in conditions.items():
+        told = ", ".join(filter(None, names))
+        yield f"{told}: {reason}" if told else reason
 
 
 def is_complete(cluster: Document) -> bool:

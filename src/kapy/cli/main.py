@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import sys
 
-from kapy.cli.quick import answered
+INTERRUPTED = 130
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    arguments = sys.argv[1:]
+    """Entry point of the console script.
+
+    Ctrl-C ends it without a traceback at any moment, also while modules are imported.
+    """
+    try:
+        code = _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code:
+        sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    from kapy.cli.quick import answered
+
     if answered(arguments):
-        return
+        return 0
     from kapy.cli.root import run
 
-    sys.exit(run(arguments))
+    return run(arguments)
 
 
 if __name__ == "__main__":

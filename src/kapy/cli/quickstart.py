@@ -18,7 +18,7 @@ import click
 
 from kapy._aio.clock import system_clock
 from kapy.apps.context import kubeconfig_path
-from kapy.apps.manifests import apply_manifests, class_sample, read_file
+from kapy.apps.manifests import apply_manifests, class_sample, read_file, require_classes
 from kapy.apps.progress import until_available
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
@@ -154,6 +154,7 @@ async def _detached(options: Options, wish: Wish, flags: str) -> None:
 async def _wait_for(
     client: Client, wish: Wish, where: Where, console: Console, began: float
 ) -> None:
+    await require_classes(client, wish.objects)
     console.step("applying the objects")
     applied = await apply_manifests(client, wish.objects)
     console.done(f"applied {len(applied)} objects")
