@@ -34,18 +34,22 @@ def an_object(name: str) -> Document:
     return {"metadata": metadata, "data": {"one": "1", "long": "x" * 1000}}
 
 
-def test_all_is_kept_but_who_updated_and_what_is_kept_twice_is_kept_once() -> None:
+def test_fields_of_updates_are_left_out_and_equal_parts_are_kept_once() -> None:
     trim, come = trim_of(CONFIG_MAPS, metadata=False), [an_object("a"), an_object("b")]
     before = deepcopy(come)
     kept = [trim(one) for one in come]
     assert come == before
     for name, one in zip("ab", kept, strict=True):
         fields = one["metadata"].pop("managedFields")
-        assert fields == [entry("kapy", "Apply", applied(name))]
+        assert fields == [
+            {"manager": "kubectl", "operation": "Update"},
+            entry("kapy", "Apply", applied(name)),
+            {"manager": "kapy", "operation": "Apply", "subresource": "status"},
+        ]
         assert one == {"metadata": {"name": name}, "data": an_object(name)["data"]}
 
     def form(document: Document) -> Any:
-        return trim(document)["metadata"]["managedFields"][0]["fieldsV1"]
+        return trim(document)["metadata"]["managedFields"][1]["fieldsV1"]
 
     first, second = map(form, come)
     assert first["f:metadata"]["f:labels"] is second["f:metadata"]["f:labels"]

@@ -3,8 +3,10 @@
 In process the server's own documents are handed out, which cost nothing more. Nothing that is left
 out here may be asked of an informer:
 
-* entries of `managedFields` but those of server-side applies, which tell whether one more would
-  change anything (`kapy.kube.apply.settled`);
+* the fields of `managedFields` entries but those of server-side applies, which tell whether one
+  more would change anything (`kapy.kube.apply.settled`). Of other entries the manager, the
+  operation and the subresource are kept. Such a list must never be written back: read the object
+  from the server first;
 * of CRDs, the descriptions in their schemas, and the schemas of those that declare no contract;
 * where only metadata is asked for, all the rest.
 """
@@ -12,7 +14,7 @@ out here may be asked of an informer:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -34,16 +36,31 @@ def trim_of(resource: Resource, *, metadata: bool) -> Trim:
 
 
 def whole(document: Document) -> Document:
-    """Everything but what writers noted about each other, and each short text only once."""
+    """Everything but the fields that others own, and each short text only once."""
     metadata = document["metadata"]
     fields = metadata.get("managedFields")
     if fields is not None:
         metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
         document = {**document, "metadata": metadata}
     shared: Document = _shared(document)
-    if applied := [_entry(one) for one in fields or () if _is_apply(one)]:
-        shared["metadata"]["managedFields"] = applied
+    if fields:
+        shared["metadata"]["managedFields"] = [
+            _entry(one) if _is_apply(one) else _stub(one) for one in fields
+        ]
     return shared
+
+
+def _stub(entry: Document) -> Document:
+    return _named(*(entry.get(name) or "" for name in _NAMED))
+
+
+_NAMED = ("manager", "operation", "subresource")
+
+
+@lru_cache(maxsize=1_000)
+def _named(*values: str) -> Document:
+    """An entry without its fields; equal ones are one document."""
+    return {name: value for name, value in zip(_NAMED, values, strict=True) if value}
 
 
 def _entry(entry: Document) -> Document:

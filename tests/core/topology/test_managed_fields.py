@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from kapy.core.topology.managed_fields import mended
 from kapy.kube import Document, Key
 from kapy.kube.apply.managers import checked
 from tests.core.topology.herd import CLUSTER, PLANE, grazing
+from tests.stories.networked import controllers_behind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -66,8 +68,13 @@ def test_of_a_control_plane_the_arguments_were_ours(arguments: Any, owned: list[
     assert checked([entry]) is not None
 
 
-async def test_what_lost_its_owners_can_be_changed_again() -> None:
-    async with grazing() as story:
+@pytest.mark.parametrize("network", [False, True])
+async def test_what_lost_its_owners_can_be_changed_again(
+    network: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(controllers_behind(monkeypatch, network=network))
+        story = await stack.enter_async_context(grazing())
         for kind, name in ((KubeadmControlPlane, PLANE), (Cluster, CLUSTER)):
             lost = [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]
             await story.client.patch(kind.RESOURCE, Key("default", name), lost)

@@ -19,6 +19,7 @@ from kapy.core.topology.intent import MANAGER
 from kapy.core.topology.scope import Tools
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
 from kapy.kube.meta import Object
 from kapy.kube.names import Resource
 from kapy.kube.nested import value_at
@@ -60,10 +61,17 @@ def mended(document: Document, now: datetime) -> list[Document] | None:
 async def mend(tools: Tools, current: ClusterState, now: datetime) -> bool:
     """Put right the entries of everything that belongs to a cluster; whether any was wrong.
 
+    What is written comes from the server: a cache over a network does not keep whole entries.
     Raises what the client raises; Conflict when an object has changed meanwhile.
     """
     found = False
-    for resource, document in [one async for one in _documents(tools, current)]:
+    for resource, cached in [one async for one in _documents(tools, current)]:
+        if mended(cached, now) is None:
+            continue
+        try:
+            document = await tools.client.get(resource, Key.of(cached))
+        except NotFound:
+            continue
         entries = mended(document, now)
         if entries is None:
             continue

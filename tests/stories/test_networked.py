@@ -1,0 +1,107 @@
+"""Controllers write the same through a cache over a network as through one in their process."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.apps.manifests import class_sample
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.http import Reply, Request, Transport
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.testing.story import Story
+from tests.core.topology.herd import is_settled
+from tests.stories.networked import controllers_behind
+from tests.stories.plane import own_kinds, running
+
+RANDOM = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}(?=$|/|-)")
+NAME = "capybara"
+KEY = Key("default", NAME)
+
+
+class Writes:
+    """What the controllers of a plane write. managed_fields: writes that name managedFields."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str]] = Counter()
+        self.statuses = 0
+        self.managed_fields: Counter[str] = Counter()
+
+    def on(self, transport: Transport) -> Transport:
+        async def noted(request: Request) -> Reply:
+            if request.method != "GET":
+                self._note(request)
+            return await transport(request)
+
+        return noted
+
+    def _note(self, request: Request) -> None:
+        path = RANDOM.sub("-RANDOM", request.path)
+        if path.endswith("/status"):
+            # How many changes one status tells depends on when events arrive.
+            self.statuses += 1
+        elif "/events" not in path:
+            self.requests[request.method, path] += 1
+        if "managedFields" in str(request.body):
+            self.managed_fields[path] += 1
+
+
+@asynccontextmanager
+async def plane(
+    monkeypatch: pytest.MonkeyPatch, *, network: bool
+) -> AsyncIterator[tuple[Story, Writes]]:
+    """A story on a plane, and what its controllers write."""
+    writes = Writes()
+    with controllers_behind(monkeypatch, network=network, wrap=writes.on):
+        async with running() as there:
+            yield Story(there.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS]), writes
+
+
+async def life(story: Story) -> Document:
+    """A cluster is created as kubectl does, scaled, labelled, left alone and deleted."""
+    person = Client(story.client.transport, field_manager="kubectl-client-side-apply")
+    for document in class_sample():
+        placed = {**document, "metadata": {"namespace": "default", **document["metadata"]}}
+        await person.create(story.resource_of(placed), placed)
+    await story.until(Cluster, NAME, is_settled)
+    for patch in (
+        {"spec": {"topology": {"controlPlane": {"replicas": 3}}}},
+        {"spec": {"topology": {"controlPlane": {"metadata": {"labels": {"a": "b"}}}}}},
+        {"spec": {"topology": {"controlPlane": {"metadata": {"labels": {"a": None}}}}}},
+    ):
+        await story.client.patch(Cluster, KEY, patch)
+        await story.settle(5)
+        await story.until(Cluster, NAME, is_settled)
+    await story.settle(1200)
+    found = await story.client.get(Cluster.RESOURCE, KEY)
+    await story.client.delete(Cluster, KEY)
+    await story.until_gone(Cluster, NAME)
+    return found
+
+
+async def test_a_cache_over_a_network_makes_controllers_write_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No whole object is compared: names and moments differ between two planes."""
+    seen = []
+    for network in (False, True):
+        async with plane(monkeypatch, network=network) as (story, writes):
+            found = await life(story)
+        managers = sorted(
+            (one["manager"], one["operation"], one.get("subresource", ""))
+            for one in found["metadata"]["managedFields"]
+        )
+        assert ("kubectl-client-side-apply", "Update", "") in managers
+        seen.append((writes, managers))
+    (near, of_near), (far, of_far) = seen
+    assert far.managed_fields == near.managed_fields
+    assert not any("/clusters/" in path for path in far.managed_fields)
+    assert far.requests == near.requests
+    assert of_far == of_near
+    assert abs(far.statuses - near.statuses) <= 0.1 * near.statuses
