@@ -61,6 +61,10 @@ probed; one that has `aclose` is closed.
 """
 
 
+_ATTEMPTS: Final = 5
+"""Failed connects after which a cluster counts as unreachable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """What is known about the connection to one cluster (upstream's HealthCheckingState)."""
@@ -69,6 +73,14 @@ class Health:
     last_success: datetime | None = None
     failures: int = 0
     because: str = ""
+
+    @property
+    def is_establishing(self) -> bool:
+        """Whether nothing was heard yet, after a few attempts at most.
+
+        That is the state after a start of this program, and says nothing about the cluster.
+        """
+        return self.last_success is None and self.failures < _ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from msgspec import json
 from kapy.client.client import Client
 from kapy.engine.applied import Applied
 from kapy.kube import Document, Key
+from kapy.kube.apply.settled import is_settled
 from kapy.kube.names import Resource
 
+_MOVED: Final = ("f:annotations", "f:labels")
 _SHARED: Final = ("ownerReferences", "finalizers")
 
 
@@ -40,7 +42,8 @@ class AppliedObjects:
         manager = manager or self.manager
         slot = (resource, Key.of(wanted), manager)
         digest = _digest(wanted)
-        if self._digests.get(slot) == digest and holds(current, wanted):
+        is_known = self._digests.get(slot) == digest and holds(current, wanted)
+        if is_known or is_settled(current, wanted, manager):
             self._tally.hits[resource.kind] += 1
             return current
         self._tally.misses[resource.kind] += 1
@@ -87,6 +90,7 @@ def split_ownership(managed: list[Document], metadata: Document, manager: str) -
     moved: Document = {
         f"f:{part}": {f"f:{name}": {} for name in metadata[part]}
         for part in ("annotations", "labels")
+        if metadata[part]
     }
     fields = []
     for entry in managed:
@@ -95,7 +99,7 @@ def split_ownership(managed: list[Document], metadata: Document, manager: str) -
             continue
         owned = dict(entry["fieldsV1"])
         kept = {
-            name: value for name, value in owned.pop("f:metadata", {}).items() if name not in moved
+            name: value for name, value in owned.pop("f:metadata", {}).items() if name not in _MOVED
         }
         if kept:
             owned["f:metadata"] = kept

@@ -67,11 +67,17 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
 
 
 def is_settled(scope: SetScope, cluster: Key) -> bool:
-    """Whether the Cluster can be reached and has everything, and its binding says so."""
+    """Whether the Cluster can be reached and has everything, and its binding says so.
+
+    A program that has started has not tried to reach it yet, and goes by the binding.
+    """
+    remote = scope.tools.remote
     try:
-        scope.tools.remote.client(cluster)
+        remote.client(cluster)
     except NotConnected:
-        return False
+        remote.reach_too(cluster)
+        if not remote.health(cluster).is_establishing:
+            return False
     binding = _binding_of(scope, cluster)
     return is_bound(binding, owner_reference(scope.set)) and not any(_due(scope, binding))
 

@@ -25,7 +25,13 @@ def is_settled(live: Document, intent: Document, manager: str) -> bool:
     if owned is None:
         return False
     wanted = {key: value for key, value in intent.items() if key not in ("apiVersion", "kind")}
-    metadata = {key: one for key, one in wanted["metadata"].items() if key not in _IDENTITY}
+    # Servers do not keep empty labels and annotations, so nobody owns them.
+    named = owned.get("f:metadata") or {}
+    metadata = {
+        key: one
+        for key, one in wanted["metadata"].items()
+        if key not in _IDENTITY and (one or f"f:{key}" in named)
+    }
     wanted["metadata"] = metadata
     if not metadata and "f:metadata" not in owned:
         del wanted["metadata"]

@@ -75,6 +75,9 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             because = "the DevCluster is not there yet"
             reason = Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
             told = not_started(reason, control_plane=order.control_plane)
+            if _since(order, ConditionType.VM_PROVISIONED) is not None:
+                # The program was started again: the cluster of a machine that runs comes back.
+                told = [order.reported.get(one.type, one) for one in told]
             return Waiting(because=because, poll_after=None, conditions=told)
         try:
             found = self._progress(order, workload)

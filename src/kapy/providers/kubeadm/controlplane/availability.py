@@ -74,8 +74,14 @@ def available(plane: ControlPlane) -> Condition:
 
 
 def _etcd_unsettled(plane: ControlPlane) -> Condition | None:
-    """What is to be said while etcd's members are not known, or are not those of the Machines."""
+    """The condition while etcd's members are not known, or are not those of the Machines.
+
+    A program that has started, or lost the connection a moment ago, keeps the last condition.
+    """
     if plane.etcd.members is None:
+        last = conditions.get(plane.kcp.status.conditions, T.AVAILABLE)
+        if last is not None and not plane.is_observed:
+            return last
         initialized = conditions.get(plane.kcp.status.conditions, T.INITIALIZED)
         if initialized is not None and initialized.status == conditions.TRUE:
             since = moment(initialized.last_transition_time)

@@ -40,8 +40,6 @@ KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
 STATIC_PODS: Final = "tier=control-plane"
 _LOOK_AGAIN: Final = timedelta(seconds=5)
 _ASK_AGAIN: Final = timedelta(seconds=15)
-_TRIES: Final = 5
-"""Failed connects that count as young trouble."""
 
 
 async def observe(tools: Tools, plane: ControlPlane) -> Result | None:
@@ -90,9 +88,10 @@ async def _initialize(tools: Tools, plane: ControlPlane) -> None:
 
 async def _inspect(tools: Tools, plane: ControlPlane) -> None:
     health = tools.remote.health(plane.cluster.key)
-    if health.last_success is None and health.failures < _TRIES:
+    if health.is_establishing:
         message = "Remote connection not established yet"
         _nothing_known(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
+        plane.is_observed = False
         raise NotConnected(f"cluster {plane.cluster.key}: {message}")
     since = _since(plane, health)
     message = _last_probe(health)
@@ -103,6 +102,7 @@ async def _inspect(tools: Tools, plane: ControlPlane) -> None:
         nodes, pods = _watch(tools, plane)
     except NotConnected:
         _nothing_known(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
+        plane.is_observed = False
         # A timer, because what was last known gets too old without any event.
         left = since + tools.grace - plane.now + timedelta(seconds=1)
         plane.wake_by(requeue(after=left, because="the workload cluster cannot be reached"))

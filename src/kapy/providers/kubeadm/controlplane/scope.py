@@ -57,7 +57,8 @@ class ControlPlane:
     configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
     Machines, by name; None while they could not be read. template_problem: why no Machine could be
     made. undecided: why it is not known whether a Machine can be updated in place. wake: when time
-    alone changes something. is_settled: every step was taken.
+    alone changes something. is_settled: every step was taken. is_observed: False while the
+    workload cluster cannot be reached, and the last that was known of it still counts.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -74,6 +75,7 @@ class ControlPlane:
     preflight: Preflight = field(default_factory=Preflight)
     wake: Result = DONE
     is_settled: bool = False
+    is_observed: bool = True
     deleting_reason: str = ""
     deleting_message: str = ""
 

@@ -49,8 +49,9 @@ def _count(plane: ControlPlane) -> None:
     assert deprecated is not None
     counters = deprecated.v1beta1
     assert isinstance(counters, KubeadmControlPlaneV1Beta1DeprecatedStatus)
-    nodes = {} if plane.kcp.deleting or plane.nodes is None else plane.nodes
-    counters.ready_replicas = sum(map(_is_ready, nodes.values()))
+    if plane.is_observed or plane.kcp.deleting:
+        nodes = {} if plane.kcp.deleting or plane.nodes is None else plane.nodes
+        counters.ready_replicas = sum(map(_is_ready, nodes.values()))
     counters.unavailable_replicas = len(plane.machines) - counters.ready_replicas
     counters.updated_replicas = sum(not plane.is_outdated(one) for one in plane.machines)
 
