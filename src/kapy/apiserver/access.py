@@ -13,7 +13,7 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.bootstrap import Aggregation, ensure_defaults
 from kapy.apiserver.rbac.escalation import Escalation
 from kapy.apiserver.rbac.grants import GROUP, Grants
-from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.request_info import request_info
 from kapy.apiserver.tokens import ISSUER, BadToken, ServiceTokens
 from kapy.apiserver.verbs.reviews import Answering
 from kapy.kube.http import Reply, Request, User
@@ -85,7 +85,7 @@ class Access:
 
     def impersonated(self, request: Request, user: User, wish: Wish) -> User:
         """The user whom a request of `user` is from. Raises Forbidden."""
-        return impersonated(wish, attributes_of(request, user), self.authorize)
+        return impersonated(wish, request_info(request).attributes(user), self.authorize)
 
     def page(self, request: Request) -> Reply | None:
         """How others can check issued tokens."""

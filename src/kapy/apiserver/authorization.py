@@ -1,27 +1,30 @@
 """What is asked for, and the seam that decides: an Authorizer, which raises Forbidden.
 
-The one that servers have is `kapy.apiserver.rbac.grants.Grants`.
+The one that servers have is `kapy.apiserver.rbac.grants.Grants`. The attributes of a request come
+from `kapy.apiserver.request_info`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import User
 
-if TYPE_CHECKING:
-    from kapy.apiserver.routes import Route
-
 SUPERUSERS = "system:masters"
+
+_AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What is asked for: a resource, or (resource "") a path."""
+    """What is asked for: a resource, or (where `path` is not None) a path.
+
+    field_selector, label_selector: as written; RBAC does not look at them.
+    """
 
     user: User
     verb: str
@@ -31,62 +34,43 @@ class Attributes:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    path: str = ""
+    path: str | None = None
+    field_selector: str = ""
+    label_selector: str = ""
 
-    @classmethod
-    def of_resource(
-        cls, user: User, verb: str, route: Route, query: Mapping[str, str] | None = None
-    ) -> Attributes:
-        """The attributes of a request for a resource.
-
-        A collection that a field selector reduces to one name is a request for that name.
-        """
-        one = route.kind.resource
-        space, name = route.namespace, route.name
-        if one.plural == "namespaces" and not one.group:
-            space = name  # a namespace is in itself
-        if not name and query and "fieldSelector" in query:
-            name = _selected_name(query["fieldSelector"])
-        return cls(
-            user,
-            verb,
-            one.group,
-            one.version,
-            one.plural,
-            route.subresource,
-            space,
-            name,
-        )
+    @property
+    def is_resource(self) -> bool:
+        return self.path is None
 
     def refusal(self, why: str = "") -> Forbidden:
         """kube-apiserver's sentence for a user who may not."""
         why = f": {why}" if why else ""
-        user = f'User "{self.user.name}" cannot {self.verb}'
-        if not self.resource:
-            return Forbidden(f'forbidden: {user} path "{self.path}"{why}', details={})
-        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        qualified = f"{self.resource}.{self.group}" if self.group else self.resource
-        where = f'in the namespace "{self.namespace}"' if self.namespace else "at the cluster scope"
-        named = f' "{self.name}"' if self.name else ""
-        details: Document = {"name": self.name} if self.name else {}
+        said = f"{self._cannot().translate(_AS_HTML)}{why}"
+        if not (self.group or self.resource):
+            details: Document = {"name": self.name} if self.name else {}
+            return Forbidden(f"forbidden: {said}", details=details)
+        details = {"name": self.name} if self.name else {}
         if self.group:
             details["group"] = self.group
-        details["kind"] = self.resource
-        return Forbidden(
-            f"{qualified}{named} is forbidden: {user} resource "
-            f'"{what}" in API group "{self.group}" {where}{why}',
-            details=details,
+        if self.resource:
+            details["kind"] = self.resource
+        qualified = f"{self.resource}.{self.group}" if self.group else self.resource
+        named = f" {go_quoted(self.name)}" if self.name else ""
+        return Forbidden(f"{qualified}{named} is forbidden: {said}", details=details)
+
+    def _cannot(self) -> str:
+        cannot = f"User {go_quoted(self.user.name)} cannot {self.verb}"
+        if self.path is not None:
+            return f"{cannot} path {go_quoted(self.path)}"
+        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        where = (
+            f"in the namespace {go_quoted(self.namespace)}"
+            if self.namespace
+            else "at the cluster scope"
         )
+        group = go_quoted(self.group)
+        return f"{cannot} resource {go_quoted(what)} in API group {group} {where}"
 
 
 Authorizer = Callable[[Attributes], str]
 """Says why the user may ("" for superusers); raises Forbidden when the user may not."""
-
-
-def _selected_name(selector: str) -> str:
-    """The one name that a field selector asks for, "" when it asks for more or less."""
-    for part in selector.split(","):
-        field, _, value = part.partition("=")
-        if field.strip() == "metadata.name" and "!" not in field:
-            return value.removeprefix("=").strip()
-    return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kapy.apiserver.refusals import PageNotFound, no_such_resource, not_found, nothing_runs
+from kapy.apiserver.request_info import RequestInfo
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 
@@ -20,55 +21,38 @@ class Route:
     watch: bool = False  # the old /watch/ prefix
 
 
-def resolve(registry: Registry, path: str) -> Route | None:
-    """The Route of a path, None when it is no resource path. Raises NotFound."""
-    parts = path.split("/")
-    if parts[-1] == "" and len(parts) > 2:
-        parts.pop()
-    if len(parts) < 4 or parts[0]:
+def resolve(registry: Registry, info: RequestInfo) -> Route | None:
+    """The Route of a request, None when it is for no resource. Raises NotFound."""
+    if not info.is_resource or info.path[:1] != "/":
         return None
-    if "" in parts[1:]:
+    if "//" in info.path:
         raise no_such_resource()
-    root = parts[1]
-    if root == "api":
-        group, version, rest = "", parts[2], parts[3:]
-    elif root == "apis" and len(parts) > 4:
-        group, version, rest = parts[2], parts[3], parts[4:]
-    else:
-        return None
-    watch = rest[0] == "watch" and len(rest) > 1
-    if watch:
-        rest = rest[1:]
-    route = _route(registry, group, version, rest)
+    route = None if info.prefix == "proxy" else _route(registry, info)
     if route is None:
-        raise _nothing(registry, group, version)
-    route.watch = watch
+        raise _nothing(registry, info.group, info.version)
     return route
 
 
-def _route(registry: Registry, group: str, version: str, rest: list[str]) -> Route | None:
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and not _of_namespaces(group, rest):
-        namespace, rest = rest[1], rest[2:]
-    kind = registry.find(group, version, rest[0])
+def _route(registry: Registry, info: RequestInfo) -> Route | None:
+    kind = registry.find(info.group, info.version, info.resource)
     if kind is None:
         return None
-    if len(rest) > 2 and rest[2] in _NEEDS_KUBELETS.get(kind.table, ()):
-        raise nothing_runs(kind, rest[1], rest[2])
-    if len(rest) > 3:
+    if info.subresource and info.subresource in _NEEDS_KUBELETS.get(kind.table, ()):
+        raise nothing_runs(kind, info.name, info.subresource)
+    if len(info.parts) > 3:
         return None
-    name = rest[1] if len(rest) > 1 else ""
-    subresource = rest[2] if len(rest) > 2 else ""
     if kind.namespaced:
-        if name and not namespace:
+        if not info.scoped and len(info.parts) > 1:
             return None
-    elif namespace:
+    elif info.scoped:
         return None
-    if subresource and subresource not in kind.subresources:
+    if info.subresource and info.subresource not in kind.subresources:
         if kind.custom:
-            raise not_found(kind, name)
+            raise not_found(kind, info.name)
         return None
-    return Route(kind, namespace, name, subresource)
+    namespace = info.namespace if info.scoped else ""
+    name = info.parts[1] if len(info.parts) > 1 else ""
+    return Route(kind, namespace, name, info.subresource, watch=info.prefix == "watch")
 
 
 _NEEDS_KUBELETS = {
@@ -76,10 +60,6 @@ _NEEDS_KUBELETS = {
     "nodes": ("proxy",),
     "services": ("proxy",),
 }
-
-
-def _of_namespaces(group: str, rest: list[str]) -> bool:
-    return not group and len(rest) == 3 and rest[2] in ("status", "finalize")
 
 
 def _nothing(registry: Registry, group: str, version: str) -> Exception:

@@ -32,7 +32,6 @@ from kapy.apiserver.controllers.namespaces import (
 from kapy.apiserver.definitions import Definitions
 from kapy.apiserver.health import Health
 from kapy.apiserver.pages import page, swagger
-from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.refusals import (
     PageNotFound,
@@ -42,7 +41,7 @@ from kapy.apiserver.refusals import (
     name_missing,
     no_such_resource,
 )
-from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.request_info import RequestInfo, request_info
 from kapy.apiserver.resources.kind import CREATE_ONLY
 from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.shown import check_acceptable
@@ -107,14 +106,6 @@ _VERBS: dict[str, Verb] = {
 _PARTS: dict[str, dict[str, Verb]] = {
     "scale": scaling.VERBS,
     "eviction": {"create": eviction.evict},
-}
-_OF_METHOD = {
-    "GET": ("list", "get"),
-    "HEAD": ("list", "get"),
-    "POST": ("create", "create"),
-    "PUT": ("update", "update"),
-    "PATCH": ("patch", "patch"),
-    "DELETE": ("deletecollection", "delete"),
 }
 
 
@@ -185,12 +176,13 @@ class Server:
         route, verb = None, ""
         try:
             user = request.user or ANONYMOUS
-            route = self._route(request, user)
+            info = request_info(request)
+            route = self._route(request, user, info)
             if route is None:
-                reply = await self._page(request, user)
+                reply = await self._page(request, user, info)
             else:
-                verb = _verb(request, route)
-                reply = await self._resource(request, user, route, verb)
+                verb = info.verb
+                reply = await self._resource(request, user, route, info)
         except Exception as error:
             if request.arrival is not None:
                 request.arrival.failed = not isinstance(error, KapyError)
@@ -210,21 +202,22 @@ class Server:
 
     def refused(self, request: Request) -> None:
         """Count a request for which there was no room."""
+        info = request_info(request)
         try:
-            route = resolve(self.plane.registry, request.path)
+            route = resolve(self.plane.registry, info)
         except ApiError:
             route = None
-        verb = "" if route is None else _verb(request, route)
+        verb = "" if route is None else info.verb
         self.plane.traffic.tally(request, route, verb).refused += 1
 
-    def _route(self, request: Request, user: User) -> Route | None:
+    def _route(self, request: Request, user: User, info: RequestInfo) -> Route | None:
         """What is asked for, None when it is no resource. Raises NotFound, Forbidden."""
         if request.arrival is not None and SUPERUSERS in user.groups:
             request.arrival.decision = "allow"
         try:
-            return resolve(self.plane.registry, request.path)
+            return resolve(self.plane.registry, info)
         except ApiError:
-            self._allow(request, attributes_of(request, user))
+            self._allow(request, info.attributes(user))
             raise
 
     def _allow(self, request: Request, asked: Attributes) -> None:
@@ -239,10 +232,10 @@ class Server:
         told.reason = self.access.authorize(asked)
         told.decision = "allow"
 
-    async def _page(self, request: Request, user: User) -> Reply:
+    async def _page(self, request: Request, user: User, info: RequestInfo) -> Reply:
         """Answer a request for something that is no resource."""
         if SUPERUSERS not in user.groups:
-            self._allow(request, attributes_of(request, user))
+            self._allow(request, info.attributes(user))
         if request.path == "/metrics" and request.method == "GET":
             families = list(self.metrics())
             printing = asyncio.get_running_loop().run_in_executor(None, text_of, families)
@@ -260,15 +253,20 @@ class Server:
             raise PageNotFound
         return found
 
-    async def _resource(self, request: Request, user: User, route: Route, verb: str) -> Reply:
+    async def _resource(
+        self, request: Request, user: User, route: Route, info: RequestInfo
+    ) -> Reply:
         """Answer a request for a resource; warnings come with failures, too."""
+        verb = info.verb
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
         if SUPERUSERS not in user.groups:
-            self._allow(request, Attributes.of_resource(user, verb, route, request.query))
+            self._allow(request, info.attributes(user))
             self.access.equip(ask)
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
         try:
+            if route.watch and request.method != "GET":
+                raise method_unknown()
             if route.kind.verbs == CREATE_ONLY:
                 return await self._review(ask)
             if route.subresource == "token" and verb == "create":
@@ -381,13 +379,3 @@ def _served(route: Route, verb: str) -> bool:
     return verb in route.kind.verbs
 
 
-def _verb(request: Request, route: Route) -> str:
-    verbs = _OF_METHOD.get(request.method)
-    if verbs is None:
-        return ""
-    verb = verbs[bool(route.name)]
-    if route.watch and verb in ("list", "get"):
-        return "watch"
-    if verb == "list" and request.query and flag(request.query, "watch"):
-        return "watch"
-    return verb

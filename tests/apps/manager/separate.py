@@ -17,7 +17,7 @@ from kapy._aio.services import running
 from kapy.api.features import FeatureGates
 from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.controllers.kube_controller_manager import accompany
-from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.request_info import request_info
 from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.apps.components.rules import RBAC
@@ -67,12 +67,12 @@ class Asked(Interceptor):
     def __init__(self, transport: Transport, user: User) -> None:
         super().__init__(transport)
         self.user = user
-        self._asked: dict[tuple[str, ...], Attributes] = {}
+        self._asked: dict[tuple[str | None, ...], Attributes] = {}
         self.refused: list[Attributes] = []
         self._hindered: set[tuple[str, str, str]] = set()
 
     async def __call__(self, request: Request) -> Reply:
-        asked = _of(request, self.user)
+        asked = request_info(request).attributes(self.user)
         self._note(asked)
         kind = asked.verb, asked.group, asked.resource
         first = kind not in self._hindered
@@ -97,13 +97,6 @@ class Asked(Interceptor):
     def asked(self) -> Collection[Attributes]:
         """Everything that was asked for, each once."""
         return self._asked.values()
-
-
-def _of(request: Request, user: User) -> Attributes:
-    """What is asked for; who selects one name asks for that."""
-    asked = attributes_of(request, user)
-    field_, _, name = request.query.get("fieldSelector", "").partition("=")
-    return replace(asked, name=name) if field_ == "metadata.name" else asked
 
 
 def _names_version(request: Request) -> bool:

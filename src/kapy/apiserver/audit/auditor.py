@@ -16,7 +16,7 @@ from kapy.apiserver.audit.log import Log
 from kapy.apiserver.audit.policy import Level, Policy, Verdict
 from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.metadata import new_uid
-from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.request_info import request_info
 from kapy.apiserver.traffic.counts import Audited
 from kapy.apiserver.verbs.watching import WatchStream
 from kapy.kube import Document
@@ -85,7 +85,7 @@ class Auditor:
         """A request came; None when it is not to be written down."""
         arrival = request.arrival
         assert arrival is not None
-        asked = attributes_of(request, arrival.user or ANONYMOUS)
+        asked = request_info(request).attributes(arrival.user or ANONYMOUS)
         verdict = self._policy.verdict(asked, known=arrival.user is not None)
         self._counts.levels[verdict.level.shown] += 1
         if verdict.level is Level.NONE:
@@ -99,7 +99,7 @@ class Auditor:
 
     def answered(self, trail: Trail, reply: Reply) -> None:
         """The answer is there; of a watch, it begins."""
-        if trail.verdict.level >= Level.METADATA and trail.asked.resource:
+        if trail.verdict.level >= Level.METADATA and trail.asked.is_resource:
             self._add_bodies(trail, reply)
         status = events.response_status(reply.status, reply.body)
         annotations = _annotations(trail.request.arrival)

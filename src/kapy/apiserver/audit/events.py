@@ -35,7 +35,7 @@ def beginning(asked: Attributes, request: Request, arrival: Arrival, level: str)
     if agent:
         long = len(agent) > _AGENT_LIMIT
         event["userAgent"] = f"{agent[:_AGENT_LIMIT]}...TRUNCATED" if long else agent
-    if asked.resource:
+    if asked.is_resource:
         event["objectRef"] = _reference(asked)
     return event
 

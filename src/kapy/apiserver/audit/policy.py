@@ -83,13 +83,12 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
         if self.namespaces or self.resources:
             return self._concerns(asked)
         if self.non_resource_urls:
-            return not asked.resource and any(
-                _covers(pattern, asked.path) for pattern in self.non_resource_urls
-            )
+            path = asked.path
+            return path is not None and any(_covers(one, path) for one in self.non_resource_urls)
         return True
 
     def _concerns(self, asked: Attributes) -> bool:
-        if not asked.resource or (self.namespaces and asked.namespace not in self.namespaces):
+        if not asked.is_resource or (self.namespaces and asked.namespace not in self.namespaces):
             return False
         return not self.resources or any(one.matches(asked) for one in self.resources)
 

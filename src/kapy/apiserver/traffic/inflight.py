@@ -12,7 +12,7 @@ from typing import Final
 
 from kapy.apiserver.authorization import SUPERUSERS
 from kapy.apiserver.health import PAGES
-from kapy.apiserver.parameters import flag
+from kapy.apiserver.request_info import request_info
 from kapy.kube.errors import TooManyRequests
 from kapy.kube.http import Request, User
 
@@ -84,12 +84,9 @@ def is_long_running(request: Request) -> bool:
     """Whether the answer is a stream that goes on: a watch."""
     if request.method != "GET" or not request.path.startswith("/api"):
         return False
-    if request.query and flag(request.query, "watch"):
-        return True
-    if "/watch" not in request.path:
+    if "watch" not in request.query and "/watch" not in request.path:
         return False
-    _, root, *rest = (*request.path.split("/", 5), "")
-    return "watch" in (rest[1:2] if root == "api" else rest[2:3])
+    return request_info(request).verb == "watch"
 
 
 def is_probe(request: Request) -> bool:

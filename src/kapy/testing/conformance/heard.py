@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kapy.apiserver.request_info import request_info
 from kapy.apiserver.routes import resolve
 from kapy.apiserver.server import Server
 from kapy.kube import Document, Key
@@ -122,7 +123,7 @@ class HearingServer(Server):
 
     def _hear(self, request: Request, reply: Reply) -> None:
         try:
-            route = resolve(self.plane.registry, request.path)
+            route = resolve(self.plane.registry, request_info(request))
         except ApiError:
             return
         if route is None or not route.kind.resource.plural:

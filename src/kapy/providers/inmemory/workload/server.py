@@ -8,10 +8,10 @@ from kapy._aio.clock import Clock
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.pages import version
 from kapy.apiserver.refusals import NothingRuns
-from kapy.apiserver.request_info import attributes_of
+from kapy.apiserver.request_info import request_info
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving.forwarding import is_port_forward
-from kapy.kube.http import ANONYMOUS, Reply, Request
+from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload.ports import Ports
 
 
@@ -46,7 +46,7 @@ class WorkloadServer(Server):
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
         reply = await super().__call__(request)
         if reply.status == NothingRuns.code and self.ports is not None and is_port_forward(request):
-            asked = attributes_of(request, request.user or ANONYMOUS)  # who may, or it was a 403
+            asked = request_info(request)  # whoever may not was answered 403
             return self.ports.of(asked.namespace, asked.name)
         if request.path == "/version" and self.kubernetes and reply.status == 200:
             major, minor, *_ = self.kubernetes.removeprefix("v").split(".")
