@@ -16,7 +16,8 @@ from kapy.apiserver.authentication import Authentication, authenticated
 from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
 from kapy.apiserver.impersonation import impersonated, wish_of
-from kapy.apiserver.rbac.rules import allows, missing, shown
+from kapy.apiserver.rbac.covering import missing
+from kapy.apiserver.rbac.rules import allows, shown
 from kapy.apiserver.server import Server
 from kapy.apiserver.tokens import KEY_FILE, BadToken
 from kapy.kube import Document

@@ -81,7 +81,7 @@ class Access:
         """Let the verbs check what a request does beyond its verb. Not for superusers."""
         ask.authorize = self.authorize
         if ask.kind.resource.group == GROUP:
-            ask.guard = Escalation(self.grants)
+            ask.guard = Escalation(self.grants, ask.name)
 
     def impersonated(self, request: Request, user: User, wish: Wish) -> User:
         """The user whom a request of `user` is from. Raises Forbidden."""

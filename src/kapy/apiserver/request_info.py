@@ -137,8 +137,9 @@ def _selected_name(query: Mapping[str, str]) -> str:
     try:
         fields = parse_fields(query["fieldSelector"])
         parse_labels(query.get("labelSelector", ""))
-        whole(query, "limit")
-        whole(query, "timeoutSeconds")
+        for number in ("limit", "timeoutSeconds"):
+            if whole(query, number) is None and number in query:
+                return ""
     except (InvalidSelector, BadRequest):
         return ""
     name = fields.exact("metadata.name") or ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kapy.apiserver.refusals import PageNotFound, no_such_resource, not_found, nothing_runs
 from kapy.apiserver.request_info import RequestInfo
-from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.kind import CREATE_ONLY, Kind
 from kapy.apiserver.resources.registry import Registry
 
 
@@ -42,7 +42,7 @@ def _route(registry: Registry, info: RequestInfo) -> Route | None:
     if len(info.parts) > 3:
         return None
     if kind.namespaced:
-        if not info.scoped and len(info.parts) > 1:
+        if not info.scoped and (len(info.parts) > 1 or kind.verbs == CREATE_ONLY):
             return None
     elif info.scoped:
         return None

@@ -265,10 +265,10 @@ class Server:
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
         try:
-            if route.watch and request.method != "GET":
-                raise method_unknown()
             if route.kind.verbs == CREATE_ONLY:
                 return await self._review(ask)
+            if _unknown(route, request.method):
+                raise method_unknown()
             if route.subresource == "token" and verb == "create":
                 return await token_request.request_token(self.plane, ask, self.access.tokens)
             action = _action(route, verb)
@@ -371,11 +371,21 @@ def failure(error: Exception) -> Reply:
             return Reply(500, ServerError("Internal error occurred").status())
 
 
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def _unknown(route: Route, method: str) -> bool:
+    """Whether no handler has this method at this path, whatever the resource."""
+    if route.watch:
+        return method != "GET"
+    if method == "POST":
+        return bool(route.name) and not route.subresource
+    return method not in _METHODS
+
+
 def _served(route: Route, verb: str) -> bool:
     if route.subresource in _PARTS:
         return True
     if route.subresource:
         return verb in ("get", "update", "patch")
     return verb in route.kind.verbs
-
-

@@ -1,8 +1,8 @@
 """Storing the default roles, and keeping ClusterRoles that are sums of others.
 
 A ClusterRole with an aggregationRule has the rules of all ClusterRoles that its selectors choose,
-in the order of their names (kube-controller-manager's ClusterRole aggregation). The sum is stored
-in the same step as the change that causes it.
+selector by selector, in the order of their names (kube-controller-manager's ClusterRole
+aggregation). The sum is stored in the same step as the change that causes it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from kapy.apiserver.body import copied
 from kapy.apiserver.metadata import born
 from kapy.apiserver.plane import Plane
+from kapy.apiserver.rbac.covering import missing
 from kapy.apiserver.rbac.defaults import AUTOUPDATE, BINDINGS, ROLES
 from kapy.apiserver.rbac.grants import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
-from kapy.apiserver.rbac.rules import missing
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
 from kapy.kube.selectors import selector_of
@@ -82,12 +82,12 @@ class Aggregation:
 
     def _sum(self, name: str, rule: Document) -> list[Document]:
         table = self._plane.store.table(CLUSTER_ROLES)
-        selectors = [selector_of(one) for one in rule.get("clusterRoleSelectors") or ()]
+        others = [key for key in sorted({**table.content(""), **table.staged}) if key[1] != name]
+        roles = [one for key in others if (one := table.latest(*key)) is not None]
         rules: list[Document] = []
-        for key in sorted({**table.content(""), **table.staged}):
-            one = table.latest(*key)
-            if one is None or key[1] == name:
-                continue
-            if any(selector.selects(one) for selector in selectors):
-                rules += [each for each in one.get("rules") or () if each not in rules]
+        for one in rule.get("clusterRoleSelectors") or ():
+            selector = selector_of(one)
+            for role in roles:
+                if selector.selects(role):
+                    rules += [each for each in role.get("rules") or () if each not in rules]
         return rules

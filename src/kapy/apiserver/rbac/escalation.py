@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from kapy.apiserver.admission import Review
 from kapy.apiserver.authorization import SUPERUSERS, Attributes
+from kapy.apiserver.rbac.covering import LIMIT, TooManyCombinations, missing
 from kapy.apiserver.rbac.grants import GROUP, Grants
-from kapy.apiserver.rbac.rules import missing, quoted, shown
+from kapy.apiserver.rbac.rules import quoted, shown
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.go_quoted import go_quoted
 
 _BINDINGS: Final = ("rolebindings", "clusterrolebindings")
 _EVERYTHING: Final[list[Document]] = [
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 ]
-_OF_COLLECTION: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
+_OF_COLLECTION: Final = ("ownerReferences", "finalizers", "managedFields")
 
 
 class Escalation:
     """Looks at writes of roles and bindings before they are validated.
 
     `escalate` on roles and `bind` on the role that is bound let through what is not held.
+    name: that of the request's path ("" where a new object is named by the body only).
     """
 
-    def __init__(self, grants: Grants) -> None:
+    def __init__(self, grants: Grants, name: str) -> None:
         self._grants = grants
+        self._name = name
 
     def __call__(self, review: Review) -> None:
         """Check a write of a role or binding. Raises Forbidden, NotFound."""
         new, old = review.new, review.old
         assert new is not None
-        if SUPERUSERS in review.user.groups or (old is not None and _collecting(new, old)):
+        if SUPERUSERS in review.user.groups:
             return
         if review.resource.plural in _BINDINGS:
-            self._check_binding(review, new)
-        else:
+            if old is None or not _collecting(new, old):
+                self._check_binding(review, new)
+        elif not self._may(review, "escalate", GROUP, review.resource.plural, self._name) and (
+            old is None or not _collecting(new, old)
+        ):
             self._check_role(review, new, old)
 
     def _check_role(self, review: Review, new: Document, old: Document | None) -> None:
-        name = "" if old is None else review.name  # as the request for a new one names none
-        if self._may(review, "escalate", review.resource.plural, name):
-            return
-        summed = new.get("aggregationRule")
-        if summed and summed != (old or {}).get("aggregationRule"):
-            held = self._grants.rules_for(review.user, review.namespace)
-            if missing(held, _EVERYTHING):
-                text = "must have cluster-admin privileges to use an aggregationRule"
-                raise _refused(review, text)
         self._check_rules(review, new.get("rules") or [])
+        if _is_sum(new) or (old is not None and _is_sum(old)):
+            held, _ = self._grants.rules_for(review.user, review.namespace)
+            if missing(held, _EVERYTHING):
+                text = "must have cluster-admin privileges to use the aggregationRule"
+                raise _refused(review, text)
 
     def _check_binding(self, review: Review, new: Document) -> None:
         role = new.get("roleRef") or {}
@@ -57,42 +60,47 @@ class Escalation:
         if kind not in ("Role", "ClusterRole") or not name:
             return  # validation says what is wrong
         plural = "roles" if kind == "Role" else "clusterroles"
-        if self._may(review, "bind", plural, name):
+        if self._may(review, "bind", role.get("apiGroup", ""), plural, name):
             return
         rules = self._grants.rules_of(kind, name, review.namespace)
         if rules is None:
             what = review.resource.group_resource
             details = {"name": name, "group": GROUP, "kind": review.resource.plural}
-            raise NotFound(f'{what} "{name}" not found', details=details)
+            raise NotFound(f"{what} {go_quoted(name)} not found", details=details)
         self._check_rules(review, rules)
 
-    def _may(self, review: Review, verb: str, plural: str, name: str) -> bool:
+    def _may(self, review: Review, verb: str, group: str, plural: str, name: str) -> bool:
+        space = review.namespace
+        asked = Attributes(review.user, verb, group, "*", plural, namespace=space, name=name)
         try:
-            self._grants(
-                Attributes(
-                    review.user,
-                    verb,
-                    GROUP,
-                    "v1",
-                    plural,
-                    namespace=review.namespace,
-                    name=name,
-                )
-            )
+            self._grants(asked)
         except Forbidden:
             return False
         return True
 
     def _check_rules(self, review: Review, rules: list[Document]) -> None:
         user = review.user
-        lacking = missing(self._grants.rules_for(user, review.namespace), rules)
+        held, problems = self._grants.rules_for(user, review.namespace)
+        try:
+            lacking = missing(held, rules)
+        except TooManyCombinations as error:
+            text = (
+                f"the rules stand for {error.count} combinations of API group, resource and name, "
+                f"and at most {LIMIT} are compared with one's own permissions: use several roles, "
+                'or have somebody write it who may "escalate" or "bind"'
+            )
+            raise _refused(review, text) from None
         if lacking:
             lines = "\n".join(sorted({shown(rule) for rule in lacking}))
             text = (
-                f'user "{user.name}" (groups={quoted(user.groups)}) is attempting to grant '
-                f"RBAC permissions not currently held:\n{lines}"
+                f"user {go_quoted(user.name)} (groups={quoted(user.groups)}) is attempting to "
+                f"grant RBAC permissions not currently held:\n{lines}"
             )
-            raise _refused(review, text)
+            raise _refused(review, f"{text}; resolution errors: [{problems}]" if problems else text)
+
+
+def _is_sum(role: Document) -> bool:
+    return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
 def _collecting(new: Document, old: Document) -> bool:
@@ -102,10 +110,22 @@ def _collecting(new: Document, old: Document) -> bool:
 
 def _rest(document: Document) -> Document:
     meta = {k: v for k, v in document["metadata"].items() if k not in _OF_COLLECTION}
-    return {**document, "metadata": meta}
+    return _without_nothing({**document, "metadata": meta})
+
+
+def _without_nothing(document: Document) -> Document:
+    """The document without empty lists and maps, which mean the same as none."""
+    kept: dict[str, Any] = {}
+    for key, value in document.items():
+        value = _without_nothing(value) if isinstance(value, dict) else value
+        if value is not None and value != {} and value != []:
+            kept[key] = value
+    return kept
 
 
 def _refused(review: Review, why: str) -> Forbidden:
-    details = {"name": review.name, "group": GROUP, "kind": review.resource.plural}
+    details: Document = {"name": review.name} if review.name else {}
+    details |= {"group": GROUP, "kind": review.resource.plural}
     what = review.resource.group_resource
-    return Forbidden(f'{what} "{review.name}" is forbidden: {why}', details=details)
+    named = f" {go_quoted(review.name)}" if review.name else ""
+    return Forbidden(f"{what}{named} is forbidden: {why}", details=details)

@@ -16,6 +16,7 @@ from kapy.apiserver.rbac.rules import allows
 from kapy.apiserver.store.history import Happening
 from kapy.apiserver.store.store import Store
 from kapy.kube import Document
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import User
 
 GROUP: Final = "rbac.authorization.k8s.io"
@@ -27,15 +28,18 @@ CLUSTER_ROLE_BINDINGS: Final = f"clusterrolebindings.{GROUP}"
 _TABLES: Final = frozenset((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS))
 _REMEMBERED: Final = 4096
 """Decisions that are kept; when there are more, all are forgotten."""
+_LONGEST: Final = 1024
+"""Characters of a question that is kept: what asks is free to make it long."""
 
 
 class Grant(NamedTuple):
-    """What one binding gives to one subject."""
+    """What one binding gives to one subject. place: of the subject in the binding."""
 
     binding: str
     kind: str
     role: str
     source: str  # the sentence that reviews show
+    place: int
 
 
 _Index = dict[str, dict[str, dict[str, Grant]]]
@@ -71,7 +75,8 @@ class Grants:
             if len(self._decided) >= _REMEMBERED:
                 self._decided.clear()
             found = self._decision(wanted)
-            self._decided[key] = found
+            if _length(key) <= _LONGEST:
+                self._decided[key] = found
         allowed, why = found
         if not allowed:
             raise wanted.refusal(why)
@@ -82,22 +87,23 @@ class Grants:
         for namespace, grant in self._grants(wanted.user, wanted.namespace):
             rules = self.rules_of(grant.kind, grant.role, namespace)
             if rules is None:
-                problems.append(f'{grant.kind.lower()}.{GROUP} "{grant.role}" not found')
+                problems.append(_not_there(grant))
             elif any(allows(rule, wanted) for rule in rules):
                 return True, f"RBAC: allowed by {grant.source}"
-        problems = list(dict.fromkeys(problems))
-        if not problems:
-            return False, ""
-        said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        return False, f"RBAC: {said}"
+        said = _together(problems)
+        return False, f"RBAC: {said}" if said else ""
 
-    def rules_for(self, user: User, namespace: str) -> list[Document]:
-        """All rules that a user has in a namespace ("": everywhere)."""
-        return [
-            rule
-            for where, grant in self._grants(user, namespace)
-            for rule in self.rules_of(grant.kind, grant.role, where) or ()
-        ]
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Document], str]:
+        """All rules that a user has in a namespace ("": everywhere), and which roles lack."""
+        found: list[Document] = []
+        problems: list[str] = []
+        for where, grant in self._grants(user, namespace):
+            rules = self.rules_of(grant.kind, grant.role, where)
+            if rules is None:
+                problems.append(_not_there(grant))
+            else:
+                found += rules
+        return found, _together(problems)
 
     def rules_of(self, kind: str, name: str, namespace: str) -> list[Document] | None:
         """The rules of a role, None when it is not there."""
@@ -124,10 +130,17 @@ class Grants:
         subjects = (f"u:{user.name}", *(f"g:{group}" for group in user.groups))
         for where in ("", namespace) if namespace else ("",):
             scope = index.get(where)
-            if scope:
-                for subject in subjects:
-                    for grant in scope.get(subject, {}).values():
-                        yield where, grant
+            if not scope:
+                continue
+            # A binding counts once, by the first of its subjects that the user is.
+            bindings: dict[str, Grant] = {}
+            for subject in subjects:
+                for name, grant in scope.get(subject, {}).items():
+                    known = bindings.get(name)
+                    if known is None or grant.place < known.place:
+                        bindings[name] = grant
+            for grant in bindings.values():
+                yield where, grant
 
     def _made(self) -> _Index:
         if self._index is not None:
@@ -156,7 +169,7 @@ class Grants:
         name = old["metadata"]["name"]
         scope = self._index.get(namespace, {})
         for document in (old, DEFAULT_BINDINGS.get(name) if not namespace else None):
-            for subject, _ in _subjects(document or {}, namespace):
+            for subject, _, _ in _subjects(document or {}, namespace):
                 if scope.get(subject, {}).pop(name, None) and not scope[subject]:
                     del scope[subject]
         if new is not None:
@@ -167,20 +180,42 @@ class Grants:
     def _add(self, namespace: str, document: Document) -> None:
         assert self._index is not None
         name, role = document["metadata"]["name"], document["roleRef"]
-        kind = f'RoleBinding "{name}/{namespace}"' if namespace else f'ClusterRoleBinding "{name}"'
+        kind = (
+            f"RoleBinding {go_quoted(f'{name}/{namespace}')}"
+            if namespace
+            else f"ClusterRoleBinding {go_quoted(name)}"
+        )
         scope = self._index.setdefault(namespace, {})
-        for subject, called in _subjects(document, namespace):
-            source = f'{kind} of {role["kind"]} "{role["name"]}" to {called}'
-            scope.setdefault(subject, {})[name] = Grant(name, role["kind"], role["name"], source)
+        for subject, called, place in _subjects(document, namespace):
+            source = f"{kind} of {role['kind']} {go_quoted(role['name'])} to {called}"
+            grant = Grant(name, role["kind"], role["name"], source, place)
+            scope.setdefault(subject, {}).setdefault(name, grant)
 
 
-def _subjects(document: Mapping[str, object], namespace: str) -> Iterator[tuple[str, str]]:
-    """Who is bound: the index's key and the words of a review."""
+def _subjects(document: Mapping[str, object], namespace: str) -> Iterator[tuple[str, str, int]]:
+    """Who is bound: the index's key, the words of a review, the place among the subjects."""
     subjects: list[Document] = document.get("subjects") or []  # type: ignore[assignment]
-    for one in subjects:
+    for place, one in enumerate(subjects):
         kind, name = one["kind"], one["name"]
         if kind == "ServiceAccount":
             space = one.get("namespace") or namespace
-            yield f"u:system:serviceaccount:{space}:{name}", f'{kind} "{name}/{space}"'
+            if space:
+                called = f"{kind} {go_quoted(f'{name}/{space}')}"
+                yield f"u:system:serviceaccount:{space}:{name}", called, place
         else:
-            yield f"{kind[0].lower()}:{name}", f'{kind} "{name}"'
+            yield f"{kind[0].lower()}:{name}", f"{kind} {go_quoted(name)}", place
+
+
+def _length(key: tuple[object, ...]) -> int:
+    """How many characters a question has."""
+    return sum(len(part) if isinstance(part, str) else len(str(part)) for part in key)
+
+
+def _not_there(grant: Grant) -> str:
+    return f"{grant.kind.lower()}.{GROUP} {go_quoted(grant.role)} not found"
+
+
+def _together(problems: list[str]) -> str:
+    """Several problems as Go prints them, each once."""
+    once = list(dict.fromkeys(problems))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""

@@ -9,15 +9,17 @@ from typing import Any
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.authorization import Attributes
-from kapy.apiserver.metadata import stamp
+from kapy.apiserver.metadata import stamp, wiped
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.grants import Grants
 from kapy.apiserver.tokens import ISSUER
+from kapy.apiserver.verbs.access_reviews import evaluation_error, question, question_errors
 from kapy.apiserver.verbs.checks import judged, tracked, typed
+from kapy.apiserver.verbs.creation import settle_namespace
 from kapy.apiserver.verbs.options import field_validation
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, Invalid
-from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.field_errors import FieldError
 from kapy.kube.http import Reply, User
 
 Authorize = Callable[[Attributes], str]
@@ -40,15 +42,18 @@ async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
     checks = field_validation(ask, "CreateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
     name = ask.kind.resource.kind
-    if name == "LocalSubjectAccessReview":
-        document["metadata"]["namespace"] = ask.namespace
+    wiped(document)
+    settle_namespace(ask, document)
     document = tracked(plane, ask, None, document)
     document = await judged(plane, ask, document, dry_run=ask.dry_run("CreateOptions"))
     answer = _ANSWERS[name]
     meta = document["metadata"]
     if name == "SelfSubjectReview":
         meta = {**meta, "creationTimestamp": stamp(plane.clock())}
-    return Reply(201, {**document, "metadata": meta, "status": answer(ask, document, answering)})
+    status = answer(ask, document, answering)
+    if name == "SelfSubjectRulesReview":  # answered by a new object
+        document, meta = {**document, "spec": {}}, {}
+    return Reply(201, {**document, "metadata": meta, "status": status})
 
 
 def _info(user: User) -> Document:
@@ -80,74 +85,43 @@ def _token(ask: Ask, document: Document, answering: Answering) -> Document:
     return {"authenticated": True, "user": _info(user), "audiences": list(audiences)}
 
 
-def _myself(ask: Ask, document: Document, answering: Answering) -> Document:
-    spec = document.get("spec") or {}
-    _check(ask, spec)
-    return _decided(ask.user, spec, answering)
-
-
-def _somebody(ask: Ask, document: Document, answering: Answering) -> Document:
-    spec = document.get("spec") or {}
-    _check(ask, spec, somebody=True)
-    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
-    groups = tuple(spec.get("groups") or ())
-    user = User(spec.get("user", ""), groups, spec.get("uid", ""), extra)
-    return _decided(user, spec, answering)
-
-
-def _local(ask: Ask, document: Document, answering: Answering) -> Document:
-    spec = document.get("spec") or {}
-    space = (spec.get("resourceAttributes") or {}).get("namespace", "")
-    if space != ask.namespace:
-        raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {ask.namespace}")
-    return _somebody(ask, document, answering)
-
-
-def _check(ask: Ask, spec: Document, *, somebody: bool = False) -> None:
-    """The question must be one. Raises Invalid, which names no kind there."""
-    errors: list[FieldError] = []
-    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if resource is not None and path is not None:
-        said = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
-        text = "cannot be specified in combination with resourceAttributes"
-        errors.append(invalid("spec.nonResourceAttributes", said, text))
-    elif resource is None and path is None:
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        errors.append(invalid("spec.resourceAttributes", None, text))
-    if somebody and not spec.get("user") and not spec.get("groups"):
-        text = "at least one of user or group must be specified"
-        errors.append(invalid("spec.user", spec.get("user", ""), text))
+def _access(ask: Ask, document: Document, answering: Answering) -> Document:
+    """Whether a user may; whoever asks, where the review names nobody. Raises Invalid."""
+    kind, spec = ask.kind.resource.kind, document.get("spec") or {}
+    errors = question_errors(document, kind)
     if errors:
-        found = Invalid.of("", ask.kind.resource.group, "", errors)
-        details: dict[str, Any] = dict(found.details or {})
-        details.pop("kind")
-        raise Invalid(found.message, details=details)
+        raise _invalid(ask, errors)
+    if kind == "LocalSubjectAccessReview" and document["metadata"]["namespace"] != ask.namespace:
+        raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {ask.namespace}")
+    user = ask.user
+    if kind != "SelfSubjectAccessReview":
+        extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+        groups = tuple(spec.get("groups") or ())
+        user = User(spec.get("user", ""), groups, spec.get("uid", ""), extra)
+    return _decided(question(user, spec), spec, answering)
 
 
-def _decided(user: User, spec: Document, answering: Answering) -> Document:
+def _invalid(ask: Ask, errors: list[FieldError]) -> Invalid:
+    """The refusal of a question; it names no kind there."""
+    found = Invalid.of("", ask.kind.resource.group, "", errors)
+    details: dict[str, Any] = dict(found.details or {})
+    details.pop("kind")
+    return Invalid(found.message, details=details)
+
+
+def _decided(asked: Attributes, spec: Document, answering: Answering) -> Document:
+    status: Document = {"allowed": True}
     try:
-        why = answering.authorize(_attributes(user, spec))
+        why = answering.authorize(asked)
     except Forbidden as error:
-        _, _, why = error.message.partition(": RBAC: ")
-        return {"allowed": False, "reason": f"RBAC: {why}"} if why else {"allowed": False}
-    return {"allowed": True, "reason": why} if why else {"allowed": True}
-
-
-def _attributes(user: User, spec: Document) -> Attributes:
-    other = spec.get("nonResourceAttributes")
-    if other:
-        return Attributes(user, other.get("verb", ""), path=other.get("path", ""))
-    asked = spec.get("resourceAttributes") or {}
-    return Attributes(
-        user,
-        asked.get("verb", ""),
-        asked.get("group", ""),
-        asked.get("version", ""),
-        asked.get("resource", ""),
-        asked.get("subresource", ""),
-        asked.get("namespace", ""),
-        asked.get("name", ""),
-    )
+        _, found, why = error.message.rpartition(": RBAC: ")
+        why = f"RBAC: {why}" if found else ""
+        status["allowed"] = False
+    if why:
+        status["reason"] = why
+    if ignored := evaluation_error(spec):
+        status["evaluationError"] = ignored
+    return status
 
 
 _RESOURCE_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames")
@@ -155,25 +129,34 @@ _PATH_FIELDS = ("verbs", "nonResourceURLs")
 
 
 def _rules(ask: Ask, document: Document, answering: Answering) -> Document:
-    """All that one may do in a namespace; superusers everything."""
+    """All that one may do in a namespace."""
     space = (document.get("spec") or {}).get("namespace", "")
     if not space:
         raise BadRequest("no namespace on request")
-    try:
-        answering.authorize(Attributes(ask.user, "*", "*", "*", "*"))
-        rules: list[Document] = [
-            {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
-            {"verbs": ["*"], "nonResourceURLs": ["*"]},
-        ]
-    except Forbidden:
-        rules = [] if answering.grants is None else answering.grants.rules_for(ask.user, space)
+    if answering.grants is None:
+        rules, problems = _rules_elsewhere(ask, answering), ""
+    else:
+        rules, problems = answering.grants.rules_for(ask.user, space)
     paths = [rule for rule in rules if rule.get("nonResourceURLs")]
-    others = [rule for rule in rules if not rule.get("nonResourceURLs")]
-    return {
+    others = [rule for rule in rules if rule.get("resources")]
+    status: Document = {
         "resourceRules": [_only(rule, _RESOURCE_FIELDS) for rule in others],
         "nonResourceRules": [_only(rule, _PATH_FIELDS) for rule in paths],
         "incomplete": answering.grants is None,
     }
+    return {**status, "evaluationError": problems} if problems else status
+
+
+def _rules_elsewhere(ask: Ask, answering: Answering) -> list[Document]:
+    """What is known of a user's rules where another authorizer decides: those of superusers."""
+    try:
+        answering.authorize(Attributes(ask.user, "*", "*", "*", "*"))
+    except Forbidden:
+        return []
+    return [
+        {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+        {"verbs": ["*"], "nonResourceURLs": ["*"]},
+    ]
 
 
 def _only(rule: Document, fields: tuple[str, ...]) -> Document:
@@ -183,8 +166,8 @@ def _only(rule: Document, fields: tuple[str, ...]) -> Document:
 _ANSWERS: dict[str, Answer] = {
     "SelfSubjectReview": _who,
     "TokenReview": _token,
-    "SelfSubjectAccessReview": _myself,
-    "SubjectAccessReview": _somebody,
-    "LocalSubjectAccessReview": _local,
+    "SelfSubjectAccessReview": _access,
+    "SubjectAccessReview": _access,
+    "LocalSubjectAccessReview": _access,
     "SelfSubjectRulesReview": _rules,
 }
