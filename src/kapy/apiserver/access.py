@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from kapy.apiserver.ask import Ask
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.audiences import ISSUER
+from kapy.apiserver.authentication import Authentication, Identity
 from kapy.apiserver.authorization import Authorizer
-from kapy.apiserver.impersonation import Wish, impersonated
+from kapy.apiserver.body import read_object
+from kapy.apiserver.impersonation import Wish
+from kapy.apiserver.impersonation_modes import Impersonation
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.bootstrap import Aggregation, ensure_defaults
 from kapy.apiserver.rbac.escalation import Escalation
 from kapy.apiserver.rbac.grants import GROUP, Grants
 from kapy.apiserver.request_info import request_info
-from kapy.apiserver.tokens import ISSUER, BadToken, ServiceTokens
+from kapy.apiserver.tokens import ServiceTokens
 from kapy.apiserver.verbs.reviews import Answering
 from kapy.kube.http import Reply, Request, User
 
@@ -32,6 +37,7 @@ class Access:
     __slots__ = (
         "_aggregation",
         "_directory",
+        "_impersonation",
         "_plane",
         "_tokens",
         "authentication",
@@ -44,9 +50,10 @@ class Access:
         self._directory = directory
         self._tokens: ServiceTokens | None = None
         self._aggregation: Aggregation | None = None
+        self._impersonation = Impersonation()
         self.grants = Grants(plane.store)
         self.authorize: Authorizer = authorize or self.grants
-        self.authentication: Authentication | None = None
+        self.authenticate_by(Authentication())
 
     @property
     def tokens(self) -> ServiceTokens:
@@ -61,31 +68,24 @@ class Access:
         authentication.issued = self._issued
         self.authentication = authentication
 
-    def _issued(self, token: str, audiences: tuple[str, ...]) -> User | None:
-        try:
-            return self.tokens.user(token, audiences or (ISSUER,))
-        except BadToken:
-            return None
-
-    def _user_of(self, token: str, audiences: tuple[str, ...]) -> User | None:
-        if self.authentication is None:
-            return self._issued(token, audiences)
-        return self.authentication.of_token(token, audiences)
+    def _issued(self, token: str, audiences: Sequence[str]) -> Identity | None:
+        return self.tokens.identity(token, audiences) if token.count(".") == 2 else None
 
     def answering(self) -> Answering:
         """What reviews are answered from."""
         grants = self.grants if self.authorize is self.grants else None
-        return Answering(self.authorize, grants, self._user_of)
+        return Answering(self.authorize, grants, self.authentication.reviewed)
 
     def equip(self, ask: Ask) -> None:
         """Let the verbs check what a request does beyond its verb. Not for superusers."""
         ask.authorize = self.authorize
         if ask.kind.resource.group == GROUP:
-            ask.guard = Escalation(self.grants, ask.name)
+            sent = partial(read_object, ask) if ask.verb == "update" else None
+            ask.guard = Escalation(self.grants, ask.name, sent)
 
     def impersonated(self, request: Request, user: User, wish: Wish) -> User:
         """The user whom a request of `user` is from. Raises Forbidden."""
-        return impersonated(wish, request_info(request).attributes(user), self.authorize)
+        return self._impersonation(wish, request_info(request).attributes(user), self.authorize)
 
     def page(self, request: Request) -> Reply | None:
         """How others can check issued tokens."""

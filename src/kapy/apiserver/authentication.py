@@ -8,9 +8,12 @@ none at all is `system:anonymous`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from kapy.apiserver.audiences import API_AUDIENCES, common
 from kapy.kube.errors import KapyError, Unauthorized
 from kapy.kube.http import ANONYMOUS, User
 
@@ -48,35 +51,76 @@ def read_tokens(path: Path) -> dict[str, User]:
     return users
 
 
+class NotAccepted(KapyError):
+    """A token is not accepted; the message says why, for TokenReviews, and never shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose a token is. audiences: those that it was asked for and has."""
+
+    user: User
+    audiences: tuple[str, ...]
+
+
+def bearer_token(authorization: str) -> str:
+    """The token of an `Authorization` header, "" where it has none.
+
+    As on kube-apiserver: what follows the token is ignored, and two spaces before it make it none.
+    """
+    words = authorization.strip().split(" ", 2)
+    return words[1] if len(words) > 1 and words[0].lower() == "bearer" else ""
+
+
 class Authentication:
-    """Decides who a request is from."""
+    """Decides who a request is from.
+
+    issued: whose token it is that a server issued, None when no server did. Raises NotAccepted.
+    """
 
     def __init__(self, tokens: Mapping[str, User] | None = None) -> None:
         self._tokens = dict(tokens or {})
-        self.issued: Callable[[str, tuple[str, ...]], User | None] | None = None
+        self.issued: Callable[[str, Sequence[str]], Identity | None] | None = None
 
-    def of_token(self, token: str, audiences: tuple[str, ...] = ()) -> User | None:
-        """Whose token it is: one of the file, or one that the server issued (`issued` says)."""
-        found = self._tokens.get(token)
-        if found is None and self.issued is not None and token.count(".") == 2:
-            found = self.issued(token, audiences)
+    def of_token(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity:
+        """Whose token it is: one of the file, or one that the server issued. Raises NotAccepted.
+
+        Tokens of the file are for the server itself, and for no other audience.
+        """
+        user = self._tokens.get(token)
+        own = common(API_AUDIENCES, audiences)
+        if user is not None and own:
+            return Identity(user, own)
+        try:
+            found = None if self.issued is None else self.issued(token, audiences)
+        except NotAccepted as error:
+            raise NotAccepted(f"[{_INVALID}, {error}]") from None
+        if found is None:
+            raise NotAccepted(_INVALID)
         return found
+
+    def reviewed(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity:
+        """Who a request with a bearer token would be from. Raises NotAccepted."""
+        found = bearer_token(f"Bearer {token}")
+        return self.of_token(found, audiences) if found else Identity(ANONYMOUS, tuple(audiences))
 
     def user(self, authorization: str, peer: User | None) -> User:
         """The user of a request. Raises Unauthorized.
 
         authorization: the header, "" when absent. peer: who the connection's certificate names.
         """
-        scheme, _, token = authorization.partition(" ")
-        token = token.strip()
-        if scheme.lower() == "bearer" and token and " " not in token:
-            if peer is not None:
-                return peer
-            found = self.of_token(token)
-            if found is None:
-                raise Unauthorized("Unauthorized")
-            return found
-        return peer or ANONYMOUS
+        if peer is not None:
+            return peer
+        token = bearer_token(authorization)
+        if not token:
+            return ANONYMOUS
+        try:
+            return self.of_token(token).user
+        except NotAccepted:
+            raise Unauthorized("Unauthorized") from None
+
+
+_INVALID: Final = "invalid bearer token"
 
 
 def certificate_user(certificate: Mapping[str, object] | None) -> User | None:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from kapy.apiserver.resources.custom import rank
-from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.kind import Kind, subresource_verbs
 from kapy.apiserver.resources.registry import Registry
 from kapy.kube import Document
 
@@ -21,12 +21,6 @@ CUSTOM_VERBS = (
     "update",
     "watch",
 )
-_PART_VERBS = {
-    "finalize": ("update",),
-    "binding": ("create",),
-    "eviction": ("create",),
-    "token": ("create",),
-}
 _PART_KINDS = {
     "scale": ("autoscaling", "v1", "Scale"),
     "eviction": ("policy", "v1", "Eviction"),
@@ -136,7 +130,7 @@ def _verbs(kind: Kind) -> tuple[str, ...]:
 
 
 def _part_verbs(part: str) -> tuple[str, ...]:
-    return _PART_VERBS.get(part, ("get", "patch", "update"))
+    return subresource_verbs(part)
 
 
 def _hash(kind: Kind) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from datetime import datetime
-from functools import lru_cache
 
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
@@ -17,9 +16,6 @@ _PREFIX = 58
 ANNOTATIONS_LIMIT = 256 * 1024
 IMMUTABLE = "field is immutable"
 CORE_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
-
-_key_errors = lru_cache(maxsize=4096)(qualified_name_errors)
-_value_errors = lru_cache(maxsize=4096)(label_value_errors)
 
 
 def stamp(now: datetime) -> str:
@@ -183,14 +179,18 @@ def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     """What is wrong with labels."""
     found = []
     for key, value in labels.items():
-        found += [invalid(path, key, text) for text in _key_errors(key)]
-        found += [invalid(path, value, text) for text in _value_errors(value)]
+        found += [invalid(path, key, text) for text in qualified_name_errors(key)]
+        found += [invalid(path, value, text) for text in label_value_errors(value)]
     return found
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
     """What is wrong with annotations."""
-    found = [invalid(path, key, text) for key in annotations for text in _key_errors(key.lower())]
+    found = [
+        invalid(path, key, text)
+        for key in annotations
+        for text in qualified_name_errors(key.lower())
+    ]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > ANNOTATIONS_LIMIT:
         found.append(
@@ -236,7 +236,7 @@ def _finalizer_errors(finalizers: list[str], *, custom: bool) -> list[FieldError
     found: list[FieldError] = []
     path = "metadata.finalizers"
     for finalizer in finalizers:
-        found += [invalid(path, finalizer, text) for text in _key_errors(finalizer)]
+        found += [invalid(path, finalizer, text) for text in qualified_name_errors(finalizer)]
     if not custom:
         found += [
             invalid(

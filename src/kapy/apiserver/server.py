@@ -42,7 +42,7 @@ from kapy.apiserver.refusals import (
     no_such_resource,
 )
 from kapy.apiserver.request_info import RequestInfo, request_info
-from kapy.apiserver.resources.kind import CREATE_ONLY
+from kapy.apiserver.resources.kind import CREATE_ONLY, subresource_verbs
 from kapy.apiserver.routes import Route, resolve
 from kapy.apiserver.shown import check_acceptable
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
@@ -340,13 +340,12 @@ class Server:
 
 def _action(route: Route, verb: str) -> Verb:
     """What to do. Raises MethodNotAllowed, BadRequest."""
-    if route.subresource == "eviction" and verb == "create":
-        return eviction.evict
     action = _PARTS.get(route.subresource, _VERBS).get(verb)
     if verb == "deletecollection" and route.kind.table == "namespaces":
         raise method_unknown()
     if action is None or not _served(route, verb):
-        raise method_not_allowed(route.kind, verb)
+        builtin_part = route.subresource and not route.kind.custom
+        raise method_unknown() if builtin_part else method_not_allowed(route.kind, verb)
     if not route.name and verb in ("update", "patch"):
         raise name_missing() if route.kind.custom else method_unknown()
     return action
@@ -377,15 +376,11 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 def _unknown(route: Route, method: str) -> bool:
     """Whether no handler has this method at this path, whatever the resource."""
     if route.watch:
-        return method != "GET"
+        return method != "GET" or bool(route.subresource)
     if method == "POST":
         return bool(route.name) and not route.subresource
     return method not in _METHODS
 
 
 def _served(route: Route, verb: str) -> bool:
-    if route.subresource in _PARTS:
-        return True
-    if route.subresource:
-        return verb in ("get", "update", "patch")
-    return verb in route.kind.verbs
+    return verb in (subresource_verbs(part) if (part := route.subresource) else route.kind.verbs)

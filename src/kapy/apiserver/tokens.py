@@ -11,24 +11,33 @@ import base64
 import hashlib
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.authentication import authenticated
+from kapy.apiserver.audiences import API_AUDIENCES, ISSUER, common
+from kapy.apiserver.authentication import Identity, NotAccepted, authenticated
+from kapy.apiserver.rbac.rules import quoted
 from kapy.apiserver.store.store import Store
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import User
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
 KEY_FILE: Final = "service-account.key"
-_BOUND: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+LEEWAY: Final = 60
+"""Seconds by which clocks may differ: how long an expired token, or that of an object which has
+been deleted and is still there, is accepted."""
+_BOUND: Final = {"secret": "secrets", "pod": "pods", "node": "nodes"}
+_INVALIDATED: Final = "service account token has been invalidated"
+_WRONG: Final = "invalid signature"
+_EXTRA: Final = "authentication.kubernetes.io"
 _REMEMBERED: Final = 1024
 _HALF: Final = 32  # bytes of each of the two numbers of a signature
 
@@ -36,8 +45,16 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-class BadToken(KapyError):
-    """The token is not accepted; the message says why and never shows it."""
+class BadToken(NotAccepted):
+    """A token of this server is not good; the message says why and never shows it."""
+
+
+class Bound(NamedTuple):
+    """An object that a token names: it dies with it (a Node of a Pod's token is only told)."""
+
+    kind: str
+    name: str
+    uid: str
 
 
 class ServiceTokens:
@@ -53,20 +70,26 @@ class ServiceTokens:
     def issue(
         self,
         account: Document,
-        bound: tuple[str, str, str] | None,
+        bound: Sequence[Bound],
         audiences: Sequence[str],
         seconds: int,
         identity: str,
+        *,
+        warn_after: int = 0,
     ) -> str:
-        """A new token. bound: kind, name and uid of an object; identity: the token's own uid."""
+        """A new token. identity: its own uid. warn_after: seconds after which it should not be
+        used any more, though it still can."""
         meta, now = account["metadata"], int(self._clock().timestamp())
         said: Document = {"namespace": meta["namespace"]}
-        if bound is not None:
-            said[bound[0].lower()] = {"name": bound[1], "uid": bound[2]}
+        for one in bound:
+            named = {"name": one.name, "uid": one.uid} if one.uid else {"name": one.name}
+            said[one.kind.lower()] = named
         said["serviceaccount"] = {"name": meta["name"], "uid": meta["uid"]}
+        if warn_after:
+            said["warnafter"] = now + warn_after
         return self._signed(
             {
-                "aud": list(audiences) or [ISSUER],
+                "aud": list(audiences),
                 "exp": now + seconds,
                 "iat": now,
                 "iss": ISSUER,
@@ -77,29 +100,51 @@ class ServiceTokens:
             }
         )
 
-    def user(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User:
-        """Whose token it is. Raises BadToken."""
+    def identity(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity | None:
+        """Whose token it is, None when no server of this issuer made it. Raises BadToken."""
         claims = self._claims(token)
+        if claims is None:
+            return None
+        accepted = common(claims["aud"], audiences)
+        if not accepted:
+            raise BadToken(
+                f"token audiences {quoted(claims['aud'])} is invalid for the target audiences "
+                f"{quoted(audiences)}"
+            )
         now = self._clock().timestamp()
-        if claims.get("iss") != ISSUER or not set(audiences) & set(claims.get("aud", ())):
-            raise BadToken("the token is for another audience")
-        if not claims["nbf"] <= now < claims["exp"]:
-            raise BadToken("the token has expired")
+        if now + LEEWAY < claims["nbf"]:
+            raise BadToken("service account token is not valid yet")
+        if now - LEEWAY > claims["exp"]:
+            raise BadToken("service account token has expired")
         said = claims["kubernetes.io"]
+        self._check_objects(said)
+        return Identity(_user(claims, said), accepted)
+
+    def _check_objects(self, said: Document) -> None:
+        """Whether the account, and the object that the token is bound to, are there."""
         space, account = said["namespace"], said["serviceaccount"]
-        self._check("serviceaccounts", space, account)
-        extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
+        self._check("serviceaccounts", "service account", space, account)
         for kind, plural in _BOUND.items():
-            bound = said.get(kind.lower())
-            if bound is not None:
-                self._check(plural, "" if kind == "Node" else space, bound)
-                if kind != "Secret":
-                    prefix = f"authentication.kubernetes.io/{kind.lower()}-"
-                    extra[f"{prefix}name"] = (bound["name"],)
-                    extra[f"{prefix}uid"] = (bound["uid"],)
-        groups = ("system:serviceaccounts", f"system:serviceaccounts:{space}")
-        known = authenticated(claims["sub"], groups, account["uid"])
-        return User(known.name, known.groups, known.uid, extra)
+            named = said.get(kind)
+            if named is not None and not (kind == "node" and "pod" in said):
+                self._check(plural, kind, "" if kind == "node" else space, named)
+
+    def _check(self, plural: str, kind: str, namespace: str, said: Document) -> None:
+        table = self._store.peek(plural)
+        found = None if table is None else table.get(namespace, said["name"])
+        is_account = kind == "service account"
+        if found is None:
+            missing = f"serviceaccounts {go_quoted(said['name'])} not found"
+            raise BadToken(missing if is_account else _INVALIDATED)
+        meta = found["metadata"]
+        if meta["uid"] != said["uid"]:
+            claim = "claim" if is_account else f"service account {kind} ref claim"
+            raise BadToken(f"{kind} UID ({meta['uid']}) does not match {claim} ({said['uid']})")
+        ends = meta.get("deletionTimestamp")
+        now = self._clock().timestamp()
+        if ends and datetime.fromisoformat(ends).timestamp() < now - LEEWAY:
+            gone = f"service account {namespace}/{said['name']} has been deleted"
+            raise BadToken(gone if is_account else _INVALIDATED)
 
     def keys(self) -> Document:
         """The public keys (`/openid/v1/jwks`)."""
@@ -125,28 +170,28 @@ class ServiceTokens:
             "id_token_signing_alg_values_supported": ["ES256"],
         }
 
-    def _check(self, plural: str, namespace: str, said: Document) -> None:
-        table = self._store.peek(plural)
-        found = None if table is None else table.get(namespace, said["name"])
-        if found is None or found["metadata"]["uid"] != said["uid"]:
-            raise BadToken("what the token belongs to is not there any more")
-
     # signatures
 
-    def _claims(self, token: str) -> Document:
-        """What a token of ours says; its signature is checked once."""
+    def _claims(self, token: str) -> Document | None:
+        """What a token of ours says, None of one that is not ours; its signature is checked once.
+
+        Raises BadToken.
+        """
         known = self._verified.get(token)
         if known is not None:
             return known
         try:
             head, content, signature = token.split(".")
-            header = _decode(_raw(head))
-            if header["alg"] != "ES256" or header["kid"] != self._identity():
-                raise BadToken("the token is signed by somebody else")
-            self._verify(f"{head}.{content}".encode(), _raw(signature))
             claims: Document = _decode(_raw(content))
-        except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
-            raise BadToken("the token is malformed") from None
+            header, signed = _decode(_raw(head)), _raw(signature)
+            if claims["iss"] != ISSUER:
+                return None
+            own = header["alg"] == "ES256" and header["kid"] == self._identity()
+        except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
+            return None
+        if not own:
+            raise BadToken("invalid signature, no keys found")
+        self._verify(f"{head}.{content}".encode(), signed)
         if len(self._verified) >= _REMEMBERED:
             self._verified.clear()
         self._verified[token] = claims
@@ -157,13 +202,13 @@ class ServiceTokens:
         from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
         if len(signature) != 2 * _HALF:
-            raise BadToken("the token is malformed")
+            raise BadToken(_WRONG)
         first, second = signature[:_HALF], signature[_HALF:]
         pair = int.from_bytes(first, "big"), int.from_bytes(second, "big")
         try:
             self._key().public_key().verify(encode_dss_signature(*pair), message, _algorithm())
         except InvalidSignature:
-            raise BadToken("the token is signed by somebody else") from None
+            raise BadToken(_WRONG) from None
 
     def _signed(self, claims: Document) -> str:
         from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -210,6 +255,17 @@ class ServiceTokens:
         return path.read_bytes()
 
 
+def _user(claims: Document, said: Document) -> User:
+    account, space = said["serviceaccount"], said["namespace"]
+    extra = {f"{_EXTRA}/credential-id": (f"JTI={claims['jti']}",)}
+    for kind in ("pod", "node"):
+        for field, value in (said.get(kind) or {}).items():
+            extra[f"{_EXTRA}/{kind}-{field}"] = (value,)
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{space}")
+    known = authenticated(claims["sub"], groups, account["uid"])
+    return User(known.name, known.groups, known.uid, extra)
+
+
 def _algorithm() -> Any:
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.hashes import SHA256
@@ -222,4 +278,7 @@ def _base64(content: bytes) -> str:
 
 
 def _raw(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    """The bytes of base64 without padding. Raises ValueError."""
+    if "=" in text:
+        raise ValueError
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

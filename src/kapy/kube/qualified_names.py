@@ -7,8 +7,9 @@ util/validation; an empty list is a good value.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from kapy.kube.remembering import remembered
 
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
@@ -48,7 +49,7 @@ def _too_long(limit: int) -> str:
     return f"must be no more than {limit} bytes"
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def dns_label_errors(value: str) -> list[str]:
     """An RFC 1123 label, as namespaces and Services are named."""
     errors = [_too_long(63)] if len(value) > 63 else []
@@ -64,14 +65,14 @@ def dns_1035_label_errors(value: str) -> list[str]:
     return errors if _LABEL_1035.fullmatch(value) else [*errors, _LABEL_1035_SENTENCE]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def dns_subdomain_errors(value: str) -> list[str]:
     """An RFC 1123 subdomain, as most objects are named."""
     errors = [_too_long(253)] if len(value) > 253 else []
     return errors if _SUBDOMAIN.fullmatch(value) else [*errors, _SUBDOMAIN_SENTENCE]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def qualified_name_errors(value: str) -> list[str]:
     """A key of labels or annotations: an optional DNS prefix, a slash, a name."""
     prefix, slash, name = value.partition("/")
@@ -94,7 +95,7 @@ def qualified_name_errors(value: str) -> list[str]:
     return errors if _NAME.fullmatch(name) else [*errors, f"name part {_NAME_SENTENCE}"]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def label_value_errors(value: str) -> list[str]:
     """The value of a label."""
     errors = [_too_long(63)] if len(value.encode()) > 63 else []

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, together
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
+from kapy.kube.remembering import remembered
 
 Operator = Literal["in", "notin", "=", "==", "!=", "gt", "lt", "exists", "!"]
 
@@ -95,7 +96,7 @@ EVERYTHING: Final = LabelSelector()
 NOTHING: Final = LabelSelector(nothing=True)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def parse_labels(text: str) -> LabelSelector:
     """The selector that `text` says. Raises InvalidSelector."""
     return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key)))
@@ -313,7 +314,7 @@ class FieldSelector:
 _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def parse_fields(text: str) -> FieldSelector:
     """The selector that `text` says (`metadata.name=a,spec.x!=b`). Raises InvalidSelector."""
     requirements = []

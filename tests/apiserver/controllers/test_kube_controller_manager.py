@@ -265,7 +265,9 @@ class TestTokenSecrets:
         read = {key: base64.b64decode(value).decode() for key, value in data.items()}
         token = read.pop("token")
         assert read == {"namespace": "default", "ca.crt": AUTHORITY}
-        known = asking.server.access.tokens.user(token)
+        found = asking.server.access.tokens.identity(token)
+        assert found is not None
+        known = found.user
         assert known.name == "system:serviceaccount:default:default"
         await asking.delete(f"{SPACE}/secrets/t")
         review = {"spec": {"token": token}}

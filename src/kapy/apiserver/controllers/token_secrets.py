@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 from typing import Final
 
+from kapy.apiserver.audiences import API_AUDIENCES
 from kapy.apiserver.controllers.writing import changed, is_latest, removed
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.store.history import Happening
-from kapy.apiserver.tokens import ISSUER, ServiceTokens
+from kapy.apiserver.tokens import Bound, ServiceTokens
 from kapy.kube import Document
 
 TYPE: Final = "kubernetes.io/service-account-token"
@@ -84,9 +85,9 @@ class TokenSecrets:
         return {**secret, "metadata": {**meta, "annotations": annotations}, "data": wanted}
 
     def _token(self, secret: Document, account: Document) -> str:
-        bound = ("Secret", secret["metadata"]["name"], secret["metadata"]["uid"])
+        bound = Bound("Secret", secret["metadata"]["name"], secret["metadata"]["uid"])
         identity = new_uid(self._plane.rng)
-        return self._tokens.issue(account, bound, [ISSUER], _FOREVER, identity)
+        return self._tokens.issue(account, [bound], API_AUDIENCES, _FOREVER, identity)
 
 
 def _account_of(secret: Document) -> str:

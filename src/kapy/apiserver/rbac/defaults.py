@@ -121,7 +121,7 @@ ROLES: Final[dict[str, Document]] = {
     role["metadata"]["name"]: role
     for role in (
         _role("cluster-admin", _rule("*", "*", "*"), _paths("*", verbs="*")),
-        _role("system:discovery", _paths(*_OPEN, *_VERSIONED)),
+        _role("system:discovery", _paths(*sorted((*_OPEN, *_VERSIONED)))),
         _role("system:public-info-viewer", _paths(*_OPEN)),
         _role("system:monitoring", _paths("/metrics", "/healthz", "/healthz/*", "/livez")),
         _role(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from kapy.apiserver.admission import Review
@@ -10,7 +11,7 @@ from kapy.apiserver.rbac.covering import LIMIT, TooManyCombinations, missing
 from kapy.apiserver.rbac.grants import GROUP, Grants
 from kapy.apiserver.rbac.rules import quoted, shown
 from kapy.kube import Document
-from kapy.kube.errors import Forbidden, NotFound
+from kapy.kube.errors import BadRequest, Forbidden, NotFound
 from kapy.kube.go_quoted import go_quoted
 
 _BINDINGS: Final = ("rolebindings", "clusterrolebindings")
@@ -24,27 +25,36 @@ _OF_COLLECTION: Final = ("ownerReferences", "finalizers", "managedFields")
 class Escalation:
     """Looks at writes of roles and bindings before they are validated.
 
-    `escalate` on roles and `bind` on the role that is bound let through what is not held.
-    name: that of the request's path ("" where a new object is named by the body only).
+    `escalate` on roles and `bind` on the role that is bound let through what is not held, as does
+    a change of nothing but what garbage collection needs. name: that of the request's path (""
+    where a new object is named by the body only). sent: the body of an update, else None.
     """
 
-    def __init__(self, grants: Grants, name: str) -> None:
+    def __init__(self, grants: Grants, name: str, sent: Callable[[], Document] | None) -> None:
         self._grants = grants
         self._name = name
+        self._sent = sent
 
     def __call__(self, review: Review) -> None:
-        """Check a write of a role or binding. Raises Forbidden, NotFound."""
+        """Check a write of a role or binding. Raises Forbidden, NotFound, BadRequest."""
         new, old = review.new, review.old
         assert new is not None
         if SUPERUSERS in review.user.groups:
             return
         if review.resource.plural in _BINDINGS:
-            if old is None or not _collecting(new, old):
+            if not self._is_collecting(new, old):
                 self._check_binding(review, new)
-        elif not self._may(review, "escalate", GROUP, review.resource.plural, self._name) and (
-            old is None or not _collecting(new, old)
+        elif not (
+            self._may(review, "escalate", GROUP, review.resource.plural, self._name)
+            or self._is_collecting(new, old)
         ):
             self._check_role(review, new, old)
+
+    def _is_collecting(self, new: Document, old: Document | None) -> bool:
+        """Whether only what garbage collection needs changes; an update must say all the rest."""
+        if old is None or _rest(new) != _rest(old):
+            return False
+        return self._sent is None or _rest(self._sent())["metadata"] == _rest(old)["metadata"]
 
     def _check_role(self, review: Review, new: Document, old: Document | None) -> None:
         self._check_rules(review, new.get("rules") or [])
@@ -57,11 +67,15 @@ class Escalation:
     def _check_binding(self, review: Review, new: Document) -> None:
         role = new.get("roleRef") or {}
         kind, name = role.get("kind", ""), role.get("name", "")
-        if kind not in ("Role", "ClusterRole") or not name:
+        if kind not in ("Role", "ClusterRole"):
             return  # validation says what is wrong
         plural = "roles" if kind == "Role" else "clusterroles"
         if self._may(review, "bind", role.get("apiGroup", ""), plural, name):
             return
+        if kind == "Role" and not review.namespace:
+            raise BadRequest("Namespace parameter required.")
+        if not name:
+            raise BadRequest("Name parameter required.")
         rules = self._grants.rules_of(kind, name, review.namespace)
         if rules is None:
             what = review.resource.group_resource
@@ -80,7 +94,7 @@ class Escalation:
 
     def _check_rules(self, review: Review, rules: list[Document]) -> None:
         user = review.user
-        held, problems = self._grants.rules_for(user, review.namespace)
+        held, problems = self._grants.rules_for(user, review.namespace, review.resource.plural)
         try:
             lacking = missing(held, rules)
         except TooManyCombinations as error:
@@ -103,13 +117,8 @@ def _is_sum(role: Document) -> bool:
     return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
-def _collecting(new: Document, old: Document) -> bool:
-    """Whether only what garbage collection needs has changed."""
-    return _rest(new) == _rest(old)
-
-
 def _rest(document: Document) -> Document:
-    meta = {k: v for k, v in document["metadata"].items() if k not in _OF_COLLECTION}
+    meta = {k: v for k, v in (document.get("metadata") or {}).items() if k not in _OF_COLLECTION}
     return _without_nothing({**document, "metadata": meta})
 
 

@@ -93,14 +93,17 @@ class Grants:
         said = _together(problems)
         return False, f"RBAC: {said}" if said else ""
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Document], str]:
-        """All rules that a user has in a namespace ("": everywhere), and which roles lack."""
+    def rules_for(self, user: User, namespace: str, named: str = "") -> tuple[list[Document], str]:
+        """All rules that a user has in a namespace ("": everywhere), and which roles lack.
+
+        named: how the problems call such a role; "": by its kind.
+        """
         found: list[Document] = []
         problems: list[str] = []
         for where, grant in self._grants(user, namespace):
             rules = self.rules_of(grant.kind, grant.role, where)
             if rules is None:
-                problems.append(_not_there(grant))
+                problems.append(_not_there(grant, named))
             else:
                 found += rules
         return found, _together(problems)
@@ -211,8 +214,8 @@ def _length(key: tuple[object, ...]) -> int:
     return sum(len(part) if isinstance(part, str) else len(str(part)) for part in key)
 
 
-def _not_there(grant: Grant) -> str:
-    return f"{grant.kind.lower()}.{GROUP} {go_quoted(grant.role)} not found"
+def _not_there(grant: Grant, named: str = "") -> str:
+    return f"{named or grant.kind.lower()}.{GROUP} {go_quoted(grant.role)} not found"
 
 
 def _together(problems: list[str]) -> str:

@@ -7,6 +7,7 @@ import json
 from kapy.apiserver.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.qualified_names import dns_subdomain_errors
 
 _GROUP = "rbac.authorization.k8s.io"
 
@@ -88,6 +89,9 @@ def _subject_errors(subject: Document, path: str, *, cluster: bool) -> list[Fiel
     group = subject.get("apiGroup", "")
     match subject.get("kind", ""):
         case "ServiceAccount":
+            name = subject.get("name", "")
+            if name:
+                found += [invalid(f"{path}.name", name, one) for one in dns_subdomain_errors(name)]
             if group:
                 found.append(_unknown(f"{path}.apiGroup", group, ""))
             if cluster and not subject.get("namespace"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kapy.kube import Document
 from kapy.kube.names import Resource
@@ -27,6 +27,19 @@ ALL_VERBS = (
 
 CREATE_ONLY = ("create",)
 """The verbs of a kind that is only a question: nothing of it is stored."""
+
+
+_SUBRESOURCE_VERBS: Final = {
+    "finalize": ("update",),
+    "binding": ("create",),
+    "eviction": ("create",),
+    "token": ("create",),
+}
+
+
+def subresource_verbs(name: str) -> tuple[str, ...]:
+    """The verbs of a subresource, whatever the resource."""
+    return _SUBRESOURCE_VERBS.get(name, ("get", "patch", "update"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,9 +53,19 @@ def _metadata_errors(metadata: Document, *, local: bool) -> list[FieldError]:
     ignored = ("managedFields", "namespace") if local else ("managedFields",)
     if not any(value for field, value in metadata.items() if field not in ignored):
         return []
-    shown = Shown.of({field: metadata[field] for field in _METADATA if metadata.get(field)})
+    shown = Shown.of(
+        {field: _sorted(metadata[field]) for field in _METADATA if metadata.get(field)}
+    )
     text = "must be empty except for namespace" if local else "must be empty"
     return [invalid("metadata", shown, text)]
+
+
+def _sorted(value: Any) -> Any:
+    """A value as Go prints it: labels, and the fields in managedFields, in alphabetical order."""
+    if isinstance(value, dict):
+        ours = "fieldsV1" in value
+        return {key: _sorted(value[key]) for key in (value if ours else sorted(value))}
+    return [_sorted(one) for one in value] if isinstance(value, list) else value
 
 
 def _local_errors(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.audiences import API_AUDIENCES
+from kapy.apiserver.authentication import Identity, NotAccepted
 from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.metadata import stamp, wiped
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.grants import Grants
-from kapy.apiserver.tokens import ISSUER
 from kapy.apiserver.verbs.access_reviews import evaluation_error, question, question_errors
 from kapy.apiserver.verbs.checks import judged, tracked, typed
 from kapy.apiserver.verbs.creation import settle_namespace
@@ -31,7 +32,7 @@ class Answering:
 
     authorize: Authorize
     grants: Grants | None
-    user_of: Callable[[str, tuple[str, ...]], User | None]
+    identity_of: Callable[[str, Sequence[str]], Identity]
 
 
 Answer = Callable[[Ask, Document, Answering], Document]
@@ -78,11 +79,12 @@ def _token(ask: Ask, document: Document, answering: Answering) -> Document:
     token = spec.get("token")
     if not token:
         raise BadRequest("token is required for TokenReview in authentication")
-    audiences = tuple(spec.get("audiences") or (ISSUER,))
-    user = answering.user_of(token, audiences)
-    if user is None:
-        return {"user": {}, "error": "the token is not accepted"}
-    return {"authenticated": True, "user": _info(user), "audiences": list(audiences)}
+    try:
+        found = answering.identity_of(token, spec.get("audiences") or API_AUDIENCES)
+    except NotAccepted as error:
+        return {"user": {}, "error": str(error)}
+    audiences = list(found.audiences)
+    return {"authenticated": True, "user": _info(found.user), "audiences": audiences}
 
 
 def _access(ask: Ask, document: Document, answering: Answering) -> Document:

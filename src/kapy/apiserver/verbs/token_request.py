@@ -4,67 +4,106 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.audiences import API_AUDIENCES
 from kapy.apiserver.metadata import new_uid, stamp
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import not_found
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.tokens import ISSUER, ServiceTokens
+from kapy.apiserver.tokens import Bound, ServiceTokens
 from kapy.apiserver.verbs.checks import judged
+from kapy.apiserver.verbs.creation import check_namespace_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Invalid
 from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import Reply
-from kapy.kube.names import Resource
+from kapy.kube.names import Resource, split_api_version
 
-_HOUR = 3600
-_LEAST = 600
-_MOST = 1 << 32
-_OBJECTS = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets", ("v1", "Node"): "nodes"}
-_REQUEST = Resource("authentication.k8s.io", "v1", "tokenrequests", "TokenRequest")
+_HOUR: Final = 3600
+_LEAST: Final = 600
+_MOST: Final = 1 << 32
+_OF_PODS: Final = 3607
+"""Seconds that kubelets ask for; such a token is good for `_EXTENDED` and says when it is stale."""
+_EXTENDED: Final = 365 * 24 * 3600
+_OBJECTS: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+_GROUP: Final = "authentication.k8s.io"
+_REQUEST: Final = Resource(_GROUP, "v1", "tokenrequests", "TokenRequest")
 
 
 async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
     """The request with the token in its status. Raises NotFound, Conflict, Invalid."""
+    document = body.read_object(replace(ask, kind=_kind(ask.kind)))
+    document = body.fitted(document, "authentication.v1.TokenRequest")
+    meta = dict(document.get("metadata") or {})
+    _check_place(ask, meta)
     account = plane.table(ask.kind).get(ask.namespace, ask.name)
     if account is None:
         raise not_found(ask.kind, ask.name)
-    document = body.read_object(replace(ask, kind=_kind(ask.kind)))
-    document = body.fitted(document, "authentication.v1.TokenRequest")
+    document = _completed(plane, ask, document, meta, account)
+    spec = document["spec"]
     document = await judged(plane, ask, document, dry_run=ask.dry_run("CreateOptions"))
-    spec = document.get("spec") or {}
-    seconds = spec.get("expirationSeconds")
-    seconds = _HOUR if seconds is None else seconds
-    errors = _errors(seconds)
-    if errors:
-        raise Invalid.of("TokenRequest", "authentication.k8s.io", "", errors)
-    audiences = spec.get("audiences") or [ISSUER]
+    seconds, audiences = spec["expirationSeconds"], spec["audiences"]
     bound = _bound(plane, ask, spec.get("boundObjectRef"))
-    identity = new_uid(plane.rng)
-    token = tokens.issue(account, bound, audiences, seconds, identity)
-    meta = {
-        "name": ask.name,
-        "namespace": ask.namespace,
-        "creationTimestamp": stamp(plane.clock()),
-    }
     ends = stamp(plane.clock() + timedelta(seconds=seconds))
-    return Reply(
-        201,
-        {
-            "kind": "TokenRequest",
-            "apiVersion": "authentication.k8s.io/v1",
-            "metadata": meta,
-            "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
-            "status": {"token": token, "expirationTimestamp": ends},
-        },
+    of_pod = any(one.kind == "Pod" for one in bound)
+    extended = of_pod and seconds == _OF_PODS and all(one in API_AUDIENCES for one in audiences)
+    token = tokens.issue(
+        account,
+        bound,
+        audiences,
+        _EXTENDED if extended else seconds,
+        new_uid(plane.rng),
+        warn_after=seconds if extended else 0,
     )
+    status = {"token": token, "expirationTimestamp": ends}
+    return Reply(201, {**document, "status": status})
 
 
 def _kind(account: Kind) -> Kind:
     """The kind of the body."""
     return replace(account, resource=_REQUEST)
+
+
+def _check_place(ask: Ask, meta: Document) -> None:
+    """Name and namespace of the body, if any, are those of the path. Raises Invalid, BadRequest."""
+    check_namespace_of(ask, meta)
+    name = meta.get("name")
+    if name and name != ask.name:
+        text = "must match the service account name if specified"
+        error = invalid("metadata.name", name, text)
+        raise Invalid.of("TokenRequest", _GROUP, ask.name, [error])
+
+
+def _completed(
+    plane: Plane, ask: Ask, document: Document, meta: Document, account: Document
+) -> Document:
+    """The request with its defaults. Raises Conflict, Invalid."""
+    uid = account["metadata"]["uid"]
+    if meta.get("uid") and meta["uid"] != uid:
+        text = (
+            f"the UID in the token request ({meta['uid']}) does not match the UID of the service "
+            f"account ({uid})"
+        )
+        raise _conflict(f"TokenRequest.{_GROUP}", ask.name, text, group=_GROUP, kind="TokenRequest")
+    spec = dict(document.get("spec") or {})
+    seconds = spec.get("expirationSeconds")
+    spec["expirationSeconds"] = _HOUR if seconds is None else seconds
+    spec["audiences"] = spec.get("audiences") or list(API_AUDIENCES)
+    errors = _errors(spec["expirationSeconds"])
+    if errors:
+        raise Invalid.of("TokenRequest", _GROUP, "", errors)
+    meta |= {"name": ask.name, "namespace": ask.namespace, "uid": uid}
+    meta["creationTimestamp"] = stamp(plane.clock())
+    return {
+        "kind": "TokenRequest",
+        "apiVersion": f"{_GROUP}/v1",
+        "metadata": meta,
+        "spec": spec,
+    }
 
 
 def _errors(seconds: int) -> list[FieldError]:
@@ -77,25 +116,56 @@ def _errors(seconds: int) -> list[FieldError]:
     return []
 
 
-def _bound(plane: Plane, ask: Ask, reference: Document | None) -> tuple[str, str, str] | None:
-    """Kind, name and uid of the object that the token dies with."""
-    if not reference:
-        return None
-    version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
-    name, uid = reference.get("name", ""), reference.get("uid", "")
-    plural = _OBJECTS.get((version, kind))
-    if plural is None:
-        raise BadRequest(f"cannot bind token for serviceaccount to object type {version}/{kind}")
-    known = plane.registry.find("", "v1", plural)
-    assert known is not None
-    found = plane.table(known).get("" if kind == "Node" else ask.namespace, name)
+def _bound(plane: Plane, ask: Ask, reference: Document | None) -> list[Bound]:
+    """What the token dies with, and the Node of a Pod. Raises BadRequest, NotFound, Conflict."""
+    if reference is None:
+        return []
+    group, version = split_api_version(reference.get("apiVersion", ""))
+    kind, name, uid = (reference.get(field, "") for field in ("kind", "name", "uid"))
+    if group or kind not in _OBJECTS:
+        shown = f"{group}/{version}, Kind={kind}"
+        raise BadRequest(f"cannot bind token to object of type {shown}")
+    if not name:
+        raise BadRequest("Name parameter required.")
+    found = _object(plane, kind, "" if kind == "Node" else ask.namespace, name)
     if found is None:
-        raise not_found(known, name)
-    if uid and uid != found["metadata"]["uid"]:
-        raise Conflict(
-            f'Operation cannot be fulfilled on {plural} "{name}": the UID in the bound object '
-            f"reference ({uid}) does not match the UID in record. The object might have been "
-            "deleted and then recreated",
-            details={"name": name, "kind": plural},
+        raise not_found(_kind_of(plane, kind), name)
+    bound = [Bound(kind, name, found["metadata"]["uid"])]
+    if kind == "Pod":
+        bound += _node(plane, ask, found)
+    if uid and uid != bound[0].uid:
+        text = (
+            f"the UID in the bound object reference ({uid}) does not match the UID in record. The "
+            "object might have been deleted and then recreated"
         )
-    return kind, name, found["metadata"]["uid"]
+        raise _conflict(kind, name, text, kind=kind)
+    return bound
+
+
+def _node(plane: Plane, ask: Ask, pod: Document) -> list[Bound]:
+    spec = pod.get("spec") or {}
+    if spec.get("serviceAccountName", "") != ask.name:
+        raise BadRequest(
+            f"cannot bind token for serviceaccount {go_quoted(ask.name)} to pod running with "
+            "different serviceaccount name."
+        )
+    name = spec.get("nodeName")
+    if not name:
+        return []
+    node = _object(plane, "Node", "", name)
+    return [Bound("Node", name, node["metadata"]["uid"] if node else "")]
+
+
+def _object(plane: Plane, kind: str, namespace: str, name: str) -> Document | None:
+    return plane.table(_kind_of(plane, kind)).get(namespace, name)
+
+
+def _kind_of(plane: Plane, kind: str) -> Kind:
+    known = plane.registry.find("", "v1", _OBJECTS[kind])
+    assert known is not None
+    return known
+
+
+def _conflict(what: str, name: str, why: str, **details: str) -> Conflict:
+    message = f"Operation cannot be fulfilled on {what} {go_quoted(name)}: {why}"
+    return Conflict(message, details={"name": name, **details})
