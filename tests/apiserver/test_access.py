@@ -57,7 +57,7 @@ def binding(name: str, subject: str, to: str, kind: str = "Role", at: str = "Rol
     }
 
 
-def wanted(verb: str, resource: str = "", path: str = "", **more: Any) -> Attributes:
+def wanted(verb: str, resource: str = "", path: str | None = None, **more: Any) -> Attributes:
     return Attributes(ALICE, verb, resource=resource, path=path, **more)
 
 

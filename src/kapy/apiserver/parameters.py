@@ -19,12 +19,12 @@ def flag(query: Mapping[str, str], name: str) -> bool:
 
 
 def whole(query: Mapping[str, str], name: str) -> int | None:
-    """A parameter that is a number of 64 bits, None when it is absent or empty.
+    """A parameter that is a number of 64 bits, None when it is absent.
 
     Raises BadRequest.
     """
     text = query.get(name)
-    if not text:
+    if text is None:
         return None
     if not _INTEGER.fullmatch(text):
         raise bad_integer(text)

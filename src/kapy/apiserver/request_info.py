@@ -137,9 +137,8 @@ def _selected_name(query: Mapping[str, str]) -> str:
     try:
         fields = parse_fields(query["fieldSelector"])
         parse_labels(query.get("labelSelector", ""))
-        for number in ("limit", "timeoutSeconds"):
-            if whole(query, number) is None and number in query:
-                return ""
+        whole(query, "limit")
+        whole(query, "timeoutSeconds")
     except (InvalidSelector, BadRequest):
         return ""
     name = fields.exact("metadata.name") or ""

@@ -374,12 +374,16 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def _unknown(route: Route, method: str) -> bool:
-    """Whether no handler has this method at this path, whatever the resource."""
+    """Whether no handler has this method at this path, whatever the resource.
+
+    A creation at the path of an object would be authorized for its name, and create another one
+    (kube-apiserver does that for custom resources).
+    """
     if route.watch:
         return method != "GET" or bool(route.subresource)
     if method == "POST":
         return bool(route.name) and not route.subresource
-    return method not in _METHODS
+    return not route.kind.custom and method not in _METHODS
 
 
 def _served(route: Route, verb: str) -> bool:
