@@ -70,15 +70,15 @@ def place(folder: Path) -> Iterator[Place]:
         log = os.environ.get(AUDIT_LOG)
         yield Place(access, os.environ.get(ADDRESS) or own_address(), Path(log) if log else None)
     elif not_real():
-        with _embedded(folder) as access:
+        with embedded(folder) as access:
             yield Place(access, "127.0.0.1", folder / "audit.log")
     else:
-        with _kubernetes(Path(os.environ[ASSETS]), folder) as access:
+        with kubernetes(Path(os.environ[ASSETS]), folder) as access:
             yield Place(access, own_address(), folder / "audit.log")
 
 
 @contextmanager
-def _embedded(folder: Path) -> Iterator[Kubeconfig]:
+def embedded(folder: Path) -> Iterator[Kubeconfig]:
     path = folder / "kubeconfig"
     with _process(folder, sys.executable, "-m", "tests.real.embedded", str(folder)):
         _wait(folder, path.exists)
@@ -86,7 +86,7 @@ def _embedded(folder: Path) -> Iterator[Kubeconfig]:
 
 
 @contextmanager
-def _kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
+def kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
     """etcd and kube-apiserver, with RBAC; etcd forgets all if the machine fails."""
     token = secrets.token_hex(16)
     (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")

@@ -377,10 +377,14 @@ def _unknown(route: Route, method: str) -> bool:
     """Whether no handler has this method at this path, whatever the resource.
 
     A creation at the path of an object would be authorized for its name, and create another one
-    (kube-apiserver does that for custom resources).
+    (kube-apiserver does that for custom resources). Raises PageNotFound.
     """
     if route.watch:
         return method != "GET" or bool(route.subresource)
+    if route.kind.namespaced and not route.namespace and method not in ("GET", "HEAD"):
+        if route.kind.custom:
+            raise PageNotFound
+        return True
     if method == "POST":
         return bool(route.name) and not route.subresource
     return not route.kind.custom and method not in _METHODS

@@ -7,6 +7,7 @@ without names is covered by rules without names only; the name "" is a name like
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -80,9 +81,9 @@ def _lacking_resources(have: list[_Owned], rule: Document) -> Iterator[Document]
         in_group = [one for one in have if ANY in one.groups or group in one.groups]
         for resource in rule.get("resources") or ():
             of_resource = [one for one in in_group if _covers_resource(one.resources, resource)]
-            for name in rule.get("resourceNames") or (None,):
+            for name, times in Counter(rule.get("resourceNames") or (None,)).items():
                 held = [one for one in of_resource if one.names is None or name in one.names]
-                verbs = _lacking_verbs(held, rule)
+                verbs = [one for one in _lacking_verbs(held, rule) for _ in range(times)]
                 if verbs:
                     part: Document = {"apiGroups": [group], "resources": [resource]}
                     if name is not None:

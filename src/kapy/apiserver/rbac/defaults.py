@@ -60,6 +60,7 @@ def _binding(name: str, *groups: str, role: str = "") -> Document:
 
 
 _OPEN = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_ISSUER = ("/.well-known/openid-configuration", "/openid/v1/jwks")
 _VERSIONED = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
 
 _CORE = "configmaps events persistentvolumeclaims replicationcontrollers"
@@ -133,7 +134,7 @@ ROLES: Final[dict[str, Document]] = {
         ),
         _role(
             "system:service-account-issuer-discovery",
-            _paths("/.well-known/openid-configuration", "/openid/v1/jwks"),
+            _paths(*(f"{page}{end}" for page in _ISSUER for end in ("", "/"))),
         ),
         _role(
             "system:auth-delegator",

@@ -1,0 +1,179 @@
+"""The servers that are compared: the embedded one in this process, and one over HTTPS."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import unquote, urlsplit
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application
+from kapy.client.kubeconfig import Kubeconfig
+from tests.differential.authorization import Asked
+from tests.differential.authorization_model import Document, Subject, question_of
+
+_TOKEN: Final = "admin-token"
+_AGENT: Final = "authorization"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back. document: None where the body is none."""
+
+    status: int
+    document: Document | None
+
+    @property
+    def message(self) -> str:
+        return str((self.document or {}).get("message", ""))
+
+    @property
+    def review(self) -> Document:
+        """The status of a review that was answered."""
+        status = (self.document or {}).get("status")
+        return status if isinstance(status, dict) else {}
+
+
+class Peer(Protocol):
+    """A server, asked by its administrator in the name of others."""
+
+    async def ask(self, asked: Asked) -> Answer:
+        """Ask as the subject, or (a review) about it."""
+        ...
+
+
+def admin(method: str, target: str, body: Document | None = None) -> Asked:
+    """A request of the administrator."""
+    return Asked("review", Subject(""), method, target, body)
+
+
+def _headers(asked: Asked, body: bytes) -> list[tuple[str, str]]:
+    sent = [("authorization", f"Bearer {_TOKEN}"), ("user-agent", _AGENT)]
+    if asked.kind != "review":
+        sent.append(("impersonate-user", asked.subject.name))
+        sent += [("impersonate-group", one) for one in asked.subject.groups]
+    if body:
+        sent += [("content-type", asked.media), ("content-length", str(len(body)))]
+    return sent
+
+
+def _body(asked: Asked) -> bytes:
+    return b"" if asked.body is None else json.dumps(asked.body).encode()
+
+
+def _answer(status: int, content: bytes) -> Answer:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        document = None
+    return Answer(status, document if isinstance(document, dict) else None)
+
+
+def _is_watch(asked: Asked) -> bool:
+    return question_of(asked.method, asked.target).verb == "watch"
+
+
+class Embedded:
+    """The server of this process, by ASGI messages: no socket."""
+
+    def __init__(self, server: Server) -> None:
+        users = {_TOKEN: authenticated("admin", ("system:masters",))}
+        self._application = Application(server, Authentication(users))
+
+    async def ask(self, asked: Asked) -> Answer:
+        body, watching = _body(asked), _is_watch(asked)
+        path, _, query = asked.target.partition("?")
+        messages: list[Mapping[str, Any]] = []
+        gone = asyncio.Event()
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def send(message: Mapping[str, Any]) -> None:
+            messages.append(message)
+            if watching:
+                gone.set()
+
+        async def receive() -> dict[str, Any]:
+            if parts:
+                return parts.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        headers = [(name.encode(), value.encode()) for name, value in _headers(asked, body)]
+        scope = {
+            "type": "http",
+            "method": asked.method,
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": headers,
+            "client": ("127.0.0.1", 1),
+            "state": {},
+        }
+        await self._application(scope, receive, send)
+        content = b"".join(one.get("body", b"") for one in messages[1:])
+        return _answer(messages[0]["status"], content)
+
+
+@asynccontextmanager
+async def embedded() -> AsyncIterator[Embedded]:
+    """The embedded server, running in memory."""
+    server = Server.open(None, clock=loop_clock())
+    try:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(server.run())
+            await asyncio.sleep(0)
+            yield Embedded(server)
+            task.cancel()
+    finally:
+        server.close()
+
+
+class Remote:
+    """A server over HTTPS: exactly the bytes that are asked for, by http.client."""
+
+    def __init__(self, access: Kubeconfig) -> None:
+        parts = urlsplit(access.server)
+        assert parts.hostname
+        assert parts.port
+        assert access.certificate_authority
+        self._to = parts.hostname, parts.port
+        self._token = access.token
+        self._tls = ssl.create_default_context(cadata=access.certificate_authority.decode())
+        self._tls.check_hostname = False
+        self._idle: list[http.client.HTTPSConnection] = []
+
+    async def ask(self, asked: Asked) -> Answer:
+        return await asyncio.to_thread(self._ask, asked)
+
+    def close(self) -> None:
+        """Close the connections; nobody asks any more."""
+        for one in self._idle:
+            one.close()
+
+    def _ask(self, asked: Asked) -> Answer:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = http.client.HTTPSConnection(*self._to, context=self._tls, timeout=60)
+        body = _body(asked)
+        connection.putrequest(asked.method, asked.target, skip_accept_encoding=True)
+        for name, value in _headers(asked, body):
+            own = name == "authorization"
+            connection.putheader(name, f"Bearer {self._token}" if own else value)
+        connection.endheaders(body or None)
+        reply = connection.getresponse()
+        if _is_watch(asked) and reply.status == 200:
+            reply.close()
+            connection.close()
+            return Answer(200, None)
+        answer = _answer(reply.status, reply.read())
+        self._idle.append(connection)
+        return answer

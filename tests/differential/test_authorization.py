@@ -1,0 +1,50 @@
+"""Who may do what is decided as Kubernetes does, for generated roles, bindings and requests.
+
+Some hundred pairs are judged by a model of Kubernetes' rules in every run. Where
+`KUBEBUILDER_ASSETS` names a folder with kube-apiserver and etcd, that server gets the same
+requests, is judged by the same model, and all answers must be the same:
+
+    KUBEBUILDER_ASSETS=/opt/kubebuilder KAPY_PAIRS=10000 pytest tests/differential
+
+`KAPY_PAIRS`: how many pairs of rules and requests. `KAPY_SEED`: from where they are drawn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.differential.authorization_peers import Peer, Remote, embedded
+from tests.differential.authorization_run import compare
+from tests.real.servers import ASSETS, kubernetes
+
+PAIRS: Final = int(os.environ.get("KAPY_PAIRS", "750"))
+SEED: Final = int(os.environ.get("KAPY_SEED", "1"))
+
+
+@asynccontextmanager
+async def peers(folder: Path) -> AsyncIterator[Sequence[Peer]]:
+    """The embedded server, after a real one where there is one."""
+    assets = os.environ.get(ASSETS)
+    async with embedded() as ours:
+        if not assets:
+            yield [ours]
+            return
+        with kubernetes(Path(assets), folder) as access, closing(Remote(access)) as real:
+            yield [real, ours]
+
+
+@pytest.mark.sockets
+async def test_requests_are_authorized_as_by_kubernetes(tmp_path: Path) -> None:
+    async with peers(tmp_path) as asked:
+        outcome = await compare(asked, PAIRS, SEED)
+    shown = "\n".join(outcome.wrong[:20])
+    assert not outcome.wrong, f"{len(outcome.wrong)} wrong of {outcome.pairs}:\n{shown}"
+    assert sum(outcome.pairs.values()) == PAIRS
+    assert set(outcome.pairs) == {"request", "review", "grant", "rules"}
+    assert PAIRS // 10 < outcome.allowed < PAIRS  # both answers are given
