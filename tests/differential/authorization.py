@@ -165,6 +165,8 @@ class Draw:
         if self._random.random() < 0.08:
             path = f"{place}/namespaces" + self._one(("", "/red", "/red/status", "/red/finalize"))
             return path, {"apiVersion": "v1", "kind": "Namespace"}
+        if part == "/scale":
+            kind = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 1}}
         end = "/" if self._random.random() < 0.03 else ""
         return f"{place}{prefix}{space}/{resource}{name}{part}{end}", kind
 

@@ -39,7 +39,7 @@ def _route(registry: Registry, info: RequestInfo) -> Route | None:
         return None
     if info.subresource and info.subresource in _NEEDS_KUBELETS.get(kind.table, ()):
         raise nothing_runs(kind, info.name, info.subresource)
-    if len(info.parts) > 3:
+    if len(info.parts) > (2 if info.prefix else 3):
         return None
     if kind.namespaced:
         if not info.scoped and (len(info.parts) > 1 or kind.verbs == CREATE_ONLY):

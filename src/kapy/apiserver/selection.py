@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from kapy.apiserver.parameters import whole
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
@@ -29,6 +30,8 @@ EVERYTHING = Selection(None, "")
 
 def selection(kind: Kind, query: Mapping[str, str]) -> Selection:
     """What a request selects. Raises BadRequest."""
+    for number in ("limit", "timeoutSeconds") if query else ():
+        whole(query, number)
     labels_text, fields_text = query.get("labelSelector", ""), query.get("fieldSelector", "")
     if not labels_text and not fields_text:
         return EVERYTHING

@@ -374,20 +374,21 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def _unknown(route: Route, method: str) -> bool:
-    """Whether no handler has this method at this path, whatever the resource.
+    """Whether no handler has this method at this path. Raises PageNotFound.
 
-    A creation at the path of an object would be authorized for its name, and create another one
-    (kube-apiserver does that for custom resources). Raises PageNotFound.
+    Custom resources can be created at the path of an object, if the object has that name.
     """
     if route.watch:
-        return method != "GET" or bool(route.subresource)
+        return method != "GET"
     if route.kind.namespaced and not route.namespace and method not in ("GET", "HEAD"):
         if route.kind.custom:
             raise PageNotFound
         return True
+    if route.kind.custom:
+        return False
     if method == "POST":
         return bool(route.name) and not route.subresource
-    return not route.kind.custom and method not in _METHODS
+    return method not in _METHODS
 
 
 def _served(route: Route, verb: str) -> bool:

@@ -26,6 +26,8 @@ async def create(plane: Plane, ask: Ask) -> Reply:
     check_manager(ask, "CreateOptions")
     checks = field_validation(ask, "CreateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
+    if ask.name:  # the right was for this name
+        check_name(ask, document["metadata"])
     settle_namespace(ask, document)
     metadata.wiped(document)
     _settle_name(plane, ask, document)
@@ -49,6 +51,20 @@ def check_namespace_of(ask: Ask, meta: Document) -> None:
     if ask.kind.namespaced and meta.get("namespace", "") not in ("", ask.namespace):
         raise BadRequest(
             "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def check_name(ask: Ask, meta: Document) -> None:
+    """The name in an object's metadata is that of the path. Raises BadRequest."""
+    name = meta.get("name", "")
+    if not name:
+        raise BadRequest(
+            f"the name of the object ({ask.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != ask.name:
+        raise BadRequest(
+            f"the name of the object ({name}) does not match the name on the URL ({ask.name})"
         )
 
 

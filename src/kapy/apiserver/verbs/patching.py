@@ -13,9 +13,9 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, invalid_options, not_found
 from kapy.apiserver.resources.structs import facts
 from kapy.apiserver.verbs.checks import bad_patch, typed, write_of
-from kapy.apiserver.verbs.creation import check_namespace_of, insert, settle_namespace
+from kapy.apiserver.verbs.creation import check_name, check_namespace_of, insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, check_manager, field_validation
-from kapy.apiserver.verbs.revision import check_name, revise
+from kapy.apiserver.verbs.revision import revise
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Invalid
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required

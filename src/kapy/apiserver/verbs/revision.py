@@ -18,10 +18,10 @@ from kapy.apiserver.verbs.checks import (
     validated,
     with_conversions,
 )
-from kapy.apiserver.verbs.creation import settle_namespace, stored_form
+from kapy.apiserver.verbs.creation import check_name, settle_namespace, stored_form
 from kapy.apiserver.verbs.options import check_manager, field_validation
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, Conflict, Invalid
+from kapy.kube.errors import Conflict, Invalid
 from kapy.kube.field_errors import invalid
 from kapy.kube.http import Reply
 
@@ -46,20 +46,6 @@ async def update(plane: Plane, ask: Ask) -> Reply:
         dry_run=dry_run,
         strict=not ask.kind.strategy.unconditional,
     )
-
-
-def check_name(ask: Ask, meta: Document) -> None:
-    """The name in an object's metadata is that of the path. Raises BadRequest."""
-    name = meta.get("name", "")
-    if not name:
-        raise BadRequest(
-            f"the name of the object ({ask.name} based on URL) was undeterminable: "
-            "name must be provided"
-        )
-    if name != ask.name:
-        raise BadRequest(
-            f"the name of the object ({name}) does not match the name on the URL ({ask.name})"
-        )
 
 
 async def revise(

@@ -12,6 +12,7 @@ from kapy.apiserver.refusals import invalid_object, not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.verbs.checks import bad_patch
+from kapy.apiserver.verbs.creation import check_name, check_namespace_of
 from kapy.apiserver.verbs.options import field_validation
 from kapy.apiserver.verbs.patching import read_patch
 from kapy.apiserver.verbs.revision import revise
@@ -100,6 +101,9 @@ async def update(plane: Plane, ask: Ask) -> Reply:
     if not isinstance(scale, dict):
         raise BadRequest("the body is no Scale")
     scale = body.fitted(scale, _STRUCT)
+    meta = scale.get("metadata") or {}
+    check_name(ask, meta)
+    check_namespace_of(ask, meta)
     return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
 
 
