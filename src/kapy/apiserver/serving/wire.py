@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
-from urllib.parse import parse_qsl
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -17,6 +18,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 JSON = b"application/json"
+_BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -31,13 +33,26 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 def query_of(scope: Scope) -> dict[str, str]:
-    """The first value of each query parameter."""
-    raw = scope["query_string"]
+    """The first value of each query parameter.
+
+    As in Go, a pair with a semicolon or with an escape that is none counts as absent.
+    """
+    raw: bytes = scope["query_string"]
     query: dict[str, str] = {}
-    if raw:
-        for key, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
-            query.setdefault(key, value)
+    for pair in raw.split(b"&") if raw else ():
+        if not pair or b";" in pair:
+            continue
+        key, _, value = pair.partition(b"=")
+        if b"%" in pair or b"+" in pair:
+            if _BAD_ESCAPE.search(pair):
+                continue
+            key, value = _unescaped(key), _unescaped(value)
+        query.setdefault(key.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
     return query
+
+
+def _unescaped(text: bytes) -> bytes:
+    return unquote_to_bytes(text.replace(b"+", b" "))
 
 
 def arrival_of(scope: Scope, audit_id: str, received: float) -> Arrival:
