@@ -26,6 +26,7 @@ _RESOURCES: Final = (
     *("namespaces/status", "roles", "clusterroles", "nothings", "*/*", "configmaps/", "nodes"),
 )
 _NAMES: Final = ("a", "b", "", "*", "red", "a.b", "blue", "status")
+_REPLICAS: Final[Document] = {"replicas": 1}
 _PATHS: Final = (
     *("/healthz", "/healthz/*", "/metrics", "/x/*", "*", "/*", "/api*", "/apis/**"),
     *("/version", "/v*/n", "/healthz*", "/api/v1"),
@@ -34,7 +35,8 @@ _PATHS: Final = (
 
 @dataclass(frozen=True)
 class Asked:
-    """One request. kind: `request`, `review`, `grant` or `rules`. dialect: of the body."""
+    """One request. kind: `request`, `review`, `grant` or `rules`. bearer: the token of who asks, ""
+    for the administrator, who asks in the name of the subject, unless it is a review."""
 
     kind: str
     subject: Subject
@@ -42,6 +44,8 @@ class Asked:
     target: str
     body: Document | None = None
     media: str = "application/json"
+    bearer: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def told(self) -> str:
@@ -153,7 +157,8 @@ class Draw:
             ("/api/v1", "/api/v1", "/api/v1", "/apis/apps/v1", "/apis/example.dev/v1")
         )
         if "apps" in place:
-            resource, kind = "deployments", {"apiVersion": "apps/v1", "kind": "Deployment"}
+            resource = "deployments"
+            kind: Document = {"apiVersion": "apps/v1", "kind": "Deployment"}
         else:
             resource = self._one(("configmaps", "configmaps", "secrets", "pods", "nothings"))
             kinds = {"secrets": "Secret", "pods": "Pod"}
@@ -166,7 +171,7 @@ class Draw:
             path = f"{place}/namespaces" + self._one(("", "/red", "/red/status", "/red/finalize"))
             return path, {"apiVersion": "v1", "kind": "Namespace"}
         if part == "/scale":
-            kind = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 1}}
+            kind = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": _REPLICAS}
         end = "/" if self._random.random() < 0.03 else ""
         return f"{place}{prefix}{space}/{resource}{name}{part}{end}", kind
 

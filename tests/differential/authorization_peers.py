@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +21,7 @@ from kapy.apiserver.serving import Application
 from kapy.client.kubeconfig import Kubeconfig
 from tests.differential.authorization import Asked
 from tests.differential.authorization_model import Document, Subject, question_of
+from tests.real.servers import ASSETS, kubernetes
 
 _TOKEN: Final = "admin-token"
 _AGENT: Final = "authorization"
@@ -55,8 +58,9 @@ def admin(method: str, target: str, body: Document | None = None) -> Asked:
     return Asked("review", Subject(""), method, target, body)
 
 
-def _headers(asked: Asked, body: bytes) -> list[tuple[str, str]]:
-    sent = [("authorization", f"Bearer {_TOKEN}"), ("user-agent", _AGENT)]
+def _headers(asked: Asked, body: bytes, token: str) -> list[tuple[str, str]]:
+    sent = [("authorization", f"Bearer {asked.bearer or token}"), ("user-agent", _AGENT)]
+    sent += asked.headers
     if asked.kind != "review":
         sent.append(("impersonate-user", asked.subject.name))
         sent += [("impersonate-group", one) for one in asked.subject.groups]
@@ -106,7 +110,9 @@ class Embedded:
             await gone.wait()
             return {"type": "http.disconnect"}
 
-        headers = [(name.encode(), value.encode()) for name, value in _headers(asked, body)]
+        headers = [
+            (name.lower().encode(), value.encode()) for name, value in _headers(asked, body, _TOKEN)
+        ]
         scope = {
             "type": "http",
             "method": asked.method,
@@ -165,9 +171,8 @@ class Remote:
             connection = http.client.HTTPSConnection(*self._to, context=self._tls, timeout=60)
         body = _body(asked)
         connection.putrequest(asked.method, asked.target, skip_accept_encoding=True)
-        for name, value in _headers(asked, body):
-            own = name == "authorization"
-            connection.putheader(name, f"Bearer {self._token}" if own else value)
+        for name, value in _headers(asked, body, self._token):
+            connection.putheader(name, value.encode())
         connection.endheaders(body or None)
         reply = connection.getresponse()
         if _is_watch(asked) and reply.status == 200:
@@ -177,3 +182,15 @@ class Remote:
         answer = _answer(reply.status, reply.read())
         self._idle.append(connection)
         return answer
+
+
+@asynccontextmanager
+async def peers(folder: Path) -> AsyncIterator[Sequence[Peer]]:
+    """The embedded server, after a real one where there is one."""
+    assets = os.environ.get(ASSETS)
+    async with embedded() as ours:
+        if not assets:
+            yield [ours]
+            return
+        with kubernetes(Path(assets), folder) as access, closing(Remote(access)) as real:
+            yield [real, ours]

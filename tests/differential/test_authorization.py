@@ -12,31 +12,16 @@ requests, is judged by the same model, and all answers must be the same:
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.differential.authorization_peers import Peer, Remote, embedded
+from tests.differential.authorization_peers import peers
 from tests.differential.authorization_run import compare
-from tests.real.servers import ASSETS, kubernetes
 
 PAIRS: Final = int(os.environ.get("KAPY_PAIRS", "750"))
 SEED: Final = int(os.environ.get("KAPY_SEED", "1"))
-
-
-@asynccontextmanager
-async def peers(folder: Path) -> AsyncIterator[Sequence[Peer]]:
-    """The embedded server, after a real one where there is one."""
-    assets = os.environ.get(ASSETS)
-    async with embedded() as ours:
-        if not assets:
-            yield [ours]
-            return
-        with kubernetes(Path(assets), folder) as access, closing(Remote(access)) as real:
-            yield [real, ours]
 
 
 @pytest.mark.sockets
