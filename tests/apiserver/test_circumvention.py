@@ -144,14 +144,14 @@ async def test_a_review_of_no_resource_is_not_a_review_of_a_path() -> None:
 async def test_roles_of_more_than_can_be_looked_at_are_refused_at_once() -> None:
     async with running() as admin:
         await allow(admin, rule(["create"], "clusterroles", GROUP))
-        many = [f"x{number}" for number in range(20_000)]
+        many = [f"x{number}" for number in range(300)]
         huge = {**rule(["get"], "pods"), "apiGroups": many, "resources": many, "verbs": many}
         api = {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "rules": [huge]}
         alice = Asking(admin.server, ALICE)
         document = {**api, "metadata": {"name": "new"}}
         status, refused = await alice.ask("POST", f"{RBAC}/clusterroles", document)
         assert status == 403
-        assert "400000000 combinations" in refused["message"]
+        assert "90000 combinations" in refused["message"]
         assert f"at most {covering.LIMIT}" in refused["message"]
         assert len(refused["message"]) < 1000
 
