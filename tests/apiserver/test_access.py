@@ -79,6 +79,12 @@ def wanted(verb: str, resource: str = "", path: str | None = None, **more: Any) 
         ({"nonResourceURLs": ["/x/*"], "verbs": ["get"]}, wanted("get", path="/x/y"), True),
         ({"nonResourceURLs": ["/x/*"], "verbs": ["get"]}, wanted("get", path="/xy"), False),
         ({"nonResourceURLs": ["/x"], "verbs": ["get"]}, wanted("get", path="/x/y"), False),
+        ({"nonResourceURLs": ["/x/**"], "verbs": ["get"]}, wanted("get", path="/x/y"), True),
+        ({"nonResourceURLs": ["/*/y"], "verbs": ["get"]}, wanted("get", path="/x/y"), False),
+        (rule("get", "*"), wanted("get", ""), True),
+        (rule("get", "pods"), wanted("get", ""), False),
+        (rule("get", "pods/log"), wanted("get", "pods/log"), True),
+        (rule("get", "pods", resourceNames=[""]), wanted("get", "pods"), True),
         ({"nonResourceURLs": ["*"], "verbs": ["*"]}, wanted("get", "pods"), False),
     ],
 )
@@ -112,6 +118,22 @@ def test_what_a_rule_allows(one: Document, asked: Attributes, answer: bool) -> N
             ['{NonResourceURLs:["/c"], Verbs:["get"]}'],
         ),
         ([rule("*", "*/scale")], [rule("get", "things/scale")], []),
+        (
+            [rule("get", "pods", resourceNames=[""])],
+            [rule("get", "pods"), rule("get list", "pods", resourceNames=["", "a", "a"])],
+            [
+                '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+                '{APIGroups:[""], Resources:["pods"], ResourceNames:[""], Verbs:["list"]}',
+                '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], '
+                'Verbs:["get" "get" "list" "list"]}',
+            ],
+        ),
+        ([rule("get", "pods"), rule("list", "pods")], [rule("get list", "pods")], []),
+        (
+            [rule("get", "pods")],
+            [rule("*", "pods")],
+            ['{APIGroups:[""], Resources:["pods"], Verbs:["*"]}'],
+        ),
     ],
 )
 def test_what_rules_lack(owned: list[Document], asked: list[Document], lacking: list[str]) -> None:

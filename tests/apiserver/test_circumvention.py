@@ -10,7 +10,7 @@ from kapy.apiserver.authentication import Authentication, NotAccepted, authentic
 from kapy.apiserver.rbac import covering
 from kapy.apiserver.rbac.grants import Grants
 from kapy.kube import Document
-from kapy.kube.http import MERGE_PATCH
+from kapy.kube.http import APPLY_PATCH, MERGE_PATCH
 from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
 ALICE = authenticated("alice", ("team",))
@@ -124,6 +124,42 @@ async def test_the_right_to_the_empty_name_is_not_the_right_to_all() -> None:
             document = {**api, "metadata": {"name": "new"}}
             answer = await alice.ask("POST", f"{RBAC}/clusterroles", document)
             assert answer[0] == status, (names, answer)
+
+
+async def test_the_right_to_escalate_one_role_is_for_a_request_that_names_it() -> None:
+    async with running() as admin:
+        write = rule(["create", "patch"], "clusterroles", GROUP)
+        await allow(admin, write, rule(["escalate"], "clusterroles", GROUP, resourceNames=["esc"]))
+        alice = Asking(admin.server, ALICE)
+        api = {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": "esc"}}
+        document = {**api, "rules": [rule(["get"], "secrets")]}
+        assert (await alice.ask("POST", f"{RBAC}/clusterroles", document))[0] == 403
+        query = {"fieldManager": "alice"}
+        apply = (f"{RBAC}/clusterroles/esc", document, APPLY_PATCH)
+        assert (await alice.ask("PATCH", *apply, **query))[0] == 201
+        other = {**document, "metadata": {"name": "other"}}
+        apply = (f"{RBAC}/clusterroles/other", other, APPLY_PATCH)
+        assert (await alice.ask("PATCH", *apply, **query))[0] == 403
+
+
+async def test_a_binding_counts_once_by_the_first_of_its_subjects() -> None:
+    async with running() as admin:
+        await allow(admin, rule(["get"], "pods"), name="both")
+        group = {"kind": "Group", "name": "team", "apiGroup": GROUP}
+        user = {"kind": "User", "name": "alice", "apiGroup": GROUP}
+        binding = f"{RBAC}/clusterrolebindings/both"
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+        asked = {**review, "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+        alice = Asking(admin.server, ALICE)
+        for subjects, named in (([group, user], 'Group "team"'), ([user, group], 'User "alice"')):
+            await admin.merge(binding, {"subjects": subjects})
+            found = (await alice.create(REVIEWS, asked))["status"]
+            text = f'RBAC: allowed by ClusterRoleBinding "both" of ClusterRole "both" to {named}'
+            assert found["reason"] == text
+            rules = {**review, "kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}}
+            listed = await alice.create(REVIEWS.replace("access", "rules"), rules)
+            own = [one for one in listed["status"]["resourceRules"] if "pods" in one["resources"]]
+            assert len(own) == 1
 
 
 async def test_a_review_of_no_resource_is_not_a_review_of_a_path() -> None:

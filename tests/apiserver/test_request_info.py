@@ -113,6 +113,7 @@ NAMED_WATCH = "/api/v1/watch/pods?fieldSelector=metadata.name=a"
         ("GET", f"{SELECTED}metadata.name=a;x=y", LIST),
         ("GET", f"{PODS}?x;fieldSelector=metadata.name=a", LIST),
         ("GET", f"{PODS}?watch=%", LIST),
+        ("GET", f"{PODS}?watch=1;2", LIST),
         ("GET", f"{PODS}?%66ieldSelector=metadata%2Ename=%61", ONE),
         # slashes, and what is encoded
         ("GET", f"{PODS}/", LIST),

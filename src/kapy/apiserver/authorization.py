@@ -7,7 +7,7 @@ from `kapy.apiserver.request_info`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden
@@ -19,8 +19,7 @@ SUPERUSERS = "system:masters"
 _AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """What is asked for: a resource, or (where `path` is not None) a path.
 
     field_selector, label_selector: as written; RBAC does not look at them.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from kapy.apiserver.authentication import AUTHENTICATED
@@ -123,17 +123,17 @@ class Impersonation:
 def _check(mode: Mode, wish: Wish, asked: Attributes, authorize: Authorizer) -> None:
     """Whether a requester may act so. Raises Forbidden."""
     if mode.name:
-        authorize(replace(asked, verb=f"impersonate-on:{mode.name}:{asked.verb}"))
+        authorize(asked._replace(verb=f"impersonate-on:{mode.name}:{asked.verb}"))
     authorize(_user_right(mode, wish, asked.user))
     if wish.uid:
         authorize(_right(mode, asked.user, "uids", wish.uid, group=_GROUP))
     groups = _group_rights(mode, wish, asked.user)
-    if not (mode.name and len(groups) >= _MANY and _may(authorize, replace(groups[0], name="*"))):
+    if not (mode.name and len(groups) >= _MANY and _may(authorize, groups[0]._replace(name="*"))):
         for one in groups:
             authorize(one)
     extras = _extra_rights(mode, wish, asked.user)
     many = len(wish.extra) >= _MANY or len(extras) >= _MANY
-    if mode.name and many and _may(authorize, replace(extras[0], subresource="*", name="*")):
+    if mode.name and many and _may(authorize, extras[0]._replace(subresource="*", name="*")):
         return
     for one in extras:
         authorize(one)
@@ -155,7 +155,7 @@ def _user_right(mode: Mode, wish: Wish, user: User) -> Attributes:
     account, node = account_of(wish.name), node_of(wish.name)
     if account is not None:
         wanted = _right(mode, user, "serviceaccounts", account[1])
-        return replace(wanted, namespace=account[0])
+        return wanted._replace(namespace=account[0])
     if mode.name and node:
         # Who may become the node of his pod needs the right for whichever node that is.
         return _right(mode, user, "nodes", "*" if mode.name == "associated-node" else node)
@@ -180,7 +180,7 @@ def _extra_rights(mode: Mode, wish: Wish, user: User) -> list[Attributes]:
         for wrong in _extra_problems(wish):
             raise wanted.refusal(wrong)
     return [
-        replace(wanted, subresource=key, name=value)
+        wanted._replace(subresource=key, name=value)
         for key, values in sorted(wish.extra.items())
         for value in values
     ]

@@ -7,7 +7,7 @@ nothing is authorized as one thing and done as another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from kapy.apiserver.authorization import Attributes
@@ -25,22 +25,20 @@ _VERBS: Final = {
     "DELETE": "delete",
 }
 _PREFIXES: Final = ("proxy", "watch")
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _OF_NAMESPACES: Final = ("status", "finalize")
-_WITH_SELECTORS: Final = ("list", "watch", "deletecollection")
 
 
-@dataclass(slots=True)
 class RequestInfo:
     """What a request asks for.
 
     verb: of the API (`list`, `patch`); of a path that is no resource's, the method in lower case.
-    resource: the plural. parts: resource, name, subresource and what follows. prefix: `watch` or
-    `proxy` before the resource. scoped: the path names a namespace before the resource.
-    field_selector, label_selector: as written, where the verb takes selectors.
+    resource: the plural. count: how many parts the path has from the resource on. prefix: `watch`
+    or `proxy` before the resource. scoped: the path names a namespace before the resource.
+    selectors: the query, where the verb takes selectors.
     """
 
-    path: str
-    verb: str
+    # Every request makes one: what it does not say costs nothing.
     is_resource: bool = False
     group: str = ""
     version: str = ""
@@ -48,11 +46,14 @@ class RequestInfo:
     resource: str = ""
     subresource: str = ""
     name: str = ""
-    parts: list[str] | tuple[str, ...] = ()
+    count: int = 0
     prefix: str = ""
     scoped: bool = False
-    field_selector: str = ""
-    label_selector: str = ""
+    selectors: Mapping[str, str] = _NOTHING
+
+    def __init__(self, path: str, verb: str) -> None:
+        self.path = path
+        self.verb = verb
 
     def attributes(self, user: User) -> Attributes:
         """What authorization decides about when `user` asks for this."""
@@ -67,69 +68,58 @@ class RequestInfo:
             self.subresource,
             self.namespace,
             self.name,
-            field_selector=self.field_selector,
-            label_selector=self.label_selector,
+            None,
+            self.selectors.get("fieldSelector", ""),
+            self.selectors.get("labelSelector", ""),
         )
 
 
 def request_info(request: Request) -> RequestInfo:
     """Read a request. Everything can be read; whether it is served is decided later."""
     path, method = request.path, request.method
-    parts = path.strip("/").split("/")
-    info = RequestInfo(path, method.lower())
-    if len(parts) < 3:
-        return info
-    if parts[0] == "api":
-        rest = parts[1:]
-    elif parts[0] == "apis" and len(parts) > 3:
-        info.group, rest = parts[1], parts[2:]
-    else:
-        return info
+    parts = path.split("/")
+    if not parts[-1] or not parts[1:] or not parts[1] or parts[0]:  # else as if it were stripped
+        parts = ["", *path.strip("/").split("/")]
+    root = parts[1]
+    at = 3 if root == "api" else 4 if root == "apis" else len(parts)  # of what follows the version
+    if len(parts) <= at:
+        return RequestInfo(path, method.lower())
+    info = RequestInfo(path, _VERBS.get(method, ""))
     info.is_resource = True
-    info.version, rest = rest[0], rest[1:]
-    if rest[0] in _PREFIXES:
-        if len(rest) < 2:
+    info.version = parts[at - 1]
+    info.group = parts[2] if at == 4 else ""
+    if parts[at] in _PREFIXES:
+        if len(parts) == at + 1:
             return info
-        info.verb = info.prefix = rest[0]
-        rest = rest[1:]
-    else:
-        info.verb = _VERBS.get(method, "")
-    _place(info, rest)
+        info.verb = info.prefix = parts[at]
+        at += 1
+    if parts[at] == "namespaces" and len(parts) > at + 1:
+        info.namespace = parts[at + 1]
+        if len(parts) > at + 2 and parts[at + 2] not in _OF_NAMESPACES:
+            at += 2
+            info.scoped = True
+    info.resource = parts[at]
+    info.count = count = len(parts) - at
+    if count > 1:
+        info.name = parts[at + 1]
+        if count > 2 and info.verb != "proxy":
+            info.subresource = parts[at + 2]
     if not info.name:
         _collection(info, request.query)
     return info
 
 
-def _place(info: RequestInfo, rest: list[str]) -> None:
-    """Take the path apart from the resource (or the namespace before it) on."""
-    if rest[0] == "namespaces" and len(rest) > 1:
-        info.namespace = rest[1]
-        if len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
-            rest = rest[2:]
-            info.scoped = True
-    info.parts = rest
-    info.resource = rest[0]
-    if len(rest) > 1:
-        info.name = rest[1]
-        if len(rest) > 2 and info.verb != "proxy":
-            info.subresource = rest[2]
-
-
 def _collection(info: RequestInfo, query: Mapping[str, str]) -> None:
     """Complete the verb of a request without a name, and what its query says."""
-    verb = info.verb
-    if verb == "get":
-        info.verb = "list"
-        if query:
-            if flag(query, "watch"):
-                info.verb = "watch"
-            if query.get("fieldSelector"):
-                info.name = _selected_name(query)
-    elif verb == "delete":
+    if info.verb == "get":
+        info.verb = "watch" if query and flag(query, "watch") else "list"
+        if "fieldSelector" in query:
+            info.name = _selected_name(query)
+    elif info.verb == "delete":
         info.verb = "deletecollection"
-    if query and not info.prefix and info.verb in _WITH_SELECTORS:
-        info.field_selector = query.get("fieldSelector", "")
-        info.label_selector = query.get("labelSelector", "")
+    else:
+        return
+    info.selectors = query
 
 
 def _selected_name(query: Mapping[str, str]) -> str:

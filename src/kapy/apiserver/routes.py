@@ -39,10 +39,10 @@ def _route(registry: Registry, info: RequestInfo) -> Route | None:
         return None
     if info.subresource and info.subresource in _NEEDS_KUBELETS.get(kind.table, ()):
         raise nothing_runs(kind, info.name, info.subresource)
-    if len(info.parts) > (2 if info.prefix else 3):
+    if info.count > (2 if info.prefix else 3):
         return None
     if kind.namespaced:
-        if not info.scoped and (len(info.parts) > 1 or kind.verbs == CREATE_ONLY):
+        if not info.scoped and (info.count > 1 or kind.verbs == CREATE_ONLY):
             return None
     elif info.scoped:
         return None
@@ -51,8 +51,8 @@ def _route(registry: Registry, info: RequestInfo) -> Route | None:
             raise not_found(kind, info.name)
         return None
     namespace = info.namespace if info.scoped else ""
-    name = info.parts[1] if len(info.parts) > 1 else ""
-    return Route(kind, namespace, name, info.subresource, watch=info.prefix == "watch")
+    name = info.name if info.count > 1 else ""
+    return Route(kind, namespace, name, info.subresource, info.prefix == "watch")
 
 
 _NEEDS_KUBELETS = {

@@ -30,8 +30,8 @@ EVERYTHING = Selection(None, "")
 
 def selection(kind: Kind, query: Mapping[str, str]) -> Selection:
     """What a request selects. Raises BadRequest."""
-    for number in ("limit", "timeoutSeconds") if query else ():
-        whole(query, number)
+    if "timeoutSeconds" in query:
+        whole(query, "timeoutSeconds")
     labels_text, fields_text = query.get("labelSelector", ""), query.get("fieldSelector", "")
     if not labels_text and not fields_text:
         return EVERYTHING

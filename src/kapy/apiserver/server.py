@@ -267,7 +267,7 @@ class Server:
         try:
             if route.kind.verbs == CREATE_ONLY:
                 return await self._review(ask)
-            if _unknown(route, request.method):
+            if request.method != "GET" and _unknown(route, request.method):
                 raise method_unknown()
             if route.subresource == "token" and verb == "create":
                 return await token_request.request_token(self.plane, ask, self.access.tokens)
@@ -374,13 +374,13 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def _unknown(route: Route, method: str) -> bool:
-    """Whether no handler has this method at this path. Raises PageNotFound.
+    """Whether no handler has this method (not GET) at this path. Raises PageNotFound.
 
     Custom resources can be created at the path of an object, if the object has that name.
     """
     if route.watch:
-        return method != "GET"
-    if route.kind.namespaced and not route.namespace and method not in ("GET", "HEAD"):
+        return True
+    if route.kind.namespaced and not route.namespace and method != "HEAD":
         if route.kind.custom:
             raise PageNotFound
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -83,7 +83,7 @@ class Asked(Interceptor):
         if reply.status == 403 and "cannot" in str(reply.body):
             self.refused.append(asked)
         if reply.status == 201:
-            self._note(replace(asked, verb="create"))
+            self._note(asked._replace(verb="create"))
             if first and asked.verb == "create" and asked.group not in REVIEWED:
                 self._hindered.add(kind)
                 raise Unreachable("the answer is lost")

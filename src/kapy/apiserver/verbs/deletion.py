@@ -317,6 +317,7 @@ def _finalizers(found: list[str], options: Options) -> list[str]:
 async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     """Ask for the end of everything that the request selects."""
     options = options_of(ask)
+    whole(ask.request.query, "limit")
     chosen = selection(ask.kind, ask.request.query)
     table = plane.table(ask.kind)
     found = [one for one in table.scan(ask.namespace) if chosen.match is None or chosen.match(one)]

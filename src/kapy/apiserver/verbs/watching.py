@@ -46,6 +46,7 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
     seconds: float = whole(query, "timeoutSeconds") or 0
     if seconds <= 0 and ask.request.arrival is not None and ask.request.arrival.peer:
         seconds = LIFE * (1 + plane.rng.random())
+    whole(query, "limit")
     chosen = selection(ask.kind, query)
     name = ask.name or chosen.name
     accept = accepted(ask.request.headers)
