@@ -8,6 +8,7 @@ none at all is `system:anonymous`.
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from kapy.kube.errors import KapyError, Unauthorized
 from kapy.kube.http import ANONYMOUS, User
 
 AUTHENTICATED = "system:authenticated"
+CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
+"""The extra that names the credential by which a user is known."""
 
 
 class BadTokenFile(KapyError):
@@ -123,16 +126,26 @@ class Authentication:
 _INVALID: Final = "invalid bearer token"
 
 
-def certificate_user(certificate: Mapping[str, object] | None) -> User | None:
-    """The user that a verified peer certificate (as `SSLObject.getpeercert` tells it) names."""
+def certificate_user(certificate: Mapping[str, object] | None, encoded: bytes) -> User | None:
+    """The user that a verified peer certificate (as `SSLObject.getpeercert` tells it) names.
+
+    encoded: the certificate itself (DER); its hash tells logs which one it was.
+    """
     if not certificate:
         return None
-    name, groups = "", []
+    said: dict[str, list[str]] = {}
     subject: tuple[tuple[tuple[str, str], ...], ...] = certificate.get("subject", ())  # type: ignore[assignment]
     for relative in subject:
         for key, value in relative:
-            if key == "commonName":
-                name = value
-            elif key == "organizationName":
-                groups.append(value)
-    return authenticated(name, tuple(groups)) if name else None
+            said.setdefault(key, []).append(value)
+    names, uids = said.get("commonName"), said.get(_UID_OF_SUBJECT, [""])
+    if not names or not names[-1] or len(uids) > 1:
+        return None
+    groups = tuple(said.get("organizationName", ()))
+    known = authenticated(names[-1], groups, uids[0])
+    identity = f"X509SHA256={hashlib.sha256(encoded).hexdigest()}"
+    return User(known.name, known.groups, known.uid, {CREDENTIAL: (identity,)})
+
+
+_UID_OF_SUBJECT: Final = "1.3.6.1.4.1.57683.2"
+"""Kubernetes' attribute of a subject for the uid of a user."""

@@ -19,7 +19,7 @@ import msgspec
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.audiences import API_AUDIENCES, ISSUER, common
-from kapy.apiserver.authentication import Identity, NotAccepted, authenticated
+from kapy.apiserver.authentication import CREDENTIAL, Identity, NotAccepted, authenticated
 from kapy.apiserver.rbac.rules import quoted
 from kapy.apiserver.store.store import Store
 from kapy.kube import Document
@@ -257,7 +257,7 @@ class ServiceTokens:
 
 def _user(claims: Document, said: Document) -> User:
     account, space = said["serviceaccount"], said["namespace"]
-    extra = {f"{_EXTRA}/credential-id": (f"JTI={claims['jti']}",)}
+    extra = {CREDENTIAL: (f"JTI={claims['jti']}",)}
     for kind in ("pod", "node"):
         for field, value in (said.get(kind) or {}).items():
             extra[f"{_EXTRA}/{kind}-{field}"] = (value,)

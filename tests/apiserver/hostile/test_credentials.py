@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -16,7 +17,7 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.authentication import Authentication, certificate_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.kube import pki
@@ -32,6 +33,7 @@ LEAF = pki.issue(CA, "kapy", now=NOW, names=["127.0.0.1"], usages=("server",), a
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 MASTERS = ["system:masters"]
+UID = "1.3.6.1.4.1.57683.2"
 
 
 @asynccontextmanager
@@ -103,6 +105,36 @@ async def test_what_is_no_tls_ends_the_connection(content: bytes, tmp_path: Path
                 assert b"HTTP" not in await reader.read()
         writer.close()
         assert await status_of(url, showing(good, tmp_path)) == 200
+
+
+@pytest.mark.parametrize(
+    ("subject", "user"),
+    [
+        ([("commonName", "ann")], ("ann", (), "")),
+        (
+            [("organizationName", "a"), ("commonName", "ann"), ("organizationName", "b")],
+            ("ann", ("a", "b"), ""),
+        ),
+        ([("commonName", "ann"), ("commonName", "bob")], ("bob", (), "")),
+        ([("commonName", "ann"), (UID, "7")], ("ann", (), "7")),
+        ([("commonName", "ann"), (UID, "7"), (UID, "8")], None),
+        ([("commonName", "")], None),
+        ([("organizationName", "system:masters")], None),
+        ([], None),
+    ],
+)
+def test_whom_a_certificate_names(
+    subject: list[tuple[str, str]], user: tuple[str, tuple[str, ...], str] | None
+) -> None:
+    shown = {"subject": tuple((one,) for one in subject)}
+    found = certificate_user(shown, b"certificate")
+    if user is None or found is None:
+        assert found is user is None
+        return
+    name, groups, uid = user
+    assert (found.name, found.groups, found.uid) == (name, (*groups, "system:authenticated"), uid)
+    (identity,) = found.extra["authentication.kubernetes.io/credential-id"]
+    assert identity == f"X509SHA256={hashlib.sha256(b'certificate').hexdigest()}"
 
 
 async def issued(asking: Asking, name: str, **spec: Any) -> str:

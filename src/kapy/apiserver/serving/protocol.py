@@ -44,7 +44,8 @@ class PeerProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
-        peer = certificate_user(tls.getpeercert()) if tls is not None else None
+        shown = None if tls is None else tls.getpeercert(binary_form=True)
+        peer = None if shown is None else certificate_user(tls.getpeercert(), shown)
         self.app_state = {"peer": peer, "abort": transport.abort, "hand_over": self.hand_over}
         self._watch("head", HEAD_SECONDS)
 
