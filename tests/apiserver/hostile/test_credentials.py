@@ -129,7 +129,7 @@ def test_whom_a_certificate_names(
     shown = {"subject": tuple((one,) for one in subject)}
     found = certificate_user(shown, b"certificate")
     if user is None or found is None:
-        assert found is user is None
+        assert (user, found) == (None, None)
         return
     name, groups, uid = user
     assert (found.name, found.groups, found.uid) == (name, (*groups, "system:authenticated"), uid)
