@@ -233,7 +233,7 @@ async def test_revisions_are_not_given_out_again_after_the_machine_ended(
         await asking.create(CONFIG_MAPS, config_map("a"))
         shutil.copytree(tmp_path / "one", tmp_path / "two")
         before = asking.server.store.revision
-    monkeypatch.setattr(sqlite, "_boot", lambda: "another")
+    monkeypatch.setattr(sqlite, "boot_id", lambda: "another")
     for directory, jumped in (("one", False), ("two", True)):
         store = Store.open(tmp_path / directory)
         assert (store.revision >= before + sqlite.REVISION_JUMP) is jumped

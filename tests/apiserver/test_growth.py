@@ -53,12 +53,13 @@ def test_room_that_objects_leave_is_given_back(
 ) -> None:
     monkeypatch.setattr(sqlite, "_TIDY_EVERY", 16)
     log = SqliteLog(tmp_path)
-    log.load()[1].close()
+    assert list(log.rows()) == []
+    log.begin()
     rows = [("configmaps", "default", f"a{number}", b"x" * 4 * KIB) for number in range(2000)]
-    log.write(rows, 2000)
-    log.write([(*row[:3], None) for row in rows], 4000)
+    log.write([(*row, True) for row in rows], 2000)
+    log.write([(*row[:3], None, False) for row in rows], 4000)
     for revision in range(4001, 4001 + 20 * sqlite._TIDY_EVERY):
-        log.write([("configmaps", "default", "b", b"x" * 100)], revision)
+        log.write([("configmaps", "default", "b", b"x" * 100, False)], revision)
     log.close()
     with closing(sqlite3.connect(tmp_path / "store.db")) as db:
         (pages,) = db.execute("PRAGMA page_count").fetchone()

@@ -157,7 +157,7 @@ def _schema(path: Path) -> tuple[str, int]:
 async def test_an_unknown_older_format_is_refused(tmp_path: Path) -> None:
     Store.open(tmp_path).close()
     _meta(tmp_path, "schema", "0")
-    with pytest.raises(StoreError, match=r"schema 0, which this version of kapy \(schema 2\)"):
+    with pytest.raises(StoreError, match=r"schema 0, which this version of kapy \(schema 3\)"):
         Store.open(tmp_path)
 
 

@@ -237,6 +237,22 @@ async def test_a_lease_that_somebody_took_is_lost_at_once() -> None:
         assert (await here.lease())["holderIdentity"] == "two"
 
 
+async def test_a_clock_that_is_set_back_does_not_lengthen_the_lease() -> None:
+    """The time of day says that the deadline is far; by the clock of timers it is over."""
+    async with stage() as here:
+        one = here.candidate("one")
+        await asyncio.sleep(3)
+        wrote = len(one.wrote)
+        one.ahead -= timedelta(hours=1)
+        assert one.leadership.may_write()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.jump(one.leadership.terms.renew_deadline)
+        assert not one.leadership.may_write()
+        await one.write()
+        assert len(one.wrote) == wrote
+
+
 async def test_an_unreachable_server_is_tried_until_it_is_there() -> None:
     async with stage() as here:
         one = Candidate(here.server, "one")

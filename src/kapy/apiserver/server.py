@@ -147,6 +147,7 @@ class Server:
         synchronous: Synchronous = "NORMAL",
         services: Services | None = None,
         limits: Limits | None = None,
+        accept_loss: bool = False,
     ) -> Server:
         """Open (or create) the store and load it; raises StoreError with a sentence for people.
 
@@ -154,9 +155,11 @@ class Server:
         power, NORMAL the end of the process. authorize: decides what users may who are no
         superusers; without it the roles and bindings in the store do (RBAC).
         services: where webhooks' services are: base URLs by (namespace, name, port). limits: how
-        many requests over the network may be under way.
+        many requests over the network may be under way. accept_loss: go on with what is there
+        where acknowledged writes are missing on disk.
         """
-        plane = Plane(Store.open(path, synchronous=synchronous), clock, tuple(admission), convert)
+        store = Store.open(path, synchronous=synchronous, clock=clock, accept_loss=accept_loss)
+        plane = Plane(store, clock, tuple(admission), convert)
         Definitions(plane)
         Following(plane, services)
         plane.store.listeners.append(plane.traffic.changed)

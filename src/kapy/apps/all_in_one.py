@@ -101,6 +101,7 @@ async def management_plane(
         convert=_conversion(settings.providers),
         synchronous="FULL" if settings.durability == "power-loss" else "NORMAL",
         limits=settings.limits,
+        accept_loss=settings.accept_data_loss,
         services=settings.webhook_services,
     )
     rules.read_through(Client(server.transport(ADMIN)))

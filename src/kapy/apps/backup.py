@@ -32,8 +32,9 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 STORE: Final = "data/store.db"
 
-_NOT_KEPT: Final = ("store.db", "lock")
-"""Beginnings of names in `data/`: the store is copied in another way, a lock is nothing to keep."""
+_NOT_KEPT: Final = ("store.db", "store.mark", "lock")
+"""Beginnings of names in `data/`: the store is copied in another way, with a mark of its own when
+it is restored; a lock is nothing to keep."""
 _LEVEL: Final = 1  # a fifth of the size for a tenth of the time
 
 

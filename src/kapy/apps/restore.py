@@ -19,7 +19,7 @@ import msgspec
 
 from kapy.apiserver.store.copies import State, renewed, state_of
 from kapy.apiserver.store.errors import StoreError
-from kapy.apiserver.store.sqlite import held
+from kapy.apiserver.store.lock import held
 from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
 from kapy.apps.presence import claimed, unfinished
 from kapy.apps.settings import Folder

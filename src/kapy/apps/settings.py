@@ -110,12 +110,14 @@ class Settings:
     network may be under way, None: kube-apiserver's. audit: None for no audit log.
     webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
     (0: any). durability: what an acknowledged write survives. controlling: what its controllers
-    are told. inventory: clusterctl finds the built-in providers installed. providers: those of
+    are told. accept_data_loss: go on with what is on disk where acknowledged writes are missing.
+    inventory: clusterctl finds the built-in providers installed. providers: those of
     one's own that run in the process, too.
     """
 
     data: Path | None = None
     durability: Durability = "crash"
+    accept_data_loss: bool = False
     serving: Serving | None = None
     limits: Limits | None = None
     audit: AuditLog | None = None

@@ -80,6 +80,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         audit=options.audit,
         webhook_services=options.services,
         durability=options.durability,
+        accept_data_loss=options.accept_data_loss,
         controlling=options.controlling,
         inventory=True,
         providers=options.providers,

@@ -44,6 +44,7 @@ class Options:
     audit: AuditLog | None = None
     services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     durability: Durability = "crash"
+    accept_data_loss: bool = False
     controlling: Controlling = field(default_factory=Controlling)
     providers: tuple[Provider, ...] = ()
     extensions: Sequence[Wanted] = ()

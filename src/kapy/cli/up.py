@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     help="What acknowledged writes survive; with power-loss each costs a flush of the disk.",
 )
 @click.option(
+    "--accept-data-loss",
+    is_flag=True,
+    help="Start with what is on disk where acknowledged writes are missing.",
+)
+@click.option(
     "--provider",
     "places",
     multiple=True,
@@ -70,6 +75,7 @@ def up(
     verbose: int,
     logging_format: str,
     durability: Durability,
+    accept_data_loss: bool,
     places: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -93,6 +99,7 @@ def up(
         audit=audit_of(given),
         services=services_of(given),
         durability=durability,
+        accept_data_loss=accept_data_loss,
         controlling=_controlling(given),
         providers=_providers(places),
         extensions=extensions_of(given),

@@ -16,8 +16,10 @@ from typing import Any
 
 import msgspec
 
+from kapy._aio.clock import system_clock
 from kapy.apiserver.store import schema
 from kapy.apiserver.store.errors import StoreDamaged, StoreError
+from kapy.apiserver.store.mark import MarkFile
 from kapy.apiserver.store.sqlite import REVISION_JUMP
 
 _PATIENCE = 5.0
@@ -67,10 +69,23 @@ def renewed(path: Path, above: int) -> State:
         for _, key in sorted(_order(db), key=itemgetter(0)):
             revision += 1
             _renumber(db, key, revision)
+        schema.put_digest(db)
         schema.put_meta(db, "revision", str(revision))
         db.execute("DELETE FROM meta WHERE key = 'boot'")
         db.execute("COMMIT")
+        _mark(db, path, revision)
     return State(schema.SCHEMA, revision, found.objects)
+
+
+def _mark(db: sqlite3.Connection, path: Path, revision: int) -> None:
+    """Put a mark beside a file, as when it was closed."""
+    identity = bytes.fromhex(schema.meta(db, "store", ""))
+    marks = MarkFile(path.parent, boot=0, flushed=True)
+    try:
+        marks.begin(revision, system_clock().timestamp(), identity)
+        marks.settle()
+    finally:
+        marks.close()
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -104,7 +119,11 @@ def _proved(db: sqlite3.Connection, path: Path) -> State:
     if problem:
         raise StoreDamaged(f"{path} is damaged ({problem})")
     if found == schema.SCHEMA:
-        objects = sum(1 for _ in schema.objects_of(db))
+        objects, digest = 0, 0
+        for row in schema.proved(db):
+            objects, digest = objects + 1, digest + row[-1]
+        if str(digest) != schema.meta(db, "digest", ""):
+            raise StoreDamaged(f"{path} is damaged (objects are missing or of an earlier revision)")
     else:
         (objects,) = db.execute("SELECT count(*) FROM objects").fetchone()
     return State(found, int(schema.meta(db, "revision", "0")), objects)

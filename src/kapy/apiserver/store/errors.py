@@ -4,6 +4,7 @@
   - StoreInUse          another process has the data directory
   - StoreTooNew         a later version of this program wrote it
   - StoreDamaged        what is on disk cannot be trusted; nothing is written to it any more
+    - DataLost          what is on disk is sound, but acknowledged writes are missing
 """
 
 from __future__ import annotations
@@ -28,3 +29,7 @@ class StoreTooNew(StoreError):
 
 class StoreDamaged(StoreError):
     """What is on disk is not what was written, or whether it is cannot be told."""
+
+
+class DataLost(StoreDamaged):
+    """Acknowledged writes are missing; a user may accept that and go on with what is there."""

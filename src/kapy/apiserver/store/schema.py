@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 from zlib import crc32
 
@@ -18,10 +19,11 @@ import msgspec
 
 from kapy.apiserver.store.errors import StoreDamaged, StoreError, StoreTooNew
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """The version of the tables below.
 
-1: as it was first. 2: a checksum with every object; free pages can be given back.
+1: as it was first. 2: a checksum with every object; free pages can be given back. 3: a digest of
+all objects, an identity, and the mark beside the file.
 """
 
 Found = tuple[str, str, str, bytes]
@@ -35,8 +37,10 @@ CREATE TABLE objects (
     PRIMARY KEY (resource, namespace, name)
 ) WITHOUT ROWID
 """
+INSERT: Final = "INSERT INTO objects VALUES (?, ?, ?, ?, ?)"
+"""Writes a row of an object that is new; it fails where there is one already."""
 PUT: Final = (
-    "INSERT INTO objects VALUES (?, ?, ?, ?, ?) ON CONFLICT (resource, namespace, name) "
+    f"{INSERT} ON CONFLICT (resource, namespace, name) "
     "DO UPDATE SET document = excluded.document, checksum = excluded.checksum"
 )
 """Writes a row. (INSERT OR REPLACE, which deletes and inserts, takes half as long again.)"""
@@ -48,19 +52,30 @@ def checksum(resource: str, namespace: str, name: str, document: bytes) -> int:
     return crc32(document, crc32(f"{resource}/{namespace}/{name}".encode()))
 
 
+def digest_of(db: sqlite3.Connection) -> int:
+    """The digest of all objects: the sum of their checksums. Raises StoreDamaged for bad rows."""
+    return sum(row[-1] for row in proved(db))
+
+
+def put_digest(db: sqlite3.Connection) -> None:
+    """Compute and store the digest of all objects."""
+    put_meta(db, "digest", str(digest_of(db)))
+
+
 def prepare(db: sqlite3.Connection, path: Path) -> None:
     """Make the tables, or bring those of an earlier version up to date.
 
     Before anything is changed, the file is copied to `store.db.schema-N` beside it. Raises
     StoreTooNew, StoreError.
     """
-    if not _tables(db):
+    if not has_tables(db):
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         db.execute("VACUUM")  # which makes that true of a file that has a page already
         db.execute("BEGIN IMMEDIATE")
         db.execute(_META)
         db.execute(_OBJECTS)
         put_meta(db, "schema", str(SCHEMA))
+        _identify(db)
         db.execute("COMMIT")
         return
     found = schema_of(db, path)
@@ -72,7 +87,8 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
         db.execute("VACUUM")
 
 
-def _tables(db: sqlite3.Connection) -> bool:
+def has_tables(db: sqlite3.Connection) -> bool:
+    """Whether `prepare` was done with a file, by any version."""
     return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchall())
 
 
@@ -131,18 +147,34 @@ def _add_checksums(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE objects_1")
 
 
-MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _add_checksums}
+def _identify(db: sqlite3.Connection) -> None:
+    """Schema 2 to 3."""
+    put_meta(db, "store", token_hex(16))
+    put_digest(db)
+
+
+MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {
+    1: _add_checksums,
+    2: _identify,
+}
 """What turns schema N into N + 1, by N; all steps that a file needs are one transaction."""
 
 
 def objects_of(db: sqlite3.Connection) -> Iterator[Found]:
     """All rows, each proved. Raises StoreDamaged."""
-    for resource, namespace, name, document, proof in db.execute(_SELECT):
+    for resource, namespace, name, document, _ in proved(db):
+        yield resource, namespace, name, document
+
+
+def proved(db: sqlite3.Connection) -> Iterator[tuple[str, str, str, bytes, int]]:
+    """All rows with their checksums, each proved. Raises StoreDamaged."""
+    for row in db.execute(_SELECT):
+        resource, namespace, name, document, proof = row
         if not isinstance(document, bytes) or proof != checksum(
             resource, namespace, name, document
         ):
             raise damaged_object(resource, namespace, name, "its checksum is wrong")
-        yield resource, namespace, name, document
+        yield row
 
 
 def damaged_object(resource: str, namespace: str, name: str, why: str) -> StoreDamaged:

@@ -1,14 +1,15 @@
 """The durable side of a store: one SQLite file in WAL mode, one writer.
 
-Tables: `meta` (schema, revision) and `objects` (one row per object: its JSON as stored, and a
-checksum). What is committed here survives `kill -9`; with `synchronous=FULL` also a loss of power.
+Tables: `meta` (schema, revision, identity, digest) and `objects` (one row per object: its JSON as
+stored, and a checksum). What is committed here survives `kill -9`; with `synchronous=FULL` also a
+loss of power. The mark beside the file proves at the next start that nothing is missing.
 
 A write that fails has left nothing behind; when that cannot be told, nothing more is written.
 """
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
@@ -17,18 +18,29 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Literal
 
-from kapy.apiserver.store import schema
-from kapy.apiserver.store.errors import StoreDamaged, StoreError, StoreInUse
+from kapy._aio.clock import Clock, system_clock
+from kapy.apiserver.store import completeness, schema
+from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
+from kapy.apiserver.store.failures import UNTRUSTED, name_of, not_opened, not_written
+from kapy.apiserver.store.lock import boot_id, lock_directory
+from kapy.apiserver.store.mark import NAME, MarkFile, read_mark
+
+_log = logging.getLogger(__name__)
 
 Synchronous = Literal["NORMAL", "FULL"]
-Row = tuple[str, str, str, bytes | None]
-"""table, namespace, name, JSON (None: the object is gone)."""
+Row = tuple[str, str, str, bytes | None, bool]
+"""table, namespace, name, JSON (None: the object is gone), whether it is new."""
 
 REVISION_JUMP: Final = 1_000_000_000
 """How far revisions go ahead where it is unknown which ones were given out before."""
 
 _DROP = "DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?"
+_PROOF = "SELECT checksum FROM objects WHERE resource = ? AND namespace = ? AND name = ?"
+_DIGEST = "UPDATE meta SET value = ? WHERE key = 'digest'"
 _ADVANCE = "UPDATE meta SET value = ? WHERE key = 'revision' AND value = ?"
+
+_LEVELS: Final[dict[Synchronous, int]] = {"NORMAL": 1, "FULL": 2}
+"""What `PRAGMA synchronous` answers."""
 
 _OPEN_PATIENCE = 5.0
 """Seconds to wait for a lock when the file is opened: a backup that begins holds one shortly."""
@@ -49,26 +61,44 @@ _TIDY_PAGES = 256
 class SqliteLog:
     """The file `store.db` in a data directory that nobody else uses meanwhile.
 
-    It may be called from any thread, by one at a time.
+    accept_loss: open the file also where acknowledged writes are missing (not where what is there
+    is damaged). It may be called from any thread, by one at a time.
     """
 
-    def __init__(self, directory: Path, *, synchronous: Synchronous = "NORMAL") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        synchronous: Synchronous = "NORMAL",
+        clock: Clock = system_clock,
+        accept_loss: bool = False,
+    ) -> None:
         self.synchronous = synchronous
+        self._directory = directory
         self._path = directory / "store.db"
-        self._names = (str(self._path), f"{self._path}-wal")
+        self._names = (str(self._path), f"{self._path}-wal", str(directory / NAME))
+        self._clock = clock
+        self._accepts_loss = accept_loss
+        self._lost = False
         self._one_at_a_time = Lock()
         self._transactions = 0
-        self._lock = _locked(directory)
+        self._files: tuple[int, ...] = ()
+        self._version = 0
+        self._revision = 0
+        self._digest = 0
+        self._next_digest = 0
+        self._lock = lock_directory(directory)
         try:
+            self.mark = read_mark(directory)
             self._db = self._opened()
         except BaseException:
             os.close(self._lock)
             raise
-        self._files = (0, 0, 0, 0)
-        self._version = 0
-        self._revision = 0
+        self._marks: MarkFile | None = None
 
     def _opened(self) -> sqlite3.Connection:
+        with self._acceptable():
+            completeness.check_presence(self._path, self.mark)
         try:
             # SQLite gives the files beside it (WAL and shared memory) the same mode.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -77,53 +107,134 @@ class SqliteLog:
             )
             try:
                 db.execute("PRAGMA journal_mode = WAL")
-                db.execute(f"PRAGMA synchronous = {self.synchronous}")
+                self._set_synchronous(db)
                 db.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
-                schema.prepare(db, self._path)
+                self._prepare(db)
                 db.execute(f"PRAGMA busy_timeout = {_WRITE_PATIENCE}")
             except BaseException:
                 db.close()
                 raise
         except (sqlite3.Error, OSError) as error:
-            raise _not_opened(self._path, error) from error
+            raise not_opened(self._path, error) from error
         return db
 
-    def load(self) -> tuple[int, Generator[schema.Found, None, None]]:
-        """The last revision, and all rows (close the generator)."""
+    def _set_synchronous(self, db: sqlite3.Connection) -> None:
+        """Set how durable a commit is, and see that SQLite does so. Raises StoreError."""
+        db.execute(f"PRAGMA synchronous = {self.synchronous}")
+        if self.synchronous == "FULL":  # where a disk's own cache has to be told, too (macOS)
+            db.execute("PRAGMA fullfsync = ON")
+            db.execute("PRAGMA checkpoint_fullfsync = ON")
+        (level,) = db.execute("PRAGMA synchronous").fetchone()
+        (mode,) = db.execute("PRAGMA journal_mode").fetchone()
+        if (level, mode) != (_LEVELS[self.synchronous], "wal"):
+            raise StoreError(
+                f"{self._path} cannot be written as durably as asked: SQLite uses journal mode "
+                f"{mode} and synchronous level {level}; use a data directory on a local file system"
+            )
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        """Make the tables, or migrate them. A mark that demands nothing is there before."""
+        known = schema.has_tables(db)
+        if known and schema.schema_of(db, self._path) == schema.SCHEMA:
+            return
+        with self._acceptable():
+            completeness.check_format(self._path, self.mark)
+        marks = self._open_marks()
+        marks.begin(0, self._now(), bytes(16))
+        marks.settle()
+        marks.close()
+        if not self._lost:
+            self.mark = read_mark(self._directory)
+        schema.prepare(db, self._path)
+
+    @contextmanager
+    def _acceptable(self) -> Iterator[None]:
+        """What is missing may be accepted. Raises DataLost."""
         try:
-            revision = int(schema.meta(self._db, "revision", "0"))
+            yield
+        except DataLost as lost:
+            if not self._accepts_loss:
+                raise
+            if not self._lost:
+                _log.warning("%s. The loss was accepted", str(lost).partition(". ")[0])
+            self._lost = True
+
+    def _open_marks(self) -> MarkFile:
+        """Raises StoreError."""
+        try:
+            return MarkFile(
+                self._directory,
+                boot=completeness.boot_number(boot_id()),
+                flushed=self.synchronous == "FULL",
+            )
+        except OSError as error:
+            raise not_opened(self._directory / NAME, error) from error
+
+    def _now(self) -> float:
+        return self._clock().timestamp()
+
+    def rows(self) -> Generator[schema.Found, None, None]:
+        """All rows, each proved, and then all of them together (close the generator).
+
+        Raises StoreDamaged.
+        """
+        digest = 0
+        try:
             problem = schema.check(self._db)
             if problem:
                 raise self._damaged(problem)
-            revision = self._begin(revision)
+            for resource, namespace, name, document, proof in schema.proved(self._db):
+                digest += proof
+                yield resource, namespace, name, document
+            stored = int(schema.meta(self._db, "digest", "-1"))
         except (sqlite3.Error, ValueError) as error:
             raise self._damaged(str(error)) from error
-        return revision, self._rows()
+        self._digest = digest
+        with self._acceptable():
+            completeness.check_digest(self._path, digest, stored)
 
-    def _begin(self, revision: int) -> int:
-        """Remember what the file is like now; answers the revision to go on from.
+    def begin(self) -> int:
+        """Begin to write, after `rows` were read; answers the revision to go on from.
 
-        Where the machine ended in the middle and not only a process, the last revisions that were
-        given out may be lost with their writes: they are never given out again.
+        Where the machine ended in the middle and not only a process, or where a loss was accepted,
+        revisions that were given out may be lost with their writes: they are never given out
+        again. Raises StoreDamaged.
         """
-        before, now = schema.meta(self._db, "boot", ""), _boot()
-        if before and before != now:
-            revision += REVISION_JUMP
-        if self.synchronous == "NORMAL":
-            schema.put_meta(self._db, "boot", now)
-        elif before:
-            self._db.execute("DELETE FROM meta WHERE key = 'boot'")
-        schema.put_meta(self._db, "revision", str(revision))
-        self._revision = revision
+        try:
+            return self._begun()
+        except (sqlite3.Error, ValueError) as error:
+            raise self._damaged(str(error)) from error
+
+    def _begun(self) -> int:
+        revision = int(schema.meta(self._db, "revision", "0"))
+        store = bytes.fromhex(schema.meta(self._db, "store", ""))
+        before, now = schema.meta(self._db, "boot", ""), boot_id()
+        mark, boot = self.mark, completeness.boot_number(now)
+        last = revision
+        with self._acceptable():
+            last = completeness.check_revision(self._path, mark, store, revision, boot)
+        if mark is not None:
+            last = max(last, mark.revision)
+        if self._lost or last > revision or (before and before != now):
+            last += REVISION_JUMP
+        self._note_begin(last, before, now)
+        self._marks = self._open_marks()
+        self._marks.begin(last, self._now(), store)
+        self._revision = last
         self._version = self._data_version()
         self._files = self._identity()
-        return revision
+        return last
 
-    def _rows(self) -> Generator[schema.Found, None, None]:
-        try:
-            yield from schema.objects_of(self._db)
-        except sqlite3.Error as error:
-            raise self._damaged(str(error)) from error
+    def _note_begin(self, revision: int, before: str, now: str) -> None:
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        if self.synchronous == "NORMAL":
+            schema.put_meta(db, "boot", now)
+        elif before:
+            db.execute("DELETE FROM meta WHERE key = 'boot'")
+        schema.put_meta(db, "revision", str(revision))
+        schema.put_meta(db, "digest", str(self._digest))
+        db.execute("COMMIT")
 
     def _damaged(self, what: str) -> StoreDamaged:
         return StoreDamaged(
@@ -142,18 +253,37 @@ class SqliteLog:
                 self._commit(rows, revision)
             except sqlite3.Error as error:
                 if not self._has_written(revision, error):
-                    raise self._failed(error) from error
-            self._revision = revision
+                    raise not_written(self._path, error) from error
+            self._revision, self._digest = revision, self._next_digest
+            self._write_mark(revision)
+
+    def _write_mark(self, revision: int) -> None:
+        """Raises StoreDamaged: what cannot be proved later must not be acknowledged."""
+        assert self._marks is not None
+        try:
+            self._marks.write(revision, self._now())
+        except OSError as error:
+            raise StoreDamaged(
+                f"{self._names[2]} cannot be written ({error.strerror}); nothing is written any "
+                "more, reads go on. See that the disk is not full or broken, and restart the plane"
+            ) from error
 
     def _commit(self, rows: Sequence[Row], revision: int) -> None:
-        db = self._db
+        db, digest = self._db, self._digest
         db.execute("BEGIN IMMEDIATE")
-        for table, namespace, name, document in rows:
+        for table, namespace, name, document, new in rows:
+            if not new:
+                for (before,) in db.execute(_PROOF, (table, namespace, name)):
+                    digest -= before
             if document is None:
                 db.execute(_DROP, (table, namespace, name))
             else:
                 proof = schema.checksum(table, namespace, name, document)
-                db.execute(schema.PUT, (table, namespace, name, document, proof))
+                put = schema.INSERT if new else schema.PUT
+                db.execute(put, (table, namespace, name, document, proof))
+                digest += proof
+        self._next_digest = digest
+        db.execute(_DIGEST, (str(digest),))
         moved = db.execute(_ADVANCE, (str(revision), str(self._revision))).rowcount
         if moved != 1 or self._is_foreign():
             db.execute("ROLLBACK")
@@ -185,9 +315,9 @@ class SqliteLog:
         """A number that changes when somebody else writes to the file."""
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
-    def _identity(self) -> tuple[int, int, int, int]:
-        file, log = map(os.stat, self._names)
-        return file.st_dev, file.st_ino, log.st_dev, log.st_ino
+    def _identity(self) -> tuple[int, ...]:
+        file, log, mark = map(os.stat, self._names)
+        return file.st_dev, file.st_ino, log.st_dev, log.st_ino, mark.st_dev, mark.st_ino
 
     def _check_files(self) -> None:
         """Whether the open files are still the ones in the directory. Raises StoreDamaged.
@@ -202,9 +332,9 @@ class SqliteLog:
             same = False
         if not same:
             raise StoreDamaged(
-                f"{self._path} or {self._path.name}-wal beside it was removed or replaced while "
-                "the server ran; nothing is written any more, reads go on. Save what you need "
-                "(`kubectl get -o yaml`), stop the plane and restore a backup"
+                f"{self._path}, {self._path.name}-wal or {NAME} beside it was removed or replaced "
+                "while the server ran; nothing is written any more, reads go on. Save what you "
+                "need (`kubectl get -o yaml`), stop the plane and restore a backup"
             )
 
     def _has_written(self, revision: int, error: sqlite3.Error) -> bool:
@@ -218,107 +348,25 @@ class SqliteLog:
             stored = int(schema.meta(self._db, "revision", "0"))
         except (sqlite3.Error, ValueError) as second:
             raise self._damaged(f"{error}; then {second}") from error
-        if _name_of(error) in _UNTRUSTED or stored not in (self._revision, revision):
+        if name_of(error) in UNTRUSTED or stored not in (self._revision, revision):
             raise self._damaged(str(error)) from error
         return stored == revision and revision != self._revision
-
-    def _failed(self, error: sqlite3.Error) -> StoreError:
-        name = _name_of(error)
-        for prefix, advice in _ADVICE:
-            if name.startswith(prefix):
-                return StoreError(f"writing to {self._path} failed: {error}; {advice}")
-        return StoreError(f"writing to {self._path} failed: {error}; reads go on")
 
     def close(self) -> None:
         """Close the file and let others have the directory."""
         with self._one_at_a_time:
+            marks, self._marks = self._marks, None
+            whole = marks is not None
             try:
-                self._check_files()
-                self._db.execute("DELETE FROM meta WHERE key = 'boot'")
+                if whole:
+                    self._check_files()
+                    self._db.execute("DELETE FROM meta WHERE key = 'boot'")
             except (sqlite3.Error, StoreError):
-                pass  # it is then opened as after a crash
+                whole = False  # it is then opened as after a crash
             self._db.close()
+            if marks is not None:
+                if whole:
+                    marks.end(self._revision, self._now())
+                else:
+                    marks.close()
             os.close(self._lock)
-
-
-_UNTRUSTED = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_FSYNC"})
-"""Errors after which the file may hold something else than what was written to it."""
-
-_ADVICE: Final = (
-    ("SQLITE_FULL", "free some space: writes go on by themselves then, reads go on meanwhile"),
-    (
-        "SQLITE_IOERR",
-        "see whether the disk is full or broken: writes go on by themselves when it takes them "
-        "again, reads go on meanwhile",
-    ),
-    (
-        "SQLITE_READONLY",
-        "make the file and its file system writable: writes go on by themselves then, reads go on "
-        "meanwhile",
-    ),
-    (
-        "SQLITE_BUSY",
-        "another program holds a lock on it: close that one; writes go on by themselves then, "
-        "reads go on meanwhile",
-    ),
-)
-
-
-def _name_of(error: BaseException) -> str:
-    return str(getattr(error, "sqlite_errorname", ""))
-
-
-def _not_opened(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    name = _name_of(error)
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) or isinstance(error, OSError):
-        why = error.strerror if isinstance(error, OSError) else error
-        return StoreError(
-            f"{path} cannot be written to ({why}); make it and its directory writable, or use "
-            "another data directory"
-        )
-    if name.startswith("SQLITE_BUSY"):
-        return StoreInUse(f"{path} is locked by another program; close that one")
-    if name.startswith("SQLITE_FULL"):
-        return StoreError(f"{path} cannot be opened: the disk is full; free some space")
-    return StoreDamaged(
-        f"{path} cannot be read ({error}); restore a backup (`kapy restore`) or use another "
-        "directory"
-    )
-
-
-def _boot() -> str:
-    """What tells one run of the machine from the next, the same always where nothing does."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return "unknown"
-
-
-@contextmanager
-def held(directory: Path) -> Iterator[None]:
-    """Keep a data directory from being used by anybody else. Raises StoreInUse, StoreError."""
-    handle = _locked(directory)
-    try:
-        yield
-    finally:
-        os.close(handle)
-
-
-def _locked(directory: Path) -> int:
-    """The open lock file of a directory, which is made if it is not there."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreError(
-            f"the data directory {directory} cannot be used: {error.strerror}"
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        raise StoreInUse(
-            f"the data directory {directory} is in use by another process; "
-            "stop that one, or choose another directory"
-        ) from error
-    return handle

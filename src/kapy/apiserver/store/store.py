@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from kapy._aio.clock import Clock, system_clock
 from kapy.apiserver.store.errors import StoreDamaged, StoreError
 from kapy.apiserver.store.feed import Feed, Matcher, Notice
 from kapy.apiserver.store.history import Happening, History
@@ -19,7 +20,7 @@ from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 
 if TYPE_CHECKING:
-    from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
+    from kapy.apiserver.store.sqlite import Row, SqliteLog, Synchronous
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -82,13 +83,23 @@ class Store:
         self.history = History(limit, self.revision)
 
     @classmethod
-    def open(cls, path: Path | None, *, synchronous: Synchronous = "NORMAL") -> Store:
-        """A store in memory (None) or in a data directory. Raises StoreError."""
+    def open(
+        cls,
+        path: Path | None,
+        *,
+        synchronous: Synchronous = "NORMAL",
+        clock: Clock = system_clock,
+        accept_loss: bool = False,
+    ) -> Store:
+        """A store in memory (None) or in a data directory. Raises StoreError.
+
+        accept_loss: go on with what is there where acknowledged writes are missing.
+        """
         if path is None:
             return cls()
         from kapy.apiserver.store.sqlite import SqliteLog
 
-        log = SqliteLog(path, synchronous=synchronous)
+        log = SqliteLog(path, synchronous=synchronous, clock=clock, accept_loss=accept_loss)
         try:
             return cls(log)
         except BaseException:
@@ -96,11 +107,10 @@ class Store:
             raise
 
     def _load(self, log: SqliteLog) -> None:
-        revision, rows = log.load()
-        self.revision = max(revision, FIRST_REVISION)
-        with closing(rows):
+        with closing(log.rows()) as rows:
             for table, namespace, name, document in rows:
                 self.table(table).put(namespace, name, Stored(None, document))
+        self.revision = max(log.begin(), FIRST_REVISION)
 
     def begin_at(self, revision: int) -> None:
         """Count from `revision` on; for a store that has nothing in it yet."""
@@ -219,10 +229,11 @@ class Store:
             self._settle(batch, done, None)
 
     @staticmethod
-    def _row(one: Happening) -> tuple[str, str, str, bytes | None]:
+    def _row(one: Happening) -> Row:
         encoded = one.after.encoded = _encode(one.document)
         one.size = len(encoded)
-        return one.table, one.namespace, one.name, None if one.change == "DELETED" else encoded
+        written = None if one.change == "DELETED" else encoded
+        return one.table, one.namespace, one.name, written, one.before is None
 
     def _written(
         self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None

@@ -1,0 +1,118 @@
+"""Whether a data directory holds everything that was acknowledged, as far as the mark tells."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from kapy.apiserver.store.errors import DataLost
+from kapy.apiserver.store.mark import NAME, Mark
+
+_log = logging.getLogger(__name__)
+
+_REMEDY: Final = (
+    "Restore a backup (`kapy restore --force`), put the missing file back, or go on with what is "
+    "there: `kapy up --accept-data-loss`"
+)
+
+
+def boot_number(boot: str) -> int:
+    """One run of the machine as a number, which is not 0."""
+    return int.from_bytes(hashlib.blake2b(boot.encode(), digest_size=8).digest(), "little") | 1
+
+
+def check_presence(path: Path, mark: Mark | None) -> None:
+    """Check that a store's file is there if there was one. path: the file. Raises DataLost.
+
+    This comes before SQLite opens the file: it deletes the log of an empty file.
+    """
+    if path.exists() and path.stat().st_size:
+        return
+    log = path.with_name(f"{path.name}-wal")
+    keys = sorted(one.name for one in path.parent.glob("*.key"))
+    if mark is not None and mark.revision:
+        left = f"{NAME} tells of {_tell(mark)}"
+    elif log.exists() and log.stat().st_size:
+        left = f"its write-ahead log {log.name} is there"
+    elif keys:
+        left = f"{keys[0]} of an earlier run is there"
+    else:
+        return
+    state = "is empty" if path.exists() else "is missing"
+    raise DataLost(f"{path} {state}, but {left}. {_REMEDY}")
+
+
+def check_format(path: Path, mark: Mark | None) -> None:
+    """Check a file without tables, or of an older format, which no mark may belong to.
+
+    Raises DataLost.
+    """
+    if mark is not None and mark.revision:
+        _keep_log(path)
+        raise DataLost(
+            f"{path} is empty or of an older format, but {NAME} tells of {_tell(mark)}: another "
+            "file was put here, or the write-ahead log beside it is missing or damaged. "
+            f"{_REMEDY}"
+        )
+
+
+def check_revision(path: Path, mark: Mark | None, store: bytes, revision: int, boot: int) -> int:
+    """Compare what a file holds with its mark; answers the newest revision that was given out.
+
+    store, revision: the file's identity and revision. boot: the present run of the machine. Raises
+    DataLost.
+    """
+    if mark is None:
+        raise DataLost(
+            f"{path.with_name(NAME)} is missing or cannot be read, so nothing proves that {path} "
+            f"holds all that was acknowledged (it ends with revision {revision}). {_REMEDY}"
+        )
+    if not mark.revision or (mark.store == store and mark.revision <= revision):
+        return revision
+    if mark.store != store:
+        raise DataLost(f"{path.with_name(NAME)} belongs to another file than {path}. {_REMEDY}")
+    if not mark.flushed and mark.boot not in (0, boot):
+        _log.warning(
+            "the machine ended without a shutdown: the last %d revisions before %s are lost "
+            "(--durability power-loss keeps them)",
+            mark.revision - revision,
+            f"{mark.moment:%F %T} UTC",
+        )
+        return mark.revision
+    _keep_log(path)
+    raise DataLost(
+        f"{path} lacks acknowledged writes: it ends with revision {revision}, and {NAME} tells of "
+        f"{_tell(mark)}. The write-ahead log {path.name}-wal is missing or damaged. {_REMEDY}"
+    )
+
+
+def check_digest(path: Path, found: int, stored: int) -> None:
+    """Compare the digest of all objects with the one that was stored with them. Raises DataLost."""
+    if found != stored:
+        raise DataLost(
+            f"{path} does not hold the objects that were written last: one or more are missing or "
+            f"of an earlier revision. {_REMEDY}"
+        )
+
+
+def _tell(mark: Mark) -> str:
+    return f"revision {mark.revision}, acknowledged at {mark.moment:%F %T} UTC"
+
+
+def _keep_log(path: Path) -> None:
+    """Keep the log, which SQLite deletes when it closes the file, for who wants to look at it."""
+    log = path.with_name(f"{path.name}-wal")
+    kept = path.with_name(f"{path.name}-wal.damaged")
+    if not log.exists() or not log.stat().st_size or kept.exists():
+        return
+    with suppress(OSError):
+        try:
+            os.link(log, kept)
+        except OSError:  # a file system without links
+            shutil.copyfile(log, kept)
+            kept.chmod(0o600)

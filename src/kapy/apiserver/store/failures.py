@@ -1,0 +1,71 @@
+"""Sentences for what SQLite and the file system refuse."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from kapy.apiserver.store.errors import StoreDamaged, StoreError, StoreInUse
+
+UNTRUSTED: Final = frozenset(
+    {
+        "SQLITE_CORRUPT",
+        "SQLITE_NOTADB",
+        "SQLITE_IOERR_FSYNC",
+        "SQLITE_CONSTRAINT_PRIMARYKEY",
+    }
+)
+"""Errors after which the file may hold something else than what was written to it."""
+
+_ADVICE: Final = (
+    ("SQLITE_FULL", "free some space: writes go on by themselves then, reads go on meanwhile"),
+    (
+        "SQLITE_IOERR",
+        "see whether the disk is full or broken: writes go on by themselves when it takes them "
+        "again, reads go on meanwhile",
+    ),
+    (
+        "SQLITE_READONLY",
+        "make the file and its file system writable: writes go on by themselves then, reads go on "
+        "meanwhile",
+    ),
+    (
+        "SQLITE_BUSY",
+        "another program holds a lock on it: close that one; writes go on by themselves then, "
+        "reads go on meanwhile",
+    ),
+)
+
+
+def name_of(error: BaseException) -> str:
+    """SQLite's name of an error, "" for any other."""
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def not_opened(path: Path, error: sqlite3.Error | OSError) -> StoreError:
+    """The sentence about a file that cannot be opened."""
+    name = name_of(error)
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) or isinstance(error, OSError):
+        why = error.strerror if isinstance(error, OSError) else error
+        return StoreError(
+            f"{path} cannot be written to ({why}); make it and its directory writable, or use "
+            "another data directory"
+        )
+    if name.startswith("SQLITE_BUSY"):
+        return StoreInUse(f"{path} is locked by another program; close that one")
+    if name.startswith("SQLITE_FULL"):
+        return StoreError(f"{path} cannot be opened: the disk is full; free some space")
+    return StoreDamaged(
+        f"{path} cannot be read ({error}); restore a backup (`kapy restore`) or use another "
+        "directory"
+    )
+
+
+def not_written(path: Path, error: sqlite3.Error) -> StoreError:
+    """The sentence about a write that failed and left nothing behind."""
+    name = name_of(error)
+    for prefix, advice in _ADVICE:
+        if name.startswith(prefix):
+            return StoreError(f"writing to {path} failed: {error}; {advice}")
+    return StoreError(f"writing to {path} failed: {error}; reads go on")

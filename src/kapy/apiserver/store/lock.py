@@ -1,0 +1,56 @@
+"""One user of a data directory at a time, on one run of the machine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kapy.apiserver.store.errors import StoreError, StoreInUse
+
+
+def boot_id() -> str:
+    """What tells one run of the machine from the next, the same always where nothing does."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+@contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """Keep a data directory from being used by anybody else. Raises StoreInUse, StoreError."""
+    handle = lock_directory(directory)
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def lock_directory(directory: Path) -> int:
+    """The open lock file of a directory, which is made if it is not there."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreError(
+            f"the data directory {directory} cannot be used: {error.strerror}; make it a directory "
+            "that this user may write to, or use another data directory"
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise StoreInUse(
+            f"the data directory {directory} is in use by another process; "
+            "stop that one, or choose another directory"
+        ) from error
+    except OSError as error:
+        os.close(handle)
+        raise StoreError(
+            f"the data directory {directory} cannot be locked: {error.strerror}; use a data "
+            "directory on a local file system"
+        ) from error
+    return handle
