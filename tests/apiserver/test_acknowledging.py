@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -13,12 +12,12 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import BOOKMARK_SECONDS, Server
-from kapy.apiserver.store import feed
 from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.feed import Feed, Notice
-from kapy.apiserver.store.sqlite import Row, SqliteLog, Synchronous
+from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Durability, Settings
+from kapy.kube import Document
 from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map
 
 
@@ -30,20 +29,31 @@ def committed(directory: Path) -> int:
 
 
 class SlowDisk:
-    """Commits wait, in the thread that makes them, until they are let go."""
+    """A disk on which commits wait until they are let go, for virtual time."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.free = threading.Event()
-        self.reached = threading.Event()
+    def __init__(self, group: asyncio.TaskGroup, patch: pytest.MonkeyPatch) -> None:
+        self.free = asyncio.Event()
         self.free.set()
-        write = SqliteLog.write
+        self.reached = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        at_once = loop.run_in_executor
 
-        def slow(log: SqliteLog, rows: Sequence[Row], revision: int) -> None:
-            self.reached.set()
-            assert self.free.wait(60)
-            write(log, rows, revision)
+        def run(executor: None, work: Callable[..., None], *given: object) -> object:
+            if getattr(work, "__func__", None) is not SqliteLog.write:
+                return at_once(executor, work, *given)
+            done = loop.create_future()
+            group.create_task(self._write(done, work, given))
+            return done
 
-        patch.setattr(SqliteLog, "write", slow)
+        patch.setattr(loop, "run_in_executor", run)
+
+    async def _write(
+        self, done: asyncio.Future[None], work: Callable[..., None], given: Sequence[object]
+    ) -> None:
+        self.reached.set()
+        await self.free.wait()
+        work(*given)
+        done.set_result(None)
 
     def stop(self) -> None:
         self.reached.clear()
@@ -51,14 +61,17 @@ class SlowDisk:
 
 
 @asynccontextmanager
-async def durable(directory: Path) -> AsyncIterator[Asking]:
-    """A running server whose commits survive a loss of power."""
+async def durable(
+    directory: Path, patch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Asking, SlowDisk, asyncio.TaskGroup]]:
+    """A running server whose commits survive a loss of power, and take their time."""
     server = Server.open(directory, clock=loop_clock(), synchronous="FULL")
     try:
         async with asyncio.TaskGroup() as group:
+            disk = SlowDisk(group, patch)
             running = group.create_task(server.run())
-            await asyncio.sleep(0)
-            yield Asking(server)
+            await asyncio.sleep(1)
+            yield Asking(server), disk, group
             running.cancel()
     finally:
         server.close()
@@ -67,16 +80,14 @@ async def durable(directory: Path) -> AsyncIterator[Asking]:
 async def test_nothing_is_told_of_a_write_that_is_not_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = SlowDisk(monkeypatch)
-    async with durable(tmp_path) as asking:
+    async with durable(tmp_path, monkeypatch) as (asking, disk, group):
         await asking.create(CONFIG_MAPS, config_map("before"))
         before = committed(tmp_path)
         disk.stop()
         async with asking.watching(CONFIG_MAPS, resourceVersion=str(before)) as events:
-            writing = asyncio.create_task(asking.create(CONFIG_MAPS, config_map("a")))
-            event = asyncio.ensure_future(anext(events))
-            await asyncio.sleep(0.01)
-            await asyncio.get_running_loop().run_in_executor(None, disk.reached.wait, 60)
+            writing = group.create_task(asking.create(CONFIG_MAPS, config_map("a")))
+            event = group.create_task(_next(events))
+            await disk.reached.wait()
             await asyncio.sleep(3 * BOOKMARK_SECONDS)
             assert not writing.done()
             assert not event.done()
@@ -90,41 +101,45 @@ async def test_nothing_is_told_of_a_write_that_is_not_committed(
             assert (await event)["object"] == made
 
 
+async def _next(events: AsyncIterator[Document]) -> Document:
+    return await anext(events)
+
+
 async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the timer, and at the end of the first events of a streaming list."""
-    disk = SlowDisk(monkeypatch)
-    told: list[int] = []
+    told: list[bool] = []
     push = Feed.push
 
     def noted(self: Feed, notice: Notice) -> None:
-        assert notice.revision <= committed(tmp_path), notice.type
-        if notice.type == "BOOKMARK":
-            told.append(notice.revision)
+        told.append(notice.revision <= committed(tmp_path))
         push(self, notice)
 
-    monkeypatch.setattr(feed.Feed, "push", noted)
-    watch = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-    async with durable(tmp_path) as asking:
-        last = 0
+    asked = {"allowWatchBookmarks": "true", "sendInitialEvents": "true"}
+    async with durable(tmp_path, monkeypatch) as (asking, disk, group):
+        monkeypatch.setattr(Feed, "push", noted)
         for turn in range(10):
             disk.stop()
             writing = [
-                asyncio.create_task(asking.create(CONFIG_MAPS, config_map(f"a{turn}-{number}")))
+                group.create_task(asking.create(CONFIG_MAPS, config_map(f"a{turn}-{number}")))
                 for number in range(turn % 4 + 1)
             ]
-            await asyncio.sleep(0)
-            async with asking.watching(CONFIG_MAPS, allowWatchBookmarks="true", **watch) as events:
+            await disk.reached.wait()
+            async with asking.watching(
+                CONFIG_MAPS, resourceVersionMatch="NotOlderThan", **asked
+            ) as events:
                 await asyncio.sleep(1.5 * BOOKMARK_SECONDS)
-                while (event := await anext(events))["type"] != "BOOKMARK":
-                    assert int(event["object"]["metadata"]["resourceVersion"]) <= last
-                version = int(event["object"]["metadata"]["resourceVersion"])
-                assert version <= committed(tmp_path)
+                bookmarks = 0
+                while bookmarks < 2:
+                    event = await anext(events)
+                    bookmarks += event["type"] == "BOOKMARK"
+                    version = int(event["object"]["metadata"]["resourceVersion"])
+                    assert version <= committed(tmp_path), event["type"]
                 disk.free.set()
-                made = await asyncio.gather(*writing)
-                last = max(int(one["metadata"]["resourceVersion"]) for one in made)
-    assert len(told) >= 10
+                await asyncio.gather(*writing)
+    assert all(told)
+    assert len(told) >= 20
 
 
 @pytest.mark.parametrize(("durability", "level"), [("crash", 1), ("power-loss", 2)])
@@ -145,10 +160,10 @@ def test_a_level_that_sqlite_does_not_set_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, synchronous: Synchronous
 ) -> None:
     class Deaf(sqlite3.Connection):
-        def execute(self, text: str, *given: object) -> sqlite3.Cursor:  # type: ignore[override]
+        def execute(self, text: str, *given: object) -> sqlite3.Cursor:
             if text.startswith("PRAGMA synchronous ="):
                 text = "PRAGMA synchronous = OFF"
-            return super().execute(text, *given)  # type: ignore[arg-type]
+            return super().execute(text, *given)  # type: ignore[arg-type, unused-ignore]
 
     connect = sqlite3.connect
 
@@ -156,5 +171,5 @@ def test_a_level_that_sqlite_does_not_set_is_refused(
         return connect(*given, **named, factory=Deaf)  # type: ignore[call-overload, no-any-return]
 
     monkeypatch.setattr(sqlite3, "connect", deaf)
-    with pytest.raises(StoreError, match="cannot be written as durably as asked.*level 0"):
+    with pytest.raises(StoreError, match=r"cannot be written as durably as asked.*level 0"):
         SqliteLog(tmp_path, synchronous=synchronous)
