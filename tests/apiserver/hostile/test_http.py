@@ -90,7 +90,8 @@ async def test_what_is_too_large_is_refused(content: bytes, status: int) -> None
 async def test_who_stops_in_the_middle_is_not_waited_for(
     beginning: bytes, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
+    for head in ("FIRST_SECONDS", "HEAD_SECONDS"):
+        monkeypatch.setattr(protocol, head, 0.2)
     monkeypatch.setattr(protocol, "BODY_SECONDS", 0.2)
     async with wired() as wire:
         answer = await wire.say(beginning)
@@ -98,7 +99,8 @@ async def test_who_stops_in_the_middle_is_not_waited_for(
 
 
 async def test_dripping_bytes_do_not_hold_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    for head in ("FIRST_SECONDS", "HEAD_SECONDS"):
+        monkeypatch.setattr(protocol, head, 0.3)
     async with wired() as wire, wire.talk() as talk:
         async with asyncio.timeout(LIMIT):
             with contextlib.suppress(ConnectionError):

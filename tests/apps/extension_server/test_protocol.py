@@ -11,7 +11,12 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from kapy.apps.extension_server.protocol import IDLE_SECONDS, LARGEST_HEAD, HookProtocol
+from kapy.apps.extension_server.protocol import (
+    FIRST_SECONDS,
+    IDLE_SECONDS,
+    LARGEST_HEAD,
+    HookProtocol,
+)
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,
     DISCOVERY,
@@ -176,9 +181,11 @@ async def test_who_waits_until_it_may_send_is_told() -> None:
 async def test_a_connection_that_brings_nothing_is_closed(begun: bytes) -> None:
     connection = Connection()
     await connection.send(begun)
-    await asyncio.sleep(IDLE_SECONDS / 2)
+    whole = begun == post(CREATE)
+    patience = IDLE_SECONDS if whole else FIRST_SECONDS
+    await asyncio.sleep(patience / 2)
     assert not connection.transport.closed
-    await asyncio.sleep(1.6 * IDLE_SECONDS)
+    await asyncio.sleep(1.6 * patience)
     assert connection.transport.closed
 
 

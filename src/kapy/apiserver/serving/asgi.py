@@ -78,6 +78,9 @@ class Application:
                 audit.refused(trail, reply, "Authentication failed, attempted: bearer")
             return reply
         arrival.user = request.user = user
+        introduce = scope.get("state", {}).get("introduce")
+        if introduce is not None and not introduce(user):
+            return _CROWDED
         trail = None if audit is None else audit.begin(request)
         found = await self._admitted(scope, request, user, receive, trail)
         if audit is not None and trail is not None and found is not None:
@@ -162,6 +165,20 @@ class Application:
             await stream.aclose()
 
 
+_CROWDED: Final = Reply(
+    429,
+    {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "too many connections of users are open; close some, or use them for more",
+        "reason": "TooManyRequests",
+        "details": {"retryAfterSeconds": RETRY_AFTER},
+        "code": 429,
+    },
+    {"retry-after": str(RETRY_AFTER), "connection": "close"},
+)
 _STOPPING: Final = Reply(
     503,
     {

@@ -6,11 +6,15 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from functools import partial
 from typing import Any, Protocol
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from kapy._aio.services import running
+from kapy.apiserver.serving.accepting import BACKLOG, Acceptor, bound, connect
+from kapy.apiserver.serving.connection_limit import ConnectionLimit, Visit
 from kapy.apiserver.serving.protocol import PeerProtocol
 
 KEEP_ALIVE = 120
@@ -38,9 +42,9 @@ class Listener:
         self._state = ServerState()
         self._config = _config(application)
 
-    def protocol(self) -> PeerProtocol:
+    def protocol(self, visit: Visit | None = None) -> PeerProtocol:
         """A protocol for one connection."""
-        return PeerProtocol(self._config, self._state, {})
+        return PeerProtocol(self._config, self._state, {}, visit=visit)
 
     async def stop(self) -> None:
         """End watches, let requests in flight finish for a moment, close the connections."""
@@ -91,32 +95,48 @@ async def listen(
     port: int = 0,
     tls: ssl.SSLContext | None = None,
     sock: socket.socket | None = None,
+    limit: ConnectionLimit | None = None,
 ) -> Any:
     """Serve an application while the context is open; yields the (host, port) it listens on.
 
-    Raises OSError when the address is taken. sock: a bound socket instead of host and port.
+    Raises OSError when the address is taken. sock: a bound socket instead of host and port. limit:
+    of connections, None for the process' own.
     """
     listener = Listener(application)
-    loop = asyncio.get_running_loop()
-    if sock is not None:
-        server = await loop.create_server(listener.protocol, sock=sock, ssl=tls, backlog=1024)
-    else:
-        server = await loop.create_server(listener.protocol, host, port, ssl=tls, backlog=1024)
-    address = server.sockets[0].getsockname()
+    acceptor = Acceptor(limit)
+
+    async def admit(accepted: socket.socket, visit: Visit) -> None:
+        await serve_connection(accepted, tls, listener, visit)
+
+    listening = await bound(host, port) if sock is None else [_begun(sock)]
+    address = listening[0].getsockname()
+    services = {
+        f"accept {number}": partial(acceptor.accept, one, admit)
+        for number, one in enumerate(listening)
+    }
     try:
-        yield address[0], address[1]
+        async with running(**services):
+            try:
+                yield address[0], address[1]
+            finally:
+                await listener.drain()  # probes are answered meanwhile: it is not ready any more
     finally:
-        await listener.drain()  # probes are answered meanwhile: the server is not ready any more
-        server.close()
+        for one in listening:
+            one.close()
         await listener.abort()
 
 
+def _begun(sock: socket.socket) -> socket.socket:
+    sock.listen(BACKLOG)
+    sock.settimeout(0)
+    return sock
+
+
 async def serve_connection(
-    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener
+    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener, visit: Visit
 ) -> None:
     """Serve one connection that was accepted already: many servers can share one listening socket.
 
     Returns when the handshake is done; the connection lives on until either side closes it.
     """
-    loop = asyncio.get_running_loop()
-    await loop.connect_accepted_socket(listener.protocol, sock, ssl=tls)
+    await connect(sock, visit, lambda: listener.protocol(visit), tls)

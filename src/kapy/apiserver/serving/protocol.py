@@ -15,7 +15,9 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from kapy.apiserver.authentication import certificate_user
+from kapy.apiserver.serving.connection_limit import Visit
 from kapy.kube import Document
+from kapy.kube.http import User
 
 HEAD_LIMIT: Final = 1 << 20
 """Bytes that the head of a request may have, as with Go's server."""
@@ -23,6 +25,8 @@ HEAD_LIMIT: Final = 1 << 20
 URL_LIMIT: Final = (1 << 16) - 1
 """Bytes that a URL may have."""
 
+FIRST_SECONDS: Final = 10.0
+"""How long the first head may take to come where the client showed no certificate. A timer."""
 HEAD_SECONDS: Final = 32.0
 BODY_SECONDS: Final = 60.0
 """How long a request's head and body may take to come, as with kube-apiserver. Timers, as nothing
@@ -41,13 +45,38 @@ class PeerProtocol(HttpToolsProtocol):
     _watchdog: asyncio.TimerHandle | None = None
     _watched = ""
 
+    def __init__(self, *given: Any, visit: Visit | None = None, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._visit = visit
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
         shown = None if tls is None else tls.getpeercert(binary_form=True)
         peer = None if shown is None else certificate_user(tls.getpeercert(), shown)
-        self.app_state = {"peer": peer, "abort": transport.abort, "hand_over": self.hand_over}
-        self._watch("head", HEAD_SECONDS)
+        if peer is not None:
+            self.introduce(peer)
+        self.app_state = {
+            "peer": peer,
+            "abort": transport.abort,
+            "hand_over": self.hand_over,
+            "introduce": self.introduce,
+        }
+        self._watch("head", HEAD_SECONDS if peer is not None else FIRST_SECONDS)
+
+    def introduce(self, user: User) -> bool:
+        """Tell who the client is; False where there is no room for connections of this user."""
+        return self._visit is None or self._visit.introduce(user)
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether a whole request ever came."""
+        return self.cycle is not None and (self.cycle.response_complete or not self.cycle.more_body)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()

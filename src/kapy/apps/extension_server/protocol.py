@@ -25,6 +25,8 @@ IDLE_SECONDS: Final = 120.0
 than clients keep connections that they do not use."""
 LARGEST_HEAD: Final = 1 << 20
 """Bytes that may come before a request's head is whole: far more than one has."""
+FIRST_SECONDS: Final = 30.0
+"""How long a new connection may stay without a whole request."""
 _REASONS: Final = {one.value: f"{one.value} {one.phrase}".encode() for one in HTTPStatus}
 _EXPECT: Final = b"expect"
 _CLOSE: Final = b"connection: close\r\n"
@@ -63,6 +65,7 @@ class HookProtocol(asyncio.Protocol):
         self._may_write = asyncio.Event()
         self._may_write.set()
         self._ends = False
+        self._asked = False
         self._active = self._loop.time()
         self._look: asyncio.TimerHandle | None = None
         self._url, self._body, self._size = b"", list[bytes](), 0
@@ -73,7 +76,7 @@ class HookProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._server.connections.add(cast(Any, self))
-        self._look_later()
+        self._look_later(FIRST_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """A call that is under way goes on: what it does may be half done."""
@@ -96,15 +99,26 @@ class HookProtocol(asyncio.Protocol):
         if self._answering is None:
             self._transport.close()
 
-    def _look_later(self) -> None:
+    @property
+    def was_asked(self) -> bool:
+        """Whether a whole request ever came."""
+        return self._asked
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way."""
+        return self._answering is not None
+
+    def _look_later(self, seconds: float) -> None:
         # A timer: nothing tells that a peer has gone without a word, or never finishes its request.
-        self._look = self._loop.call_later(IDLE_SECONDS, self._close_if_idle)
+        self._look = self._loop.call_later(seconds, self._close_if_idle)
 
     def _close_if_idle(self) -> None:
-        if self._answering is None and self._loop.time() - self._active >= IDLE_SECONDS:
+        patience = IDLE_SECONDS if self._asked else 0.0
+        if self._answering is None and self._loop.time() - self._active >= patience:
             self._transport.close()
         else:
-            self._look_later()
+            self._look_later(IDLE_SECONDS)
 
     # requests
 
@@ -138,6 +152,7 @@ class HookProtocol(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._head = 0
+        self._asked = True
         self._active = self._loop.time()
         path = self._url.partition(b"?")[0].decode("latin-1")
         path = unquote(path) if "%" in path else path

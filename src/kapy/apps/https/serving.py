@@ -7,11 +7,14 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from uvicorn import Config, Server
 
 from kapy._aio.asgi import Receive, Scope, Send
+from kapy.apiserver.serving.accepting import BACKLOG, Acceptor, connect
+from kapy.apiserver.serving.connection_limit import Visit
+from kapy.apiserver.serving.protocol import PeerProtocol
 from kapy.apps.https.certificate import Certificate, require_clients_of
 from kapy.kube.errors import KapyError
 
@@ -19,7 +22,7 @@ GRACE_SECONDS: Final = 30
 """How long calls that are under way may take when the server stops: no call may take longer."""
 
 
-Protocols = type[asyncio.Protocol] | Literal["httptools"]
+Protocols = type[asyncio.Protocol]
 
 
 class NoAddress(KapyError):
@@ -43,7 +46,7 @@ async def serving(
     host: str = "127.0.0.1",
     port: int = 0,
     client_ca: Path | None = None,
-    protocol: Protocols = "httptools",
+    protocol: Protocols = PeerProtocol,
     flags: str = "--host and --port",
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve while the context is open; yields the host and the port that it listens on.
@@ -59,19 +62,22 @@ async def serving(
     server = _Server(_config(application, certificate, protocol))
     async with asyncio.TaskGroup() as group:
         kept = group.create_task(certificate.keep())
-        served = group.create_task(server.serve(sockets=[listening]))
+        served = group.create_task(server.serve(sockets=[]))
         try:
             await server.accepts.wait()
+            accepting = group.create_task(Acceptor().accept(listening, server.admit))
             yield listening.getsockname()[:2]
         finally:
             application.ready = False
+            accepting.cancel()
+            listening.close()
             server.should_exit = True
             await asyncio.wait([served])
             kept.cancel()
 
 
 class _Server(Server):
-    """A server whose owner handles signals, and that says when it accepts connections."""
+    """A server whose owner handles signals and accepts connections; it says when it can."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -80,6 +86,16 @@ class _Server(Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def admit(self, sock: socket.socket, visit: Visit) -> None:
+        """Serve an accepted socket."""
+        await connect(sock, visit, self._protocol, self.config.ssl)
+
+    def _protocol(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -113,7 +129,8 @@ def _bound(host: str, port: int, flags: str) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
-        bound.listen(1024)
+        bound.listen(BACKLOG)
+        bound.settimeout(0)
         return bound
     except OSError as error:
         bound.close()

@@ -23,6 +23,8 @@ import msgspec
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.serving import Application, Listener, serve_connection, server_context
+from kapy.apiserver.serving.accepting import Acceptor
+from kapy.apiserver.serving.connection_limit import Visit
 from kapy.kube.errors import KapyError, ServerError
 from kapy.kube.pki import KeyPair, issue, new_key
 from kapy.providers.inmemory.addresses import ANY, PORTS, has_many_loopback_addresses
@@ -34,7 +36,6 @@ log = logging.getLogger(__name__)
 BACKLOG: Final = 1024
 REMEMBERED: Final = 64
 RETRY: Final = 0.1  # seconds; a try costs next to nothing, and somebody waits
-HANDSHAKE: Final = 10.0  # seconds; nothing else ends a handshake that a client does not go on with
 NAMES: Final = (
     "localhost",
     "kubernetes",
@@ -73,6 +74,7 @@ class Front:
         self._was_refused = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._key = b""
+        self._acceptor = Acceptor()
         self._listener = Listener(Workloads(self._application))
         self.many_addresses = not host and has_many_loopback_addresses()
 
@@ -157,42 +159,20 @@ class Front:
 
     def _accept_at(self, door: Endpoint) -> None:
         assert self._group is not None
-        task = self._group.create_task(self._accept(self._sockets[door]), name=f"accept {door}")
+        accepting = self._acceptor.accept(self._sockets[door], self._admit)
+        task = self._group.create_task(accepting, name=f"accept {door}")
         self._accepting[door] = task
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(listening)
-            except OSError as error:
-                log.warning("cannot accept a connection: %s", error)
-                await asyncio.sleep(0.1)  # out of descriptors: nothing tells when one is free
-                continue
-            assert self._group is not None
-            self._group.create_task(self._admit(connection))
-
-    async def _admit(self, connection: socket.socket) -> None:
-        """Serve one connection; whatever goes wrong with it must not end the others."""
-        try:
-            host, port = connection.getsockname()[:2]
-            may = host == self._host or ip_address(host).is_loopback
-            cluster = self._find(host, port) if may else None
-            if cluster is None or not cluster.answers:
-                connection.close()
-                return
-            reached = await self._way_to(cluster)
-            async with asyncio.timeout(HANDSHAKE):
-                await serve_connection(connection, reached.tls, self._listener)
-        except Exception as error:
-            expected = isinstance(error, OSError | TimeoutError)  # ssl.SSLError is an OSError
-            log.log(
-                logging.DEBUG if expected else logging.ERROR,
-                "a connection to a workload cluster failed: %s",
-                error,
-                exc_info=None if expected else error,
-            )
+    async def _admit(self, connection: socket.socket, visit: Visit) -> None:
+        """Serve one connection; who asks for no cluster's address is not answered."""
+        host, port = connection.getsockname()[:2]
+        may = host == self._host or ip_address(host).is_loopback
+        cluster = self._find(host, port) if may else None
+        if cluster is None or not cluster.answers:
             connection.close()
+            return
+        reached = await self._way_to(cluster)
+        await serve_connection(connection, reached.tls, self._listener, visit)
 
     async def _way_to(self, cluster: WorkloadCluster) -> Reached:
         known = self._reached.get(cluster)

@@ -1,0 +1,29 @@
+"""How many files and sockets this process may have open."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+from typing import Final
+
+MOST: Final = 1 << 20
+"""What counts where the system has no limit."""
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the soft limit of open descriptors to the hard one; answers what counts now."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Some systems (macOS) refuse to go as far as they say.
+    for wanted in (hard, 1 << 16, 1 << 13):
+        soft = descriptor_limit()
+        if wanted == resource.RLIM_INFINITY or soft < wanted:
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+                break
+    return descriptor_limit()
+
+
+def descriptor_limit() -> int:
+    """How many descriptors this process may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if soft == resource.RLIM_INFINITY else min(soft, MOST)
