@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from kapy._aio.clock import EPOCH
 from kapy.apps.credentials import UnusableCredentials, credentials
 from kapy.apps.settings import Serving
-from kapy.kube.pki import facts
+from kapy.kube.pki import facts, load, new_ca, new_key
 
 
 def test_the_authority_stays_and_the_rest_is_new(tmp_path: Path) -> None:
@@ -23,11 +23,98 @@ def test_the_authority_stays_and_the_rest_is_new(tmp_path: Path) -> None:
     assert facts(second.administrator.certificate).not_after > EPOCH + timedelta(days=700)
 
 
-def test_an_authority_that_ends_soon_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("days", [-300, 0, 9 * 365, 3649])
+def test_no_clock_replaces_an_authority(tmp_path: Path, days: int) -> None:
+    """Nor does a wrong one break the start that follows, with the right one."""
     serving = Serving(pki=tmp_path)
     first = credentials(serving, EPOCH)
-    later = credentials(serving, EPOCH + timedelta(days=3650))
-    assert first.authority != later.authority
+    wrong = credentials(serving, EPOCH + timedelta(days=days))
+    later = credentials(serving, EPOCH + timedelta(days=1))
+    assert first.authority == wrong.authority == later.authority
+    for made in (wrong.server, wrong.administrator, later.server, later.administrator):
+        told = facts(made.certificate)
+        assert told.not_before <= EPOCH < told.not_after
+        assert told.not_after <= facts(first.authority.certificate).not_after
+
+
+@pytest.mark.parametrize("days", [-300, 9 * 365])
+def test_an_authority_made_by_a_wrong_clock_counts_with_the_right_one(
+    tmp_path: Path, days: int
+) -> None:
+    serving = Serving(pki=tmp_path)
+    first = credentials(serving, EPOCH + timedelta(days=days))
+    later = credentials(serving, EPOCH)
+    assert first.authority == later.authority
+    told = facts(later.authority.certificate)
+    assert told.not_before <= EPOCH < told.not_after
+
+
+def test_an_authority_that_begins_later_keeps_its_key_and_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As earlier versions made them while the clock was ahead."""
+    ahead = new_ca("kapy", now=EPOCH + timedelta(days=3000), algorithm="ECDSA-P256")
+    (tmp_path / "ca.crt").write_bytes(ahead.certificate)
+    (tmp_path / "ca.key").write_bytes(ahead.key)
+    made = credentials(Serving(pki=tmp_path), EPOCH)
+    old, new = facts(ahead.certificate), facts(made.authority.certificate)
+    assert made.authority.key == ahead.key
+    assert (new.not_after, new.common_name) == (old.not_after, old.common_name)
+    assert new.not_before <= EPOCH
+    assert "the clock was wrong when it was made" in caplog.text
+    # Who trusts the old certificate trusts what is issued now.
+    load(made.server.certificate).verify_directly_issued_by(load(ahead.certificate))
+    assert credentials(Serving(pki=tmp_path), EPOCH).authority == made.authority
+
+
+def test_an_authority_that_ended_is_refused(tmp_path: Path) -> None:
+    serving = Serving(pki=tmp_path)
+    first = credentials(serving, EPOCH)
+    with pytest.raises(UnusableCredentials, match=r"good until 2035-.*set the clock.*--replace-k"):
+        credentials(serving, EPOCH + timedelta(days=3651))
+    assert credentials(serving, EPOCH).authority == first.authority
+    later = EPOCH + timedelta(days=3651)
+    asked = credentials(Serving(pki=tmp_path, replace_keys=True), later)
+    assert credentials(serving, later).authority == asked.authority != first.authority
+    assert (tmp_path / "ca.key.replaced").read_bytes() == first.authority.key
+
+
+def test_an_authority_that_ends_within_a_year_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    serving = Serving(pki=tmp_path)
+    credentials(serving, EPOCH)
+    assert caplog.text == ""
+    credentials(serving, EPOCH + timedelta(days=3300))
+    assert "ends at 2035-12-30 00:00:00 UTC" in caplog.text
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_clock_before_the_time_is_refused(tmp_path: Path, kept: bool) -> None:
+    serving = Serving(pki=tmp_path)
+    if kept:
+        credentials(serving, EPOCH)
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    with pytest.raises(UnusableCredentials, match=r"says 1970-01-01 00:00:00 UTC.*set it"):
+        credentials(serving, datetime(1970, 1, 1, tzinfo=UTC))
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_missing_authority_is_made_only_where_none_was_known(tmp_path: Path) -> None:
+    serving = Serving(pki=tmp_path)
+    first = credentials(serving, EPOCH).authority
+    (tmp_path / "ca.crt").unlink()
+    assert credentials(serving, EPOCH, first.certificate).authority == first
+    (tmp_path / "ca.crt").unlink()  # as when the first start was interrupted
+    assert credentials(serving, EPOCH).authority.key == first.key
+    (tmp_path / "ca.key").unlink()
+    with pytest.raises(UnusableCredentials, match=r"ca\.key of .* is missing"):
+        credentials(serving, EPOCH)
+    (tmp_path / "ca.crt").unlink()
+    with pytest.raises(UnusableCredentials, match="is missing, but the plane had one"):
+        credentials(serving, EPOCH, first.certificate)
+    asked = Serving(pki=tmp_path, replace_keys=True)
+    assert credentials(asked, EPOCH, first.certificate).authority != first
 
 
 def test_keys_are_their_owners_only(tmp_path: Path) -> None:
@@ -38,12 +125,22 @@ def test_keys_are_their_owners_only(tmp_path: Path) -> None:
     assert {stat.S_IMODE(one.stat().st_mode) for one in folder.iterdir()} == {0o600}
 
 
-def test_a_damaged_authority_is_said(tmp_path: Path) -> None:
-    (tmp_path / "ca.crt").write_text("nothing")
-    (tmp_path / "ca.key").write_text("-----BEGIN SECRET-----")
-    with pytest.raises(UnusableCredentials, match="remove that folder") as caught:
+@pytest.mark.parametrize("content", ["", "nothing", "-----BEGIN SECRET-----"])
+@pytest.mark.parametrize("name", ["ca.crt", "ca.key"])
+def test_a_damaged_authority_is_said(tmp_path: Path, name: str, content: str) -> None:
+    credentials(Serving(pki=tmp_path), EPOCH)
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UnusableCredentials, match=r"cannot be read: .*--replace-keys") as caught:
         credentials(Serving(pki=tmp_path), EPOCH)
     assert "SECRET" not in str(caught.value)
+    assert (tmp_path / name).read_text() == content
+
+
+def test_halves_of_two_authorities_are_said(tmp_path: Path) -> None:
+    credentials(Serving(pki=tmp_path), EPOCH)
+    (tmp_path / "ca.key").write_bytes(new_key("ECDSA-P256"))
+    with pytest.raises(UnusableCredentials, match="do not belong together"):
+        credentials(Serving(pki=tmp_path), EPOCH)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,9 @@ _BOUND: Final = {"secret": "secrets", "pod": "pods", "node": "nodes"}
 _INVALIDATED: Final = "service account token has been invalidated"
 _WRONG: Final = "invalid signature"
 _EXTRA: Final = "authentication.kubernetes.io"
+_REPLACE: Final = (
+    "have a new one made with `kapy up --replace-keys` (tokens issued before do not count any more)"
+)
 _REMEMBERED: Final = 1024
 _HALF: Final = 32  # bytes of each of the two numbers of a signature
 
@@ -55,6 +58,10 @@ class Bound(NamedTuple):
     kind: str
     name: str
     uid: str
+
+
+class UnusableKey(KapyError):
+    """The key that signs tokens is missing or cannot be used; the message says what to do."""
 
 
 class ServiceTokens:
@@ -226,15 +233,44 @@ class ServiceTokens:
         der = public.public_bytes(form.Encoding.DER, form.PublicFormat.SubjectPublicKeyInfo)
         return _base64(hashlib.sha256(der).digest())
 
+    def check_key(self, *, replace: bool = False) -> None:
+        """Check that the key that signed tokens before is there. Raises UnusableKey.
+
+        replace: put it aside, so that a new one is made.
+        """
+        if self._directory is None:
+            return
+        path = self._directory / KEY_FILE
+        if replace:
+            if path.exists():
+                path.replace(path.with_name(f"{KEY_FILE}.replaced"))
+            self._store.note(KEY_FILE, "")
+        elif path.exists() or self._store.noted(KEY_FILE):
+            self._key()
+
     def _key(self) -> EllipticCurvePrivateKey:
+        """Raises UnusableKey."""
         if self._private is None:
             from cryptography.hazmat.primitives.asymmetric import ec
             from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-            key = load_pem_private_key(self._pem(), password=None)
+            try:
+                key = load_pem_private_key(self._pem(), password=None)
+            except OSError as error:
+                raise UnusableKey(
+                    f"{self._directory}/{KEY_FILE} cannot be read or made: {error.strerror}"
+                ) from None
+            except (ValueError, TypeError):
+                raise UnusableKey(
+                    f"{self._directory}/{KEY_FILE} is no private key: restore it, or {_REPLACE}"
+                ) from None
             if not isinstance(key, ec.EllipticCurvePrivateKey) or key.key_size != 8 * _HALF:
-                raise KapyError(f"{KEY_FILE} is no P-256 key; remove it to have a new one made")
+                raise UnusableKey(
+                    f"{self._directory}/{KEY_FILE} is no P-256 key: restore it, or {_REPLACE}"
+                )
             self._private = key
+            if self._directory is not None and not self._store.noted(KEY_FILE):
+                self._store.note(KEY_FILE, self._identity())
         return self._private
 
     def _pem(self) -> bytes:
@@ -244,6 +280,11 @@ class ServiceTokens:
             return new_key("ECDSA-P256")
         path = self._directory / KEY_FILE
         if not path.exists():
+            if self._store.noted(KEY_FILE):
+                raise UnusableKey(
+                    f"{path} is missing, which signed the tokens of service accounts: put it back, "
+                    f"or {_REPLACE}"
+                )
             beside = path.with_suffix(".new")
             beside.unlink(missing_ok=True)
             handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

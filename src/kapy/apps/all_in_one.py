@@ -106,6 +106,8 @@ async def management_plane(
     )
     rules.read_through(Client(server.transport(ADMIN)))
     try:
+        replace = settings.serving is not None and settings.serving.replace_keys
+        server.access.tokens.check_key(replace=replace)
         async with AsyncExitStack() as stack:
             stack.enter_context(audited(server, settings.audit, clock))
             if settings.serving is not None:  # then the plane is what the process is there for
@@ -254,7 +256,7 @@ def _watch_health(server: Server, runtime: Runtime) -> None:
 @asynccontextmanager
 async def _served(server: Server, serving: Serving, clock: Clock) -> AsyncIterator[Kubeconfig]:
     loop = asyncio.get_running_loop()
-    made = await loop.run_in_executor(None, credentials, serving, clock())
+    made = await loop.run_in_executor(None, credentials, serving, clock(), _known(server))
     own = made.server
     tls = server_context(own.certificate, own.key, client_ca=made.authority.certificate)
     application = Application(server, Authentication(serving.tokens))
@@ -269,6 +271,14 @@ async def _served(server: Server, serving: Serving, clock: Clock) -> AsyncIterat
                 "another port with --port, or stop the program that uses it"
             ) from None
         yield _access(made, host, port)
+
+
+def _known(server: Server) -> bytes:
+    """The certificate authority that the plane told its namespaces of, b"" for none."""
+    table = server.store.peek("configmaps")
+    found = None if table is None else table.get("kube-system", "kube-root-ca.crt")
+    data = (found or {}).get("data") or {}
+    return str(data.get("ca.crt", "")).encode()
 
 
 def _reason(error: Exception) -> str:

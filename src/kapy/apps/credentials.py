@@ -6,6 +6,7 @@ They have elliptic-curve keys: nobody's contract says otherwise, and starting mu
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,9 +17,25 @@ from typing import Final
 
 from kapy.apps.settings import Serving
 from kapy.kube.errors import KapyError
-from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, facts, issue, new_ca
+from kapy.kube.pki import (
+    EARLIEST,
+    InvalidPem,
+    KeyPair,
+    backdated,
+    belongs_together,
+    facts,
+    issue,
+    new_ca,
+)
+
+_log = logging.getLogger(__name__)
 
 LIFE: Final = timedelta(days=365)
+CA_LIFE: Final = timedelta(days=3650)
+_REPLACE: Final = (
+    "have a new one made with `kapy up --replace-keys` (kubeconfigs written before do not work "
+    "with it)"
+)
 ADMINISTRATOR: Final = "kubernetes-admin"
 SUPERUSERS: Final = "system:masters"
 
@@ -36,20 +53,21 @@ class Credentials:
     administrator: KeyPair = field(repr=False)
 
 
-def credentials(serving: Serving, now: datetime) -> Credentials:
+def credentials(serving: Serving, now: datetime, known: bytes = b"") -> Credentials:
     """Certificates for a plane that listens as `serving` says (makes keys: call it in a thread).
 
-    The authority is read from the folder, or made there; the others are made anew each time, so
-    that they fit the address and are never about to expire. Raises UnusableCredentials.
+    The authority is read from the folder, or made there once; the others are made anew each time,
+    so that they fit the address and are never about to expire. known: the authority that the
+    plane's store tells of, PEM, b"" for none. Raises UnusableCredentials.
     """
-    authority = _authority(serving, now)
+    authority = _authority(serving, now, known)
     server = issue(
         authority,
         "kapy",
         now=now,
         names=_names(serving.host),
         usages=("server",),
-        valid=LIFE,
+        valid=CA_LIFE,  # a process may live for long
         algorithm=serving.algorithm,
     )
     administrator = issue(
@@ -63,30 +81,102 @@ def credentials(serving: Serving, now: datetime) -> Credentials:
     return Credentials(authority, server, administrator)
 
 
-def _authority(serving: Serving, now: datetime) -> KeyPair:
+def _authority(serving: Serving, now: datetime, known: bytes) -> KeyPair:
+    """Raises UnusableCredentials; it is never replaced unless the user asks for that."""
+    if now < EARLIEST:
+        raise UnusableCredentials(
+            f"the clock of this machine says {now:%F %T} UTC, which is long ago: set it, as "
+            "certificates depend on it"
+        )
     if serving.pki is None:
-        return new_ca("kapy", now=now, algorithm=serving.algorithm)
+        return _new_authority(serving, now)
     certificate, key = serving.pki / "ca.crt", serving.pki / "ca.key"
     try:
-        if certificate.exists() and key.exists():
-            found = KeyPair(certificate.read_bytes(), key.read_bytes())
-            if belongs_together(found) and facts(found.certificate).not_after > now + LIFE:
-                return found
-        made = new_ca("kapy", now=now, algorithm=serving.algorithm)
+        if not certificate.exists() and not key.exists():
+            if known and not serving.replace_keys:
+                raise UnusableCredentials(
+                    f"the certificate authority in {serving.pki} is missing, but the plane had "
+                    f"one: put ca.crt and ca.key back, or {_REPLACE}"
+                )
+        elif not serving.replace_keys:
+            if key.exists() and not certificate.exists():
+                _complete(certificate, key.read_bytes(), known, serving, now)
+            return _kept_authority(certificate, key, now)
         serving.pki.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(certificate, made.certificate)
+        for path in (certificate, key):
+            if path.exists():
+                path.replace(path.with_name(f"{path.name}.replaced"))
+        made = _new_authority(serving, now)
         write_private(key, made.key)
-    except InvalidPem:
-        raise UnusableCredentials(
-            f"the certificate authority in {serving.pki} cannot be read; remove that folder and "
-            "start again (kubeconfigs written before will not work any more)"
-        ) from None
+        write_private(certificate, made.certificate)
     except OSError as error:
         raise UnusableCredentials(
-            f"the certificate authority in {serving.pki} cannot be kept: {error.strerror}; "
-            "use another data directory"
+            f"the certificate authority in {serving.pki} cannot be read or kept: "
+            f"{error.strerror}; make the folder readable and writable for this user, or use "
+            "another data directory"
         ) from None
     return made
+
+
+def _new_authority(serving: Serving, now: datetime, key: bytes | None = None) -> KeyPair:
+    # Good since long ago: where the clock is ahead now, it still counts when the clock is set.
+    return new_ca("kapy", now=now, algorithm=serving.algorithm, key=key, since=EARLIEST)
+
+
+def _complete(certificate: Path, key: bytes, known: bytes, serving: Serving, now: datetime) -> None:
+    """Write the certificate that a key lacks: the one that is known, or, where a first start was
+    interrupted, a new one."""
+    with suppress(InvalidPem):
+        if not known:
+            known = _new_authority(serving, now, key).certificate
+        if belongs_together(KeyPair(known, key)):
+            write_private(certificate, known)
+
+
+def _kept_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
+    """The authority that is there. Raises UnusableCredentials, OSError."""
+    folder = certificate.parent
+    for path in (certificate, key):
+        if not path.exists():
+            raise UnusableCredentials(
+                f"{path.name} of the certificate authority in {folder} is missing: put it back, or "
+                f"{_REPLACE}"
+            )
+    found = KeyPair(certificate.read_bytes(), key.read_bytes())
+    try:
+        together, told = belongs_together(found), facts(found.certificate)
+    except InvalidPem:
+        raise UnusableCredentials(
+            f"the certificate authority in {folder} cannot be read: restore ca.crt and ca.key, or "
+            f"{_REPLACE}"
+        ) from None
+    if not together:
+        raise UnusableCredentials(
+            f"ca.crt and ca.key in {folder} do not belong together: restore them, or {_REPLACE}"
+        )
+    if told.not_after <= now:
+        raise UnusableCredentials(
+            f"the certificate authority in {folder} is good until {told.not_after:%F %T} UTC, and "
+            f"the clock of this machine says {now:%F %T}: set the clock, or, if that is the time, "
+            f"{_REPLACE}"
+        )
+    if told.not_after <= now + LIFE:
+        _log.warning(
+            "the certificate authority in %s ends at %s UTC; %s before",
+            folder,
+            f"{told.not_after:%F %T}",
+            _REPLACE,
+        )
+    if told.not_before > now:  # made by an earlier version while the clock was ahead
+        _log.warning(
+            "the certificate authority in %s begins at %s UTC only, as the clock was wrong when it "
+            "was made: its certificate is written again, with the same key",
+            folder,
+            f"{told.not_before:%F %T}",
+        )
+        found = backdated(found, EARLIEST)
+        write_private(certificate, found.certificate)
+    return found
 
 
 def write_private(path: Path, content: bytes) -> None:

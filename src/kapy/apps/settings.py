@@ -39,7 +39,8 @@ class Serving:
     """How the plane's API server is reached over the network.
 
     port: 0 for any free one. tokens: users by bearer token. pki: the folder that keeps the
-    plane's certificate authority, None to make one that nobody keeps.
+    plane's certificate authority, None to make one that nobody keeps. replace_keys: make new ones
+    in place of those that are there, missing or unusable.
     """
 
     host: str = LOOPBACK
@@ -47,6 +48,7 @@ class Serving:
     tokens: Mapping[str, User] = field(default_factory=dict)
     pki: Path | None = None
     algorithm: Algorithm = "ECDSA-P256"
+    replace_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

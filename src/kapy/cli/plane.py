@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -61,7 +61,8 @@ async def _listening(stack: AsyncExitStack, options: Options, tokens: dict[str, 
     except CannotListen:
         if options.port is not None:
             raise
-        return await stack.enter_async_context(_plane(options, 0, tokens))
+        once = replace(options, replace_keys=False, accept_data_loss=False)  # that is done
+        return await stack.enter_async_context(_plane(once, 0, tokens))
 
 
 def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
@@ -72,6 +73,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         port=port,
         tokens=tokens,
         pki=folder.pki if folder is not None and keep else None,
+        replace_keys=options.replace_keys,
     )
     settings = Settings(
         data=folder.data if folder is not None and keep else None,

@@ -45,6 +45,7 @@ class Options:
     services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     durability: Durability = "crash"
     accept_data_loss: bool = False
+    replace_keys: bool = False
     controlling: Controlling = field(default_factory=Controlling)
     providers: tuple[Provider, ...] = ()
     extensions: Sequence[Wanted] = ()

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     help="Start with what is on disk where acknowledged writes are missing.",
 )
 @click.option(
+    "--replace-keys",
+    is_flag=True,
+    help="Make a new certificate authority and service account key, whatever is there.",
+)
+@click.option(
     "--provider",
     "places",
     multiple=True,
@@ -76,6 +81,7 @@ def up(
     logging_format: str,
     durability: Durability,
     accept_data_loss: bool,
+    replace_keys: bool,
     places: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -100,6 +106,7 @@ def up(
         services=services_of(given),
         durability=durability,
         accept_data_loss=accept_data_loss,
+        replace_keys=replace_keys,
         controlling=_controlling(given),
         providers=_providers(places),
         extensions=extensions_of(given),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -32,6 +32,10 @@ Algorithm = Literal["RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P38
 LEAF_LIFE: Final = timedelta(days=365)
 """How long certificates of servers and clients are good, as kubeadm's."""
 
+EARLIEST: Final = datetime(2025, 1, 1, tzinfo=UTC)
+"""A clock that says an earlier time is wrong: this program is younger. What begins then counts
+whatever the clock said when it was made."""
+
 BACKDATED: Final = timedelta(minutes=5)
 """How much earlier certificates begin: a machine whose clock is a little behind still trusts."""
 _SERIAL_BITS: Final = 63
@@ -42,6 +46,10 @@ _SERIAL_ZERO: Final = bytes.fromhex("a003020102020100")
 
 class InvalidPem(KapyError):
     """What should be a certificate or a key cannot be read. Never quotes it."""
+
+
+class OutsideValidity(KapyError):
+    """A certificate authority is not good at any moment of what it should issue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +92,9 @@ def new_ca(
     valid: timedelta = timedelta(days=3650),
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
+    since: datetime | None = None,
 ) -> KeyPair:
-    """A self-signed CA with keyUsage, SKI and AKI."""
+    """A self-signed CA with keyUsage, SKI and AKI. since: when it begins, None for `now`."""
     from cryptography import x509
 
     private = _generate(algorithm) if key is None else _load_key(key)
@@ -96,7 +105,7 @@ def new_ca(
         .serial_number(1)
         .subject_name(subject)
         .issuer_name(subject)
-        .not_valid_before(now - BACKDATED)
+        .not_valid_before(now - BACKDATED if since is None else since)
         .not_valid_after(now + valid)
         .public_key(private.public_key())
         .add_extension(_key_usage(ca=True), critical=True)
@@ -123,7 +132,8 @@ def issue(
 ) -> KeyPair:
     """A leaf certificate of `ca`; `names` are DNS names or IP addresses; `key` reuses a key.
 
-    It is valid from the CA's first moment on, at most until the CA's last. Raises InvalidPem.
+    It is valid from the CA's first moment on, at most until the CA's last. Raises InvalidPem,
+    OutsideValidity.
     """
     import secrets
 
@@ -132,14 +142,20 @@ def issue(
 
     authority = load(ca.certificate)
     authority_key = _load_key(ca.key)
+    start, end = authority.not_valid_before_utc, authority.not_valid_after_utc
+    if now + valid <= start:
+        raise OutsideValidity(
+            f"the certificate authority of {common_name} is good from {start:%F %T} to {end:%F %T} "
+            f"UTC, and the clock says {now:%F %T}: set the clock, or replace the authority"
+        )
     private = _generate(algorithm) if key is None else _load_key(key)
     builder = (
         x509.CertificateBuilder()
         .serial_number(secrets.randbits(_SERIAL_BITS) + 1)
         .subject_name(_name(common_name, organizations))
         .issuer_name(authority.subject)
-        .not_valid_before(authority.not_valid_before_utc)
-        .not_valid_after(min(now + valid, authority.not_valid_after_utc))
+        .not_valid_before(start)
+        .not_valid_after(min(now + valid, end))
         .public_key(private.public_key())
         .add_extension(_key_usage(ca=False), critical=True)
         .add_extension(_extended_usages(usages), critical=False)
@@ -152,6 +168,17 @@ def issue(
         builder = builder.add_extension(_alternative_names(names), critical=False)
     signed = builder.sign(authority_key, _digest(authority_key))
     return KeyPair(signed.public_bytes(Encoding.PEM), key or _key_pem(private))
+
+
+def backdated(ca: KeyPair, since: datetime) -> KeyPair:
+    """The same CA, with the same key and end, good from `since` on. Raises InvalidPem.
+
+    What trusts the CA trusts this one, too, and what it signed stays good.
+    """
+    found = facts(ca.certificate)
+    return new_ca(
+        found.common_name, now=found.not_after, valid=timedelta(), key=ca.key, since=since
+    )
 
 
 def load(certificate: bytes) -> Certificate:

@@ -27,6 +27,7 @@ from kapy.remote.secrets import (
 
 CLIENT_CERTIFICATE_LIFE: Final = timedelta(days=365)
 RENEWED_BEFORE_END: Final = CLIENT_CERTIFICATE_LIFE / 2
+_NEVER: Final = timedelta(days=36_500)
 
 
 def kubeconfig_secret(
@@ -71,13 +72,28 @@ def needs_renewal(secret: Document, now: datetime) -> bool:
 def next_renewal(secret: Document) -> datetime:
     """When the first client certificate of the kubeconfig passes half of its life.
 
+    One that ends with its authority is not renewed: no certificate of that authority lasts longer.
     Raises BadSecret.
     """
-    users = _config(secret).get("users") or []
+    config = _config(secret)
+    users = config.get("users") or []
     ends = [_end(secret, (user.get("user") or {}).get("client-certificate-data")) for user in users]
     if not ends:
         raise BadSecret(f"Secret {Key.of(secret)}: the kubeconfig has no users")
-    return min(ends) - RENEWED_BEFORE_END
+    end = min(ends)
+    authority = _authority_end(config)
+    if authority is not None and end >= authority:
+        return end + _NEVER
+    return end - RENEWED_BEFORE_END
+
+
+def _authority_end(config: Document) -> datetime | None:
+    """When the authority of the kubeconfig's first cluster ends, None where that cannot be told."""
+    try:
+        cluster = (config.get("clusters") or [{}])[0].get("cluster") or {}
+        return facts(b64decode(cluster.get("certificate-authority-data") or b"")).not_after
+    except (InvalidPem, NotBase64, AttributeError, TypeError, KeyError):
+        return None
 
 
 def kubeconfig(

@@ -352,6 +352,22 @@ class SqliteLog:
             raise self._damaged(str(error)) from error
         return stored == revision and revision != self._revision
 
+    def note(self, key: str, value: str) -> None:
+        """Keep a value beside the objects. Raises StoreError."""
+        with self._one_at_a_time:
+            try:
+                schema.put_meta(self._db, f"note/{key}", value)
+            except sqlite3.Error as error:
+                raise not_written(self._path, error) from error
+
+    def noted(self, key: str) -> str:
+        """A value that was kept, "" for none. Raises StoreError."""
+        with self._one_at_a_time:
+            try:
+                return schema.meta(self._db, f"note/{key}", "")
+            except sqlite3.Error as error:
+                raise not_written(self._path, error) from error
+
     def close(self) -> None:
         """Close the file and let others have the directory."""
         with self._one_at_a_time:

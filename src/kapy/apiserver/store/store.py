@@ -296,6 +296,17 @@ class Store:
             self._trouble = ""
             _log.warning("the store can be written to again")
 
+    # beside the objects
+
+    def note(self, key: str, value: str) -> None:
+        """Keep a value, at once. A store in memory forgets it. Raises StoreError."""
+        if self._log is not None:
+            self._log.note(key, value)
+
+    def noted(self, key: str) -> str:
+        """A value that was kept on disk, "" for none. Raises StoreError."""
+        return "" if self._log is None else self._log.noted(key)
+
     # watching
 
     def follow(

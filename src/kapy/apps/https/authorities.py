@@ -102,6 +102,14 @@ def authorities(now: datetime, lives: Lives, before: Iterable[pki.KeyPair] = ())
     return Authorities((*before, new))
 
 
+def own_authority(now: datetime, lives: Lives) -> pki.KeyPair:
+    """An authority that follows nobody, and that counts whatever the clock said when it was made.
+    Takes CPU: makes a key."""
+    return pki.new_ca(
+        "kapy extension", now=now, valid=lives.authority, algorithm=_EC, since=pki.EARLIEST
+    )
+
+
 def leaf(signer: pki.KeyPair, names: Iterable[str], now: datetime, lives: Lives) -> pki.KeyPair:
     """A server's certificate. Takes CPU: makes a key."""
     return pki.issue(

@@ -1,0 +1,66 @@
+"""The key that signs tokens: never replaced unless somebody asks for that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.store.store import Store
+from kapy.apiserver.tokens import KEY_FILE, ServiceTokens, UnusableKey
+from kapy.kube import Document
+
+ACCOUNT: Document = {"metadata": {"namespace": "default", "name": "a", "uid": "u"}}
+
+
+def tokens(store: Store, directory: Path) -> ServiceTokens:
+    return ServiceTokens(store, loop_clock(), directory)
+
+
+def issued(by: ServiceTokens) -> str:
+    return by.issue(ACCOUNT, None, (), 3600, "id")
+
+
+async def test_a_key_is_made_once(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    tokens(store, tmp_path).check_key()
+    assert not (tmp_path / KEY_FILE).exists()  # it is made when it is needed
+    first = tokens(store, tmp_path)
+    issued(first)
+    again = tokens(store, tmp_path)
+    again.check_key()
+    assert again.keys() == first.keys()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "is missing, which signed the tokens"),
+        ("", "is no private key"),
+        ("-----BEGIN SECRET-----", "is no private key"),
+    ],
+)
+async def test_a_key_that_is_gone_or_damaged_is_refused_until_a_new_one_is_asked_for(
+    tmp_path: Path, content: str | None, says: str
+) -> None:
+    store = Store.open(tmp_path)
+    first = tokens(store, tmp_path)
+    issued(first)
+    if content is None:
+        (tmp_path / KEY_FILE).unlink()
+    else:
+        (tmp_path / KEY_FILE).write_text(content)
+    store.close()
+    store = Store.open(tmp_path)
+    for use in (ServiceTokens.check_key, issued):
+        with pytest.raises(UnusableKey, match=says) as refused:
+            use(tokens(store, tmp_path))
+        assert "kapy up --replace-keys" in str(refused.value)
+        assert "SECRET" not in str(refused.value)
+    new = tokens(store, tmp_path)
+    new.check_key(replace=True)
+    assert new.keys() != first.keys()
+    tokens(store, tmp_path).check_key()
+    store.close()
