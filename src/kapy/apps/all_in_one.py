@@ -14,10 +14,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from kapy._aio.clock import Clock
+from kapy._aio.clock import Clock, system_clock
 from kapy._aio.services import Service, running
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.controllers.expiry import Expiry
@@ -27,6 +28,7 @@ from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.admission import Rules
 from kapy.apps.audit import audited
 from kapy.apps.built_in import add_statuses, install_inventory
+from kapy.apps.clock_watch import ClockWatch, steady_clock
 from kapy.apps.controllers import add_controllers
 from kapy.apps.conversion import converted, either
 from kapy.apps.credentials import Credentials, credentials
@@ -65,7 +67,7 @@ class Plane:
     """A running management plane.
 
     client: asks as the administrator, in process. access: how anybody else reaches it, None where
-    it serves no network.
+    it serves no network. watch: reports jumps of the clock.
     """
 
     server: Server
@@ -73,6 +75,7 @@ class Plane:
     connections: Connections
     client: Client
     access: Kubeconfig | None = None
+    watch: ClockWatch | None = None
 
     @property
     def transport(self) -> Transport:
@@ -159,16 +162,29 @@ async def _started(
     if settings.serving is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, clock))
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
+    watch = ClockWatch(clock, steady_clock if clock is system_clock else None)
     services = {
         "runtime": runtime.run,
         "events": Expiry(server.plane).run,
         **own,
         **controllers.services,
     }
+    if settings.serving is not None:
+        services["clock"] = watch.run
+    watch.told.append(partial(_record_jump, server, runtime))
+    watch.compare(server.store.last_written)
     await stack.enter_async_context(running(**services))
     await runtime.working.wait()
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
-    return Plane(server, runtime, controllers.connections, client, access)
+    return Plane(server, runtime, controllers.connections, client, access, watch)
+
+
+def _record_jump(server: Server, runtime: Runtime, what: str) -> None:
+    """An event about the namespace that every cluster has."""
+    table = server.store.peek("namespaces")
+    about = None if table is None else table.get("", "kube-system")
+    if about is not None:
+        runtime.events.warning(about, "ClockJumped", what)
 
 
 # Most planes have no providers of somebody's own: what these need is imported with the first.

@@ -162,7 +162,7 @@ def _kept_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
         )
     if told.not_after <= now + LIFE:
         _log.warning(
-            "the certificate authority in %s ends at %s UTC; %s before",
+            "the certificate authority in %s ends at %s UTC; before that, %s",
             folder,
             f"{told.not_after:%F %T}",
             _REPLACE,

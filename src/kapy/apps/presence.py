@@ -34,7 +34,8 @@ class NoPlane(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A running plane. started: RFC 3339. context: its name in the kubeconfig file."""
+    """A running plane. started: RFC 3339. context: its name in the kubeconfig file. clock: how the
+    clock jumped last, "" where it did not."""
 
     pid: int
     server: str
@@ -42,6 +43,7 @@ class Presence:
     kubeconfig: str
     started: str
     version: str
+    clock: str = ""
 
 
 @contextmanager
@@ -75,11 +77,16 @@ def unfinished(folder: Folder) -> Path:
 @contextmanager
 def announced(folder: Folder, presence: Presence) -> Iterator[None]:
     """Tell who runs, while the context is open."""
-    write_private(folder.state, json.dumps(asdict(presence), indent=2).encode())
+    tell(folder, presence)
     try:
         yield
     finally:
         folder.state.unlink(missing_ok=True)
+
+
+def tell(folder: Folder, presence: Presence) -> None:
+    """Write down who runs."""
+    write_private(folder.state, json.dumps(asdict(presence), indent=2).encode())
 
 
 def presence_of(folder: Folder) -> Presence | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -16,8 +16,8 @@ from kapy.apiserver.authentication import read_tokens
 from kapy.apps.all_in_one import CannotListen, Plane, management_plane
 from kapy.apps.context import context_written, kubeconfig_path
 from kapy.apps.extension_server.process import extended
-from kapy.apps.presence import Presence, announced, claimed
-from kapy.apps.settings import DEFAULT_PORT, Serving, Settings, context_name
+from kapy.apps.presence import Presence, announced, claimed, tell
+from kapy.apps.settings import DEFAULT_PORT, Folder, Serving, Settings, context_name
 from kapy.cli.plane_options import Options
 from kapy.kube.http import User
 
@@ -50,7 +50,9 @@ async def up_and_announced(options: Options) -> AsyncIterator[Up]:
             )
         found = Up(plane, plane.access.server, context, path)
         if options.folder is not None:
-            stack.enter_context(announced(options.folder, _presence(found)))
+            presence = _presence(found)
+            stack.enter_context(announced(options.folder, presence))
+            _follow_clock(plane, options.folder, presence)
         yield found
 
 
@@ -90,6 +92,20 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
     return management_plane(settings, clock=system_clock, random=Random())
 
 
+def _follow_clock(plane: Plane, folder: Folder, presence: Presence) -> None:
+    """Let `kapy status` tell of jumps of the clock."""
+
+    def told(what: str) -> None:
+        with suppress(OSError):  # it is in the log, too
+            tell(folder, replace(presence, clock=what))
+
+    if plane.watch is not None:
+        plane.watch.told.append(told)
+
+
 def _presence(up: Up) -> Presence:
     started = system_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Presence(os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__)
+    clock = up.plane.watch.remark if up.plane.watch is not None else ""
+    return Presence(
+        os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__, clock
+    )

@@ -89,6 +89,8 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     click.echo(f"  process     {presence.pid}")
     click.echo(f"  folder      {folder.path}")
     click.echo(f"  kubeconfig  {presence.kubeconfig}, context {presence.context}")
+    if presence.clock:
+        click.echo(f"  clock       {presence.clock}")
 
 
 @command()

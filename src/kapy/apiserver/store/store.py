@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -61,6 +62,7 @@ class Store:
         "_tables",
         "_trouble",
         "history",
+        "last_written",
         "listeners",
         "revision",
     )
@@ -75,6 +77,7 @@ class Store:
         self._broken = ""  # why nothing is written any more
         self._trouble = ""  # why nothing can be written now
         self._retry: asyncio.TimerHandle | None = None
+        self.last_written: datetime | None = None  # before this start
         self.revision = FIRST_REVISION
         if log is not None:
             self._load(log)
@@ -107,6 +110,8 @@ class Store:
             raise
 
     def _load(self, log: SqliteLog) -> None:
+        if log.mark is not None and log.mark.revision:
+            self.last_written = log.mark.moment
         with closing(log.rows()) as rows:
             for table, namespace, name, document in rows:
                 self.table(table).put(namespace, name, Stored(None, document))

@@ -1,0 +1,96 @@
+"""Whether the clock of the machine jumped: since the last run, or while the plane runs.
+
+Certificates, tokens and conditions go by the time of day. A jump is reported and nothing else is
+done about it: which of the two times was right, only a person knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, NoReturn
+
+from kapy._aio.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 30.0
+"""How often the two clocks are compared. A timer: nothing tells that a clock was set."""
+DRIFT: Final = timedelta(seconds=10)
+"""A difference between two looks that counts as a jump: more than what time servers correct."""
+BACK: Final = timedelta(minutes=1)
+AHEAD: Final = timedelta(days=90)
+"""How much earlier and later than the last write a plane may start without a report."""
+
+Steady = Callable[[], float]
+"""Seconds of a clock that nobody sets."""
+
+
+def steady_clock() -> float:
+    """A clock of the machine that nobody sets; where there is one, it goes on while it sleeps."""
+    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
+
+
+class ClockWatch:
+    """Reports jumps of `clock`. remark: the last one, "" for none. told: called with each.
+
+    steady: None for the loop's own time.
+    """
+
+    def __init__(self, clock: Clock, steady: Steady | None = None) -> None:
+        self.remark = ""
+        self.told: list[Callable[[str], None]] = []
+        self._clock = clock
+        self._steady = steady or asyncio.get_running_loop().time
+        self._last = self._now()
+
+    def _now(self) -> tuple[float, datetime]:
+        return self._steady(), self._clock()
+
+    def compare(self, written: datetime | None) -> None:
+        """Compare the clock with the time of the last write before this start, None for none."""
+        if written is None:
+            return
+        now = self._clock()
+        passed = now - written
+        if passed < -BACK:
+            self._report(
+                f"the clock says {now:%F %T} UTC, which is {_text(-passed)} before the last write "
+                f"({written:%F %T}): it was wrong then, or is wrong now"
+            )
+        elif passed > AHEAD:
+            self._report(
+                f"the clock says {now:%F %T} UTC, which is {_text(passed)} after the last write "
+                f"({written:%F %T}): see that the clock is right"
+            )
+
+    async def run(self) -> NoReturn:
+        """Look at the clocks until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Report how far the time of day went differently since the last look."""
+        (steady, day), self._last = self._last, self._now()
+        jump = (self._last[1] - day) - timedelta(seconds=self._last[0] - steady)
+        if abs(jump) >= DRIFT:
+            way = "ahead" if jump > timedelta() else "back"
+            self._report(f"the clock was set {_text(abs(jump))} {way}: {self._last[1]:%F %T} UTC")
+
+    def _report(self, what: str) -> None:
+        self.remark = what
+        _log.warning("%s", what)
+        for told in self.told:
+            told(what)
+
+
+def _text(duration: timedelta) -> str:
+    if duration.days >= 2:
+        return f"{duration.days} days"
+    seconds = round(duration.total_seconds())
+    return f"{seconds // 3600} h {seconds % 3600 // 60} min {seconds % 60} s"

@@ -1,0 +1,101 @@
+"""A clock that jumps is reported: at the start, while the plane runs, and nothing else is done."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.clock import EPOCH, loop_clock
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.clock_watch import AHEAD, BACK, DRIFT, LOOK_SECONDS, ClockWatch, steady_clock
+from kapy.apps.settings import Serving, Settings
+from kapy.client.client import Client
+from kapy.kube.names import EVENTS
+
+
+class Day:
+    """A clock that somebody sets."""
+
+    def __init__(self) -> None:
+        self.ahead, self._clock = timedelta(), loop_clock()
+
+    def __call__(self) -> datetime:
+        return self._clock() + self.ahead
+
+
+@pytest.mark.parametrize(
+    ("jump", "says"),
+    [
+        (timedelta(days=9 * 365), "the clock was set 3285 days ahead: 2034-12-30"),
+        (timedelta(hours=-3), "the clock was set 3 h 0 min 0 s back"),
+        (DRIFT, "the clock was set 0 h 0 min 10 s ahead"),
+        (DRIFT / -2, ""),
+    ],
+)
+async def test_a_jump_is_told_once(
+    jump: timedelta, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    day, told = Day(), list[str]()
+    watch = ClockWatch(day)
+    watch.told.append(told.append)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(watch.run())
+        await asyncio.sleep(10 * LOOK_SECONDS)
+        assert told == []
+        day.ahead += jump
+        await asyncio.sleep(10 * LOOK_SECONDS)
+        running.cancel()
+    assert len(told) == (1 if says else 0)
+    assert watch.remark.startswith(says)
+    assert says in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("passed", "says"),
+    [
+        (timedelta(days=9 * 365), "3285 days after the last write"),
+        (timedelta(days=-9 * 365), "3285 days before the last write"),
+        (-2 * BACK, "0 h 2 min 0 s before the last write"),
+        (AHEAD, ""),
+        (-BACK, ""),
+    ],
+)
+async def test_the_start_is_compared_with_the_last_write(passed: timedelta, says: str) -> None:
+    watch = ClockWatch(loop_clock())
+    watch.compare(None)
+    watch.compare(EPOCH - passed)
+    assert says in watch.remark
+    assert bool(watch.remark) is bool(says)
+
+
+def test_the_steady_clock_goes_on() -> None:
+    assert steady_clock() <= steady_clock()
+
+
+async def _jumps(plane: Plane) -> list[str]:
+    await asyncio.sleep(1)
+    found = await Client(plane.transport).list(EVENTS)
+    return [one["message"] for one in found.items if one["reason"] == "ClockJumped"]
+
+
+@pytest.mark.sockets
+async def test_no_clock_keeps_a_plane_from_starting_afterwards(tmp_path: Path) -> None:
+    """Nine years ahead, as in 2035, and back again: with the same authority and all objects."""
+    settings = Settings(
+        data=tmp_path / "data", serving=Serving(port=0, pki=tmp_path / "pki"), inventory=True
+    )
+    day, authorities = Day(), set[bytes]()
+    found: list[list[str]] = []
+    for ahead in (0, 9 * 365, 0, -200, 0):
+        day.ahead = timedelta(days=ahead)
+        async with management_plane(settings, clock=day) as plane:
+            assert plane.access is not None
+            authorities.add(plane.access.certificate_authority)
+            found.append(await _jumps(plane))
+    assert len(authorities) == 1
+    assert found[0] == []
+    assert ["3285 days after" in one for one in found[1]] == [True]
+    assert any("328" in one and "days before" in one for one in found[2])
