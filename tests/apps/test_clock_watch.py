@@ -89,7 +89,7 @@ async def test_no_clock_keeps_a_plane_from_starting_afterwards(tmp_path: Path) -
     )
     day, authorities = Day(), set[bytes]()
     found: list[list[str]] = []
-    for ahead in (0, 9 * 365, 0, -200, 0):
+    for ahead in (0, 9 * 365, 0):
         day.ahead = timedelta(days=ahead)
         async with management_plane(settings, clock=day) as plane:
             assert plane.access is not None

@@ -109,13 +109,12 @@ async def management_plane(
     )
     rules.read_through(Client(server.transport(ADMIN)))
     try:
-        replace = settings.serving is not None and settings.serving.replace_keys
-        server.access.tokens.check_key(replace=replace)
+        made = await _credentials(server, settings, clock)
         async with AsyncExitStack() as stack:
             stack.enter_context(audited(server, settings.audit, clock))
             if settings.serving is not None:  # then the plane is what the process is there for
                 stack.enter_context(rarely_collected())
-            yield await _started(stack, server, settings, clock, random, way)
+            yield await _started(stack, server, settings, clock, random, way, made)
     finally:
         server.close()
 
@@ -127,6 +126,7 @@ async def _started(
     clock: Clock,
     random: Random | None,
     post: Callable[[], Post],
+    made: Credentials | None,
 ) -> Plane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
     await stack.enter_async_context(running(server=server.run))
@@ -159,8 +159,8 @@ async def _started(
     if settings.inventory:
         add_statuses(runtime)
     access = None
-    if settings.serving is not None:
-        access = await stack.enter_async_context(_served(server, settings.serving, clock))
+    if settings.serving is not None and made is not None:
+        access = await stack.enter_async_context(_served(server, settings.serving, made))
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
     watch = ClockWatch(clock, steady_clock if clock is system_clock else None)
     services = {
@@ -270,9 +270,7 @@ def _watch_health(server: Server, runtime: Runtime) -> None:
 
 
 @asynccontextmanager
-async def _served(server: Server, serving: Serving, clock: Clock) -> AsyncIterator[Kubeconfig]:
-    loop = asyncio.get_running_loop()
-    made = await loop.run_in_executor(None, credentials, serving, clock(), _known(server))
+async def _served(server: Server, serving: Serving, made: Credentials) -> AsyncIterator[Kubeconfig]:
     own = made.server
     tls = server_context(own.certificate, own.key, client_ca=made.authority.certificate)
     application = Application(server, Authentication(serving.tokens))
@@ -287,6 +285,18 @@ async def _served(server: Server, serving: Serving, clock: Clock) -> AsyncIterat
                 "another port with --port, or stop the program that uses it"
             ) from None
         yield _access(made, host, port)
+
+
+async def _credentials(server: Server, settings: Settings, clock: Clock) -> Credentials | None:
+    """What the plane presents, None where it serves no network. Raises UnusableCredentials,
+    UnusableKey."""
+    serving = settings.serving
+    replace = serving is not None and serving.replace_keys
+    server.access.tokens.check_key(replace=replace)
+    if serving is None:
+        return None
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(None, credentials, serving, clock(), _known(server))
 
 
 def _known(server: Server) -> bytes:

@@ -180,14 +180,19 @@ def _kept_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, all at once."""
+    """Write a file that only its owner can read, all at once. Raises OSError, which names it."""
     beside = path.with_name(f".{path.name}.new")
     with suppress(FileNotFoundError):
         beside.unlink()
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    beside.replace(path)
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _names(host: str) -> Sequence[str]:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kapy.apps.credentials import write_private
-from kapy.apps.settings import Folder
+from kapy.apps.settings import Folder, UnusableFolder
 from kapy.kube.errors import KapyError
 
 
@@ -58,6 +58,11 @@ def claimed(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
             raise PlaneRuns(
                 f"a management plane runs in {folder.path} already; stop it with `kapy down`, or "
                 "choose another --name or --data-dir"
+            ) from None
+        except OSError as error:  # a network file system
+            raise UnusableFolder(
+                f"cannot lock {_lock(folder)}: {error.strerror}; use a folder on a local file "
+                "system"
             ) from None
         if unfinished(folder).exists() and not for_restore:
             raise UnfinishedRestore(
@@ -130,4 +135,7 @@ def _open(folder: Folder) -> int:
     try:
         return os.open(_lock(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise NoPlane(f"cannot use {folder.path}: {error.strerror}") from None
+        raise UnusableFolder(
+            f"cannot open {_lock(folder)}: {error.strerror}; let this user read and write it, or "
+            "choose another --data-dir or --name"
+        ) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kapy.api.features import FeatureGates
 from kapy.engine.options import ManagerOptions
+from kapy.kube.errors import KapyError
 from kapy.kube.http import User
 from kapy.kube.pki import Algorithm
 
@@ -129,6 +130,10 @@ class Settings:
     providers: tuple[Provider, ...] = ()
 
 
+class UnusableFolder(KapyError):
+    """The folder of a plane cannot be made or written to; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """The folder of one plane on disk, for its owner's eyes only."""
@@ -156,9 +161,16 @@ class Folder:
         return self.path / "plane.json"
 
     def make(self) -> None:
-        """Make the folder, readable by its owner only."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.path.chmod(0o700)
+        """Make the folder, readable by its owner only. Raises UnusableFolder."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.chmod(0o700)
+        except OSError as error:
+            raise UnusableFolder(
+                f"the plane's folder {self.path} cannot be used: {error.strerror}; make it a "
+                "directory that this user owns and may write to, or choose another --data-dir or "
+                "--name"
+            ) from None
 
 
 def folder_of(name: str, environ: Mapping[str, str], home: Path) -> Folder:

@@ -105,5 +105,8 @@ def _arguments(options: Options, folder: Folder) -> Iterator[str]:
 def _last_words(log: Path) -> str:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     if not lines:
-        return f"the management plane ended before it was ready; it said nothing in {log}"
+        return (
+            f"the management plane ended before it was ready; it said nothing in {log} (is the "
+            "disk full?)"
+        )
     return lines[-1].removeprefix("Error: ")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
-from errno import ENOSPC
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 import click
 
@@ -57,6 +57,34 @@ def run(arguments: Sequence[str]) -> int:
     return outcome(called)
 
 
+_WRITABLE: Final = "let this user write there, or use another place"
+_PLACE: Final = "another kind of file is needed there: move this one away, or use another place"
+_ROOM: Final = "make room, or use another place"
+_BROKEN: Final = "see that the disk or the network file system works, or use another place"
+_OF_FILES: Final = {
+    errno.EACCES: _WRITABLE,
+    errno.EPERM: _WRITABLE,
+    errno.EROFS: _WRITABLE,
+    errno.EEXIST: _PLACE,
+    errno.ENOTDIR: _PLACE,
+    errno.EISDIR: _PLACE,
+    errno.ENOTEMPTY: _PLACE,
+    errno.ELOOP: _PLACE,
+    errno.ENOENT: "see that the path is right, and that links on it lead somewhere",
+    errno.ENAMETOOLONG: "use a shorter path",
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: _ROOM,
+    errno.EIO: _BROKEN,
+    errno.ESTALE: _BROKEN,
+    errno.ENOLCK: _BROKEN,
+    errno.ENXIO: _BROKEN,
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "close other programs: the system has no room for open files",
+}
+"""What to do about what the system refuses: nothing that is to be reported to us."""
+
+
 def outcome(call: Callable[[], object]) -> int:
     """The exit code of a command that is called, whose errors are sentences on standard error."""
     try:
@@ -86,7 +114,7 @@ def outcome(call: Callable[[], object]) -> int:
 
 def _is_of_output(error: Exception) -> TypeGuard[OSError]:
     """Whether a full disk met what we print: of files, the name is known."""
-    return isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
 
 
 def _asked_for_help(arguments: Sequence[str]) -> list[str]:
@@ -106,5 +134,7 @@ def sentence(error: BaseException) -> str:
         return f"{error}; see that the server runs, and that the kubeconfig names the right one"
     if isinstance(error, KapyError):
         return str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.errno in _OF_FILES:
+        return f"{error.filename2 or error.filename}: {error.strerror}; {_OF_FILES[error.errno]}"
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"unexpected {what} (KAPY_DEBUG=1 shows where; please report it)"

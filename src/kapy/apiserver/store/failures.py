@@ -56,6 +56,11 @@ def not_opened(path: Path, error: sqlite3.Error | OSError) -> StoreError:
         return StoreInUse(f"{path} is locked by another program; close that one")
     if name.startswith("SQLITE_FULL"):
         return StoreError(f"{path} cannot be opened: the disk is full; free some space")
+    if name.startswith("SQLITE_IOERR"):
+        return StoreError(
+            f"{path} cannot be read or written ({error}); see whether the disk is full or broken, "
+            "or use a data directory on a local file system"
+        )
     return StoreDamaged(
         f"{path} cannot be read ({error}); restore a backup (`kapy restore`) or use another "
         "directory"

@@ -187,7 +187,9 @@ class SqliteLog:
                 digest += proof
                 yield resource, namespace, name, document
             stored = int(schema.meta(self._db, "digest", "-1"))
-        except (sqlite3.Error, ValueError) as error:
+        except sqlite3.Error as error:
+            raise not_opened(self._path, error) from error
+        except ValueError as error:
             raise self._damaged(str(error)) from error
         self._digest = digest
         with self._acceptable():
@@ -202,7 +204,9 @@ class SqliteLog:
         """
         try:
             return self._begun()
-        except (sqlite3.Error, ValueError) as error:
+        except (sqlite3.Error, OSError) as error:
+            raise not_opened(self._path, error) from error
+        except ValueError as error:
             raise self._damaged(str(error)) from error
 
     def _begun(self) -> int:
