@@ -19,6 +19,7 @@ import pytest
 
 from kapy._aio.clock import EPOCH
 from kapy.apiserver.store import completeness, schema, sqlite
+from kapy.apiserver.store.copies import copied
 from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
 from kapy.apiserver.store.mark import MarkFile, read_mark
 from kapy.apiserver.store.sqlite import REVISION_JUMP, SqliteLog
@@ -196,6 +197,27 @@ def test_what_is_missing_is_refused_until_the_loss_is_accepted(
         assert "kapy up --accept-data-loss" in str(refused.value)
     Store.open(there, accept_loss=True).close()
     Store.open(there).close()
+
+
+@pytest.mark.parametrize("fault", [gone("store.db-wal"), gone("store.mark"), lost_object])
+def test_no_copy_is_taken_of_what_is_not_complete(
+    tmp_path: Path, fault: Callable[[Path], object]
+) -> None:
+    log = filled(tmp_path / "here")
+    there = copy_of(log, tmp_path / "there")
+    copied(tmp_path / "here" / "store.db", tmp_path / "running")
+    log.close()
+    copied(tmp_path / "here" / "store.db", tmp_path / "closed")
+    copied(there / "store.db", tmp_path / "killed")
+    there = shutil.copytree(tmp_path / "here", tmp_path / "again")
+    if fault is not lost_object:
+        shutil.rmtree(there)
+        again = filled(tmp_path / "new")
+        there = copy_of(again, there)
+        again.close()
+    fault(there)
+    with pytest.raises(StoreDamaged, match=r"missing|damaged"):
+        copied(there / "store.db", tmp_path / "never")
 
 
 def test_damage_is_not_accepted(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ class Acceptor:
                 sock.settimeout(0)
                 sock.visit = visit
                 visit.task = group.create_task(_admitted(sock, visit, admit))
+                await asyncio.sleep(0)  # others have a turn, and what was ended is closed
 
     async def _wait_out(self, error: OSError) -> None:
         """The system has no descriptor left, or the client is gone already."""

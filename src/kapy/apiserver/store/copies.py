@@ -18,8 +18,10 @@ import msgspec
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.store import schema
+from kapy.apiserver.store.completeness import boot_number, check_format, check_revision
 from kapy.apiserver.store.errors import StoreDamaged, StoreError
-from kapy.apiserver.store.mark import MarkFile
+from kapy.apiserver.store.lock import boot_id
+from kapy.apiserver.store.mark import MarkFile, read_mark
 from kapy.apiserver.store.sqlite import REVISION_JUMP
 
 _PATIENCE = 5.0
@@ -38,13 +40,21 @@ class State:
 def copied(source: Path, target: Path) -> State:
     """Copy the file at one moment of its life to `target` (0600), and prove the copy.
 
-    Raises StoreError, StoreDamaged.
+    Raises StoreError, StoreDamaged, and DataLost where acknowledged writes are missing.
     """
+    mark = read_mark(source.parent)  # before the copy: a server may write on meanwhile
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     with _opened(source) as there, _opened(target) as here:
         there.backup(here)
         here.execute("PRAGMA journal_mode = DELETE")
-        return _proved(here, source)
+        if not schema.has_tables(here):
+            check_format(source, mark)
+        found = _proved(here, source)
+        if found.schema == schema.SCHEMA:
+            identity = bytes.fromhex(schema.meta(here, "store", ""))
+            boot = boot_number(boot_id())
+            check_revision(source, mark, identity, found.revision, boot)
+        return found
 
 
 def state_of(path: Path) -> State:
