@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.store.store import Store
-from kapy.apiserver.tokens import KEY_FILE, ServiceTokens, UnusableKey
+from kapy.apiserver.tokens import FOREVER, KEY_FILE, BadToken, ServiceTokens, UnusableKey
 from kapy.kube import Document
 
 ACCOUNT: Document = {"metadata": {"namespace": "default", "name": "a", "uid": "u"}}
@@ -64,3 +65,21 @@ async def test_a_key_that_is_gone_or_damaged_is_refused_until_a_new_one_is_asked
     assert new.keys() != first.keys()
     tokens(store, tmp_path).check_key()
     store.close()
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(3600, False), (FOREVER, True)])
+async def test_a_token_of_a_clock_that_was_ahead(seconds: int, counts: bool) -> None:
+    """One that ends comes to count with its clock; one of a Secret counts always."""
+    store, clock = Store(), loop_clock()
+    accounts = store.table("serviceaccounts")
+    store.put(accounts, "default", "a", {"metadata": dict(ACCOUNT["metadata"])})
+    ahead = timedelta(days=3285)
+    made = ServiceTokens(store, lambda: clock() + ahead, None)
+    token = made.issue(ACCOUNT, None, (), seconds, "id")
+    assert made.user(token).name == "system:serviceaccount:default:a"
+    ahead = timedelta()
+    if counts:
+        assert made.user(token).name == "system:serviceaccount:default:a"
+    else:
+        with pytest.raises(BadToken, match="the clock was ahead, or is behind"):
+            made.user(token)

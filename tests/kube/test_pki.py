@@ -185,3 +185,13 @@ def _tbs(certificate: bytes) -> bytes:
     loaded = pki.load(certificate).tbs_certificate_bytes
     assert bytes.fromhex("a003020102020101") in loaded[:16]
     return loaded.replace(bytes.fromhex("a003020102020101"), bytes.fromhex("a003020102020100"), 1)
+
+
+def test_a_ca_that_begins_after_what_it_should_issue_says_so() -> None:
+    ahead = pki.new_ca("kubernetes", now=NOW + timedelta(days=3285), algorithm=EC)
+    with pytest.raises(pki.OutsideValidity, match=r"good from 2034-.* clock says 2026-01-01"):
+        pki.issue(ahead, "a", now=NOW, algorithm=EC)
+    back = pki.backdated(ahead, pki.EARLIEST)
+    issued = pki.issue(back, "a", now=NOW, algorithm=EC)
+    assert pki.facts(issued.certificate).not_before == pki.EARLIEST
+    assert pki.facts(issued.certificate).not_after == NOW + timedelta(days=365)

@@ -41,6 +41,8 @@ _EXTRA: Final = "authentication.kubernetes.io"
 _REPLACE: Final = (
     "have a new one made with `kapy up --replace-keys` (tokens issued before do not count any more)"
 )
+FOREVER: Final = 1 << 32
+"""Seconds: more than a century. What ends such a token is its Secret."""
 _REMEMBERED: Final = 1024
 _HALF: Final = 32  # bytes of each of the two numbers of a signature
 
@@ -102,7 +104,8 @@ class ServiceTokens:
                 "iss": ISSUER,
                 "jti": identity,
                 "kubernetes.io": said,
-                "nbf": now,
+                # What lasts for ever counts whatever the clock said when it was issued.
+                "nbf": 0 if seconds >= FOREVER else now,
                 "sub": f"system:serviceaccount:{meta['namespace']}:{meta['name']}",
             }
         )

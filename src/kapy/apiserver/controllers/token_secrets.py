@@ -15,7 +15,7 @@ from kapy.apiserver.controllers.writing import changed, is_latest, removed
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.store.history import Happening
-from kapy.apiserver.tokens import Bound, ServiceTokens
+from kapy.apiserver.tokens import FOREVER, Bound, ServiceTokens
 from kapy.kube import Document
 
 TYPE: Final = "kubernetes.io/service-account-token"
@@ -23,8 +23,6 @@ _NAME: Final = "kubernetes.io/service-account.name"
 _UID: Final = "kubernetes.io/service-account.uid"
 _ACCOUNTS: Final = "serviceaccounts"
 _SECRETS: Final = "secrets"
-_FOREVER: Final = 1 << 32
-"""Seconds: more than a century. What ends such a token is its Secret."""
 
 
 class TokenSecrets:
@@ -87,7 +85,7 @@ class TokenSecrets:
     def _token(self, secret: Document, account: Document) -> str:
         bound = Bound("Secret", secret["metadata"]["name"], secret["metadata"]["uid"])
         identity = new_uid(self._plane.rng)
-        return self._tokens.issue(account, [bound], API_AUDIENCES, _FOREVER, identity)
+        return self._tokens.issue(account, [bound], API_AUDIENCES, FOREVER, identity)
 
 
 def _account_of(secret: Document) -> str:
