@@ -248,6 +248,22 @@ async def test_a_user_with_too_many_watches_is_told_and_administrators_get_in() 
 
 
 @pytest.mark.sockets
+async def test_what_is_closed_counts_no_more() -> None:
+    limit = ConnectionLimit(24)
+    async with served(limit) as address:
+        for number in range(50):
+            async with AsyncExitStack() as stack:
+                one = await talk(stack, address)
+                if number % 2:
+                    await one.send(get("/version", ("admin", "alice")[number % 4 // 2]))
+                    assert (await one.answer()).status == 200
+        async with asyncio.timeout(10):
+            while limit.open:
+                await asyncio.sleep(0.01)
+    assert not limit._users
+
+
+@pytest.mark.sockets
 def test_a_process_with_few_descriptors_survives_many_idle_connections() -> None:
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (128, 256))

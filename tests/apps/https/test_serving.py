@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
+from kapy.apiserver.serving import accepting
+from kapy.apiserver.serving.connection_limit import ConnectionLimit
 from kapy.apps.extension_server.answering import answering
 from kapy.apps.extension_server.loading import application_at
 from kapy.apps.https.certificate import (
@@ -91,6 +93,25 @@ async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
             asyncio.get_running_loop().call_later(0.2, hold.set)
         assert await call == "no quota"
     assert not application.ready
+
+
+@pytest.mark.sockets
+async def test_idle_connections_keep_no_call_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = ConnectionLimit(16)
+    monkeypatch.setattr(accepting, "process_limit", lambda: limit)
+    certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
+    async with answering(quota(), certificate) as address, AsyncExitStack() as stack:
+        async with session(certificate.ca) as client:
+            assert await message_of(client, address[1]) == "no quota"
+            for _ in range(100):
+                _, writer = await asyncio.open_connection(*address)
+                stack.callback(writer.close)
+            assert await message_of(client, address[1]) == "no quota"
+        async with session(certificate.ca) as new:
+            assert await message_of(new, address[1]) == "no quota"
+        assert limit.open <= 16
 
 
 @pytest.mark.sockets

@@ -63,9 +63,9 @@ async def serving(
     async with asyncio.TaskGroup() as group:
         kept = group.create_task(certificate.keep())
         served = group.create_task(server.serve(sockets=[]))
+        accepting = group.create_task(server.accept(listening))
         try:
             await server.accepts.wait()
-            accepting = group.create_task(Acceptor().accept(listening, server.admit))
             yield listening.getsockname()[:2]
         finally:
             application.ready = False
@@ -86,6 +86,11 @@ class _Server(Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def accept(self, listening: socket.socket) -> None:
+        """Accept connections until cancelled."""
+        await self.accepts.wait()
+        await Acceptor().accept(listening, self.admit)
 
     async def admit(self, sock: socket.socket, visit: Visit) -> None:
         """Serve an accepted socket."""
