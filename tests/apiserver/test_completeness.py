@@ -22,7 +22,7 @@ from kapy.apiserver.store import completeness, schema, sqlite
 from kapy.apiserver.store.copies import copied
 from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
 from kapy.apiserver.store.mark import MarkFile, read_mark
-from kapy.apiserver.store.sqlite import REVISION_JUMP, SqliteLog
+from kapy.apiserver.store.sqlite import REVISION_JUMP, Row, SqliteLog
 from kapy.apiserver.store.store import Store
 from tests.apiserver.test_durability import SEEDS, _content, _in_flight, _killed, said_by
 
@@ -91,8 +91,16 @@ def filled(directory: Path, writes: int = 20) -> SqliteLog:
     assert list(log.rows()) == []
     assert log.begin() == 0
     for number in range(1, writes + 1):
-        log.write([("configmaps", "default", f"a{number % 7}", b"%d" % number, number < 7)], number)
+        before = b"%d" % (number - 7) if number > 7 else None
+        log.write([row(f"a{number % 7}", b"%d" % number, before)], number)
     return log
+
+
+def row(name: str, document: bytes, before: bytes | None = None) -> Row:
+    """A ConfigMap that takes the place of what was before."""
+    key = ("configmaps", "default", name)
+    old = None if before is None else schema.checksum(*key, before)
+    return (*key, document, schema.checksum(*key, document), old)
 
 
 def copy_of(log: SqliteLog, to: Path) -> Path:
@@ -157,9 +165,8 @@ def of_an_older_format(directory: Path) -> None:
 def stale_object(directory: Path) -> None:
     """As after a write that a disk lost: the object is sound, and not the latest one."""
     with closing(sqlite3.connect(directory / "store.db")) as db:
-        row = ("configmaps", "default", "a3", b"3")
-        proof = schema.checksum(*row)
-        db.execute(schema.PUT, (*row, proof))
+        stale = ("configmaps", "default", "a3", b"3")
+        db.execute(schema.PUT, (*stale, schema.checksum(*stale)))
         db.commit()
 
 
@@ -220,6 +227,17 @@ def test_no_copy_is_taken_of_what_is_not_complete(
         copied(there / "store.db", tmp_path / "never")
 
 
+@pytest.mark.parametrize("before", [b"3", None])
+def test_a_row_that_is_not_as_the_writer_knows_it_ends_writing(
+    tmp_path: Path, before: bytes | None
+) -> None:
+    log = filled(tmp_path)
+    with pytest.raises(StoreDamaged, match=r"another program has changed|UNIQUE"):
+        log.write([row("a3", b"new", before)], 21)
+    log.close()
+    Store.open(tmp_path).close()
+
+
 def test_damage_is_not_accepted(tmp_path: Path) -> None:
     log = filled(tmp_path)
     log.close()
@@ -244,7 +262,7 @@ def test_the_mark_is_written_between_the_commit_and_the_answer(
         write(self, revision, written)
 
     monkeypatch.setattr(MarkFile, "write", noted)
-    log.write([("configmaps", "default", "new", b"new", True)], 21)
+    log.write([row("new", b"new")], 21)
     assert committed == [21]
     found = read_mark(tmp_path)
     assert found is not None
@@ -262,7 +280,7 @@ def test_what_cannot_be_marked_is_not_acknowledged(
 
     monkeypatch.setattr(os, "pwrite", broken)
     with pytest.raises(StoreDamaged, match=r"store.mark cannot be written \(Input/output error\)"):
-        log.write([("configmaps", "default", "new", b"new", True)], 21)
+        log.write([row("new", b"new")], 21)
     log.close()
 
 
@@ -290,7 +308,7 @@ def test_a_machine_that_ended_may_lose_only_what_was_not_promised(
     list(log.rows())
     log.begin()
     for number in range(1, 10):
-        log.write([("configmaps", "default", f"a{number}", b"{}", True)], number)
+        log.write([row(f"a{number}", b"{}")], number)
     there = copy_of(log, tmp_path / "there")
     log.close()
     wal = there / "store.db-wal"

@@ -25,6 +25,7 @@ from kapy.apiserver.serving.accepting import PAUSE_SECONDS, Acceptor
 from kapy.apiserver.serving.connection_limit import TELL_SECONDS, ConnectionLimit, Visit
 from kapy.kube.http import ADMIN, ANONYMOUS, User
 from tests.apiserver.hostile.wire import Talk
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 ALICE = authenticated("alice", ("readers",))
@@ -257,9 +258,7 @@ async def test_what_is_closed_counts_no_more() -> None:
                 if number % 2:
                     await one.send(get("/version", ("admin", "alice")[number % 4 // 2]))
                     assert (await one.answer()).status == 200
-        async with asyncio.timeout(10):
-            while limit.open:
-                await asyncio.sleep(0.01)
+        await until(lambda: not limit.open)
     assert not limit._users
 
 

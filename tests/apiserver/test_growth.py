@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.apiserver.store import sqlite
+from kapy.apiserver.store import schema, sqlite
 from kapy.apiserver.store.sqlite import SqliteLog
 from kapy.apiserver.store.store import COMPACTION_SECONDS, DURABLE_HISTORY, Store
 from kapy.kube import Document
@@ -56,10 +56,13 @@ def test_room_that_objects_leave_is_given_back(
     assert list(log.rows()) == []
     log.begin()
     rows = [("configmaps", "default", f"a{number}", b"x" * 4 * KIB) for number in range(2000)]
-    log.write([(*row, True) for row in rows], 2000)
-    log.write([(*row[:3], None, False) for row in rows], 4000)
-    for revision in range(4001, 4001 + 20 * sqlite._TIDY_EVERY):
-        log.write([("configmaps", "default", "b", b"x" * 100, False)], revision)
+    proofs = [schema.checksum(*row) for row in rows]
+    log.write([(*row, proof, None) for row, proof in zip(rows, proofs, strict=True)], 2000)
+    log.write([(*row[:3], None, 0, proof) for row, proof in zip(rows, proofs, strict=True)], 4000)
+    one = ("configmaps", "default", "b", b"x" * 100)
+    log.write([(*one, schema.checksum(*one), None)], 4001)
+    for revision in range(4002, 4002 + 20 * sqlite._TIDY_EVERY):
+        log.write([(*one, schema.checksum(*one), schema.checksum(*one))], revision)
     log.close()
     with closing(sqlite3.connect(tmp_path / "store.db")) as db:
         (pages,) = db.execute("PRAGMA page_count").fetchone()

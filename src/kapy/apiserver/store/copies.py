@@ -79,8 +79,7 @@ def renewed(path: Path, above: int) -> State:
         for _, key in sorted(_order(db), key=itemgetter(0)):
             revision += 1
             _renumber(db, key, revision)
-        schema.put_digest(db)
-        schema.put_meta(db, "revision", str(revision))
+        schema.put_revision(db, revision, schema.digest_of(db))
         db.execute("DELETE FROM meta WHERE key = 'boot'")
         db.execute("COMMIT")
         _mark(db, path, revision)
@@ -132,7 +131,7 @@ def _proved(db: sqlite3.Connection, path: Path) -> State:
         objects, digest = 0, 0
         for row in schema.proved(db):
             objects, digest = objects + 1, digest + row[-1]
-        if str(digest) != schema.meta(db, "digest", ""):
+        if str(digest) != schema.stored_digest(db):
             raise StoreDamaged(f"{path} is damaged (objects are missing or of an earlier revision)")
     else:
         (objects,) = db.execute("SELECT count(*) FROM objects").fetchone()

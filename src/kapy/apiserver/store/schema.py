@@ -39,6 +39,14 @@ CREATE TABLE objects (
 """
 INSERT: Final = "INSERT INTO objects VALUES (?, ?, ?, ?, ?)"
 """Writes a row of an object that is new; it fails where there is one already."""
+UPDATE: Final = (
+    "UPDATE objects SET document = ?, checksum = ? "
+    "WHERE resource = ? AND namespace = ? AND name = ? AND checksum = ?"
+)
+DELETE: Final = (
+    "DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ? AND checksum = ?"
+)
+"""Change and delete a row that is as the writer knows it, by its checksum."""
 PUT: Final = (
     f"{INSERT} ON CONFLICT (resource, namespace, name) "
     "DO UPDATE SET document = excluded.document, checksum = excluded.checksum"
@@ -57,9 +65,16 @@ def digest_of(db: sqlite3.Connection) -> int:
     return sum(row[-1] for row in proved(db))
 
 
-def put_digest(db: sqlite3.Connection) -> None:
-    """Compute and store the digest of all objects."""
-    put_meta(db, "digest", str(digest_of(db)))
+def stored_digest(db: sqlite3.Connection) -> str:
+    """The digest that was stored with the last revision, "" for none."""
+    row = db.execute("SELECT digest FROM meta WHERE key = 'revision'").fetchone()
+    return "" if row is None else str(row[0])
+
+
+def put_revision(db: sqlite3.Connection, revision: int, digest: int) -> None:
+    """Store the last revision and the digest of all objects as of it."""
+    put_meta(db, "revision", str(revision))
+    db.execute("UPDATE meta SET digest = ? WHERE key = 'revision'", (str(digest),))
 
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
@@ -149,8 +164,9 @@ def _add_checksums(db: sqlite3.Connection) -> None:
 
 def _identify(db: sqlite3.Connection) -> None:
     """Schema 2 to 3."""
+    db.execute("ALTER TABLE meta ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
     put_meta(db, "store", token_hex(16))
-    put_digest(db)
+    put_revision(db, int(meta(db, "revision", "0")), digest_of(db))
 
 
 MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {
@@ -200,4 +216,8 @@ def meta(db: sqlite3.Connection, key: str, default: str) -> str:
 
 def put_meta(db: sqlite3.Connection, key: str, value: str) -> None:
     """Set one value of the table `meta`."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    db.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) "
+        "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )

@@ -28,16 +28,14 @@ from kapy.apiserver.store.mark import NAME, MarkFile, read_mark
 _log = logging.getLogger(__name__)
 
 Synchronous = Literal["NORMAL", "FULL"]
-Row = tuple[str, str, str, bytes | None, bool]
-"""table, namespace, name, JSON (None: the object is gone), whether it is new."""
+Row = tuple[str, str, str, bytes | None, int, int | None]
+"""table, namespace, name, JSON (None: the object is gone) and its checksum, that of the row that it
+takes the place of (None: it is new)."""
 
 REVISION_JUMP: Final = 1_000_000_000
 """How far revisions go ahead where it is unknown which ones were given out before."""
 
-_DROP = "DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?"
-_PROOF = "SELECT checksum FROM objects WHERE resource = ? AND namespace = ? AND name = ?"
-_DIGEST = "UPDATE meta SET value = ? WHERE key = 'digest'"
-_ADVANCE = "UPDATE meta SET value = ? WHERE key = 'revision' AND value = ?"
+_ADVANCE = "UPDATE meta SET value = ?, digest = ? WHERE key = 'revision' AND value = ?"
 
 _LEVELS: Final[dict[Synchronous, int]] = {"NORMAL": 1, "FULL": 2}
 """What `PRAGMA synchronous` answers."""
@@ -173,8 +171,9 @@ class SqliteLog:
     def _now(self) -> float:
         return self._clock().timestamp()
 
-    def rows(self) -> Generator[schema.Found, None, None]:
-        """All rows, each proved, and then all of them together (close the generator).
+    def rows(self) -> Generator[tuple[str, str, str, bytes, int], None, None]:
+        """All rows and their checksums, each proved, then all of them together (close the
+        generator).
 
         Raises StoreDamaged.
         """
@@ -183,10 +182,10 @@ class SqliteLog:
             problem = schema.check(self._db)
             if problem:
                 raise self._damaged(problem)
-            for resource, namespace, name, document, proof in schema.proved(self._db):
-                digest += proof
-                yield resource, namespace, name, document
-            stored = int(schema.meta(self._db, "digest", "-1"))
+            for row in schema.proved(self._db):
+                digest += row[-1]
+                yield row
+            stored = int(schema.stored_digest(self._db))
         except sqlite3.Error as error:
             raise not_opened(self._path, error) from error
         except ValueError as error:
@@ -236,8 +235,7 @@ class SqliteLog:
             schema.put_meta(db, "boot", now)
         elif before:
             db.execute("DELETE FROM meta WHERE key = 'boot'")
-        schema.put_meta(db, "revision", str(revision))
-        schema.put_meta(db, "digest", str(self._digest))
+        schema.put_revision(db, revision, self._digest)
         db.execute("COMMIT")
 
     def _damaged(self, what: str) -> StoreDamaged:
@@ -273,23 +271,22 @@ class SqliteLog:
             ) from error
 
     def _commit(self, rows: Sequence[Row], revision: int) -> None:
-        db, digest = self._db, self._digest
+        db, digest, changed = self._db, self._digest, 0
         db.execute("BEGIN IMMEDIATE")
-        for table, namespace, name, document, new in rows:
-            if not new:
-                for (before,) in db.execute(_PROOF, (table, namespace, name)):
-                    digest -= before
-            if document is None:
-                db.execute(_DROP, (table, namespace, name))
-            else:
-                proof = schema.checksum(table, namespace, name, document)
-                put = schema.INSERT if new else schema.PUT
-                db.execute(put, (table, namespace, name, document, proof))
+        for *key, document, proof, before in rows:
+            if before is None:
+                changed += db.execute(schema.INSERT, (*key, document, proof)).rowcount
                 digest += proof
+            elif document is None:
+                changed += db.execute(schema.DELETE, (*key, before)).rowcount
+                digest -= before
+            else:
+                changed += db.execute(schema.UPDATE, (document, proof, *key, before)).rowcount
+                digest += proof - before
         self._next_digest = digest
-        db.execute(_DIGEST, (str(digest),))
-        moved = db.execute(_ADVANCE, (str(revision), str(self._revision))).rowcount
-        if moved != 1 or self._is_foreign():
+        new = str(revision), str(digest)
+        changed += db.execute(_ADVANCE, (*new, str(self._revision))).rowcount
+        if changed != len(rows) + 1 or self._is_foreign():
             db.execute("ROLLBACK")
             raise StoreDamaged(
                 f"another program has changed {self._path}: what this server knows is not what is "

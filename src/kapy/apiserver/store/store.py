@@ -16,6 +16,7 @@ from kapy._aio.clock import Clock, system_clock
 from kapy.apiserver.store.errors import StoreDamaged, StoreError
 from kapy.apiserver.store.feed import Feed, Matcher, Notice
 from kapy.apiserver.store.history import Happening, History
+from kapy.apiserver.store.schema import checksum
 from kapy.apiserver.store.stored import Stored, with_shared_fields
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
@@ -113,8 +114,8 @@ class Store:
         if log.mark is not None and log.mark.revision:
             self.last_written = log.mark.moment
         with closing(log.rows()) as rows:
-            for table, namespace, name, document in rows:
-                self.table(table).put(namespace, name, Stored(None, document))
+            for table, namespace, name, document, proof in rows:
+                self.table(table).put(namespace, name, Stored(None, document, proof))
         self.revision = max(log.begin(), FIRST_REVISION)
 
     def begin_at(self, revision: int) -> None:
@@ -237,8 +238,11 @@ class Store:
     def _row(one: Happening) -> Row:
         encoded = one.after.encoded = _encode(one.document)
         one.size = len(encoded)
-        written = None if one.change == "DELETED" else encoded
-        return one.table, one.namespace, one.name, written, one.before is None
+        before = None if one.before is None else one.before.proof
+        if one.change == "DELETED":
+            return one.table, one.namespace, one.name, None, 0, before
+        proof = one.after.proof = checksum(one.table, one.namespace, one.name, encoded)
+        return one.table, one.namespace, one.name, encoded, proof, before
 
     def _written(
         self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None

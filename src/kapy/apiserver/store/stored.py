@@ -26,13 +26,15 @@ _POOL: Final = 4 * 2**20
 
 
 class Stored:
-    """An object. document: None while nobody has read it. encoded: b"" where nobody keeps it."""
+    """An object. document: None while nobody has read it. encoded: b"" where nobody keeps it.
+    proof: the checksum of its row on disk, 0 where it has none."""
 
-    __slots__ = ("document", "encoded")
+    __slots__ = ("document", "encoded", "proof")
 
-    def __init__(self, document: Document | None, encoded: bytes = b"") -> None:
+    def __init__(self, document: Document | None, encoded: bytes = b"", proof: int = 0) -> None:
         self.document = document
         self.encoded = encoded
+        self.proof = proof
 
     def read(self) -> Document:
         """The document, the same one each time while it is in use."""

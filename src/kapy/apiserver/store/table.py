@@ -104,7 +104,7 @@ class Table:
                 if stored.document is not None:
                     seen = reader(stored.document)
                     if seen is not stored.document and seen != stored.document:
-                        objects[name] = Stored(seen)
+                        objects[name] = Stored(seen, proof=stored.proof)
 
     def scan(self, namespace: str) -> Iterator[Document]:
         """All objects of a namespace ("" = of all), ordered by namespace and name as etcd is."""
