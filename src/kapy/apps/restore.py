@@ -20,6 +20,7 @@ import msgspec
 from kapy.apiserver.store.copies import State, renewed, state_of
 from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.lock import held
+from kapy.apiserver.store.mark import read_mark
 from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
 from kapy.apps.presence import claimed, unfinished
 from kapy.apps.settings import Folder
@@ -69,11 +70,12 @@ def _emptied(path: Path) -> Path:
 
 def _served(folder: Folder) -> int:
     """The last revision that is known to have been given out here."""
-    store = folder.data / "store.db"
+    store, mark = folder.data / "store.db", read_mark(folder.data)
+    marked = 0 if mark is None else mark.revision
     if store.exists():
         with suppress(StoreError):  # damaged: that may be why something is restored
-            return state_of(store).revision
-    return 0
+            return max(state_of(store).revision, marked)
+    return marked
 
 
 def _unpacked(source: IO[bytes], to: Path) -> Manifest:
