@@ -12,7 +12,7 @@ from kapy.kube.cel.equality import joined
 from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.folds import MACROS, fold
 from kapy.kube.cel.functions import library
-from kapy.kube.cel.functions.regexes import regex
+from kapy.kube.cel.functions.regexes import check_pattern
 from kapy.kube.cel.functions.times import duration, timestamp
 from kapy.kube.cel.members import has_term
 from kapy.kube.cel.names import NAMESPACES, qualified
@@ -83,7 +83,7 @@ def _argument(compiler: Compiler, tree: Tree, name: str) -> Term:
 
 def _check_pattern(compiler: Compiler, tree: Literal) -> None:
     try:
-        regex(str(tree.value))
+        check_pattern(str(tree.value))
     except EvaluationError:
         raise compiler.problem(tree.at, "invalid matches argument") from None
 

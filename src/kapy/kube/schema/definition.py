@@ -196,14 +196,8 @@ def _plain_errors(schema: Document, path: str) -> Iterator[FieldError]:
         )
     pattern = schema.get("pattern")
     if pattern and (problem := Pattern(pattern).error):
-        text = f"must be a valid regular expression, but isn't: {_regexp_error(problem, pattern)}"
+        text = f"must be a valid regular expression, but isn't: {problem}"
         yield invalid(f"{path}.pattern", pattern, text)
-
-
-def _regexp_error(problem: str, pattern: str) -> str:
-    if problem.startswith("missing )"):
-        return f"error parsing regexp: missing closing ): `{pattern}`"
-    return f"error parsing regexp: {problem}"
 
 
 def _type_errors(schema: Document, path: str, *, root: bool) -> Iterator[FieldError]:

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
+from kapy.kube.regexp import TooCostly, allowance
 from kapy.kube.schema.defaulting import complete, defaulted
 from kapy.kube.schema.node import Node, compiled
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
+from kapy.kube.schema.structural import too_costly
 from kapy.kube.schema.validation import counterparts, validate_changed
 
 _FIELD: Final = "value"
@@ -45,7 +47,11 @@ class FieldSchema:
     def shape_errors(self, value: Any, path: str) -> list[FieldError]:
         """What is wrong with a value at `path`, its rules aside."""
         errors: list[FieldError] = []
-        validate_changed(self._node, value, ABSENT, "", errors)
+        try:
+            with allowance():
+                validate_changed(self._node, value, ABSENT, "", errors)
+        except TooCostly as error:
+            errors = [too_costly(error)]
         return [replace(one, field=_below(path, one.field)) for one in errors]
 
     def rule_errors(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
@@ -58,7 +64,8 @@ class FieldSchema:
 
     def validate(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
         """What is wrong with a value at `path`; rules are asked only if nothing else is."""
-        return self.shape_errors(value, path) or self.rule_errors(value, path, old)
+        with allowance():
+            return self.shape_errors(value, path) or self.rule_errors(value, path, old)
 
 
 def _below(path: str, field: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.field_errors import NO_VALUE, FieldError, invalid
+from kapy.kube.regexp import TooCostly, allowance
 from kapy.kube.schema.defaulting import complete, defaulted, without_nulls
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compiled
@@ -108,6 +109,15 @@ class Structural:
 
         warnings: gets the sentences about forgiven rules.
         """
+        try:
+            with allowance():
+                return self._validated(new, old, warnings)
+        except TooCostly as error:
+            return [too_costly(error)]
+
+    def _validated(
+        self, new: Document, old: Document | None, warnings: list[str] | None
+    ) -> list[FieldError]:
         errors: list[FieldError] = []
         before: Any = ABSENT if old is None else old
         validate_changed(self._node, new, before, "", errors)
@@ -139,6 +149,11 @@ class Structural:
         before: list[FieldError] = []
         duplicates(self._node, old, "", before)
         return [] if before else found
+
+
+def too_costly(error: TooCostly) -> FieldError:
+    """That checking a value would take too long."""
+    return FieldError("FieldValueInvalid", "<nil>", f"it cannot be checked: {error}", NO_VALUE)
 
 
 def _embeds(schema: Any) -> bool:

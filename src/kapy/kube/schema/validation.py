@@ -122,7 +122,7 @@ def _validate_string(node: Node, value: str, _: Any, path: str, errors: Errors) 
     elif limits.pattern is not None and not limits.pattern.matches(value):
         unusable = limits.pattern.error
         more = f", but pattern is invalid: {unusable}" if unusable else ""
-        errors.append(_bound(path, value, f"match '{limits.pattern.text}'{more}"))
+        errors.append(_bound(path, value, f"match '{limits.pattern.text}{more}'"))
     if node.check_format is not None and not node.check_format(value):
         errors.append(_type_error(path, node.format, value))
 

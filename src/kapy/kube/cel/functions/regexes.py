@@ -1,41 +1,49 @@
-"""Regular expressions (RE2): `matches`, and Kubernetes' `find` and `findAll`."""
+"""Regular expressions: `matches`, and Kubernetes' `find` and `findAll`."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
 
-from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.errors import CostExceeded, EvaluationError
 from kapy.kube.cel.overloads import Function
-from kapy.kube.schema.patterns import compiled_pattern
+from kapy.kube.regexp import BadPattern, Regexp, TooCostly, check, compiled
 
 
-def regex(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled once. Raises EvaluationError."""
+def check_pattern(pattern: str) -> None:
+    """Raises EvaluationError for a text that is no pattern."""
     try:
-        return compiled_pattern(pattern)
-    except re.error as error:
-        raise EvaluationError(f"error parsing regexp: {error}") from None
+        check(pattern)
+    except BadPattern as error:
+        raise EvaluationError(str(error)) from None
+    except TooCostly:
+        raise CostExceeded from None
 
 
-def _matches(text: str, pattern: str) -> bool:
-    return regex(pattern).search(text) is not None
+def _with_pattern(function: Callable[..., Any]) -> Function:
+    """A function of a text and a pattern, with what goes wrong in the words of expressions."""
+
+    @wraps(function)
+    def called(text: str, pattern: str, *more: Any) -> Any:
+        try:
+            return function(compiled(pattern), text, *more)
+        except BadPattern as error:
+            raise EvaluationError(str(error)) from None
+        except TooCostly:
+            raise CostExceeded from None
+
+    return called
 
 
-def _find(text: str, pattern: str) -> str:
-    found = regex(pattern).search(text)
-    return found[0] if found else ""
-
-
-def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
-    found = [one[0] for one in regex(pattern).finditer(text)]
-    return found if most < 0 else found[:most]
+def _find(regexp: Regexp, text: str) -> str:
+    return regexp.find(text) or ""
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    "matches(string, string) -> bool": _matches,
-    "string :: matches(string) -> bool": _matches,
-    "string :: find(string) -> string": _find,
-    "string :: findAll(string) -> list<string>": _find_all,
-    "string :: findAll(string, int) -> list<string>": _find_all,
+    "string :: matches(string) -> bool": _with_pattern(Regexp.matches),
+    "matches(string, string) -> bool": _with_pattern(Regexp.matches),
+    "string :: find(string) -> string": _with_pattern(_find),
+    "string :: findAll(string) -> list<string>": _with_pattern(Regexp.find_all),
+    "string :: findAll(string, int) -> list<string>": _with_pattern(Regexp.find_all),
 }
