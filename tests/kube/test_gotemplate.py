@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
-from kapy.kube.sprig import is_volatile
+from kapy.kube import sprig_volatile
+from kapy.kube.gotemplate import BadTemplate, CannotRender, Unsteady, parsed
+from kapy.kube.template_work import FULL, LARGEST, QUICK, Work
 
 DATA = {"name": "c", "sizes": [1.0, 2.5], "big": 1e6, "on": True}
 
@@ -86,17 +87,98 @@ def test_a_template_that_changes_its_data_changes_a_copy() -> None:
     assert data == {"sizes": {"small": 1.0}}
 
 
+ENDLESS = (
+    "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}",
+    '{{ define "a" }}{{ if lt (len .) 90 }}{{ template "a" print . "x" }}'
+    '{{ template "a" print . "x" }}{{ end }}{{ end }}{{ template "a" "" }}',
+    '{{ printf "%1000000000d" 1 }}',
+    '{{ printf "%.*f" 1000000000 1.5 }}',
+    '{{ printf (repeat 1000 "%[1]s") (repeat 100000 "a") }}',
+    '{{ repeat 100000 (repeat 1000 "a") }}',
+    '{{ indent 100000 (repeat 1000 "\\n") }}',
+    '{{ replace "a" (repeat 10000 "b") (repeat 10000 "a") }}',
+    '{{ wrapWith 1 (repeat 10000 "b") (repeat 10000 "a") }}',
+    '{{ join (repeat 10000 "b") (splitList "" (repeat 10000 "a")) }}',
+    '{{ $s := "ab" }}{{ range until 60 }}{{ $s = print $s $s }}{{ end }}',
+    '{{ $s := "ab" }}{{ range until 60 }}{{ $s = cat $s $s }}{{ end }}',
+    '{{ $s := "ab" }}{{ range until 60 }}{{ $s = b64enc $s }}{{ end }}',
+    '{{ $s := "ab" }}{{ range until 60 }}{{ $s = toJson (list $s $s) }}{{ end }}',
+    "{{ $l := list 1 }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}{{ $l }}",
+    "{{ $l := list 1 }}{{ range until 60 }}{{ $l = concat $l $l }}{{ end }}",
+    '{{ $d := dict }}{{ $_ := set $d "a" $d }}{{ toJson $d }}',
+    "{{ uniq (until 100000) }}",
+    '{{ semverCompare (repeat 90000 " ") "1.2.3" }}',
+    "{{ range until 1000 }}" + '{{ derivePassword 1 "long" "p" "u" "s" }}' + "{{ end }}",
+    "{{ range . }}{{ range $ }}{{ range $ }}{{ range $ }}{{ range $ }}{{ end }}{{ end }}"
+    "{{ end }}{{ end }}{{ end }}",
+)
+
+
+@pytest.mark.parametrize("template", ENDLESS)
+@pytest.mark.parametrize("most", [QUICK, FULL])
+def test_no_template_does_more_than_it_may(template: str, most: int) -> None:
+    work = Work(most)
+    data = {str(number): number for number in range(100)}
+    with pytest.raises(CannotRender):
+        parsed(template, sprig=True).rendered(data, work=work)
+    assert work.spent < 2 * most + LARGEST // 8
+
+
 @pytest.mark.parametrize(
-    ("template", "volatile"),
+    "template",
     [
-        ("{{ .name | upper }} generally", False),
-        ("{{ ago .date }}", True),
-        ('{{ genCA "c" 1 }}', True),
-        ("{{ list 1 2 | shuffle }}", True),
-        ('{{ htpasswd "u" "p" }}', True),
+        "{{ .a }}" * 3000,
+        "{{ list" + " 1" * 20_000 + " }}",
+        "{{ " + "(" * 9000 + "." + ")" * 9000 + "}}",
+        "x" * (1 << 21),
     ],
 )
-def test_it_is_known_which_templates_may_say_something_else_the_next_time(
-    template: str, volatile: bool
-) -> None:
-    assert is_volatile(template) is volatile
+def test_a_template_that_takes_long_to_parse_is_refused(template: str) -> None:
+    with pytest.raises(BadTemplate, match=r"too long|nesting"):
+        parsed(template, sprig=True)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        '{{ genPrivateKey "rsa" | sha256sum }}',
+        '{{ genPrivateKey "ecdsa" }}',
+        '{{ (genCA "c" 1).Cert }}',
+        '{{ $ca := genCA "c" 1 }}{{ (genSignedCert "c" nil nil 1 $ca).Key }}',
+        '{{ genCAWithKey "c" 1 (genPrivateKey "ed25519") }}',
+        '{{ bcrypt "x" }}',
+        '{{ htpasswd "u" "p" }}',
+        '{{ encryptAES "k" "text" }}',
+        "{{ randInt 0 2 }}",
+        '{{ shuffle "aba" }}',
+        '{{ ago (toDate "2006-01-02" "2017-12-31") }}',
+        '{{ if eq (randInt 0 9) 0 }}{{ "a" }}{{ end }}',
+    ],
+)
+def test_a_template_that_makes_something_else_each_time_is_refused(template: str) -> None:
+    for _ in range(2):  # what is remembered makes no difference
+        with pytest.raises(Unsteady, match="differs each time"):
+            parsed(template, sprig=True).rendered(DATA, work=Work(FULL))
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ('{{ $_ := genPrivateKey "rsa" }}a', "a"),
+        ('{{ encryptAES "k" "text" | decryptAES "k" }}', "text"),
+        ("{{ randInt 3 4 }}", "3"),
+        ('{{ htpasswd "a:b" "p" }}', "invalid username: a:b"),
+        ('{{ durationRound "2h10m5s" }}', "2h"),
+        ('{{ shuffle "aaa" }}', "aaa"),
+    ],
+)
+def test_a_random_value_may_be_used_where_it_makes_no_difference(template: str, text: str) -> None:
+    assert parsed(template, sprig=True).rendered(DATA, work=Work(FULL)) == text
+
+
+def test_every_function_that_is_random_in_sprig_is_replaced() -> None:
+    from gotpl.funcs.sprig import registry
+
+    known = set(registry.hermetic_text_func_map())
+    random = {name for name in known if name.startswith(("gen", "rand", "crypto"))}
+    assert random <= sprig_volatile.names() <= known

@@ -12,6 +12,7 @@ from typing import Any, Final
 from kapy.kube import Document
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
 from kapy.kube.sprig import functions
+from kapy.kube.template_work import FULL, Work
 from kapy.topology.patches.errors import NotThere, NoValue
 from kapy.topology.patches.templates import rendered_value, template_data
 from kapy.topology.patches.variable_path import value_of
@@ -38,13 +39,13 @@ def _render(variables: Document, record: Record) -> Iterator[str]:
     template, data = record["template"], template_data(variables)
     given: Record = {"template": template}
     try:
-        given["text"] = parsed(template, sprig=True).rendered(data)
+        given["text"] = parsed(template, sprig=True).rendered(data, work=Work(FULL))
     except BadTemplate:
         given["parseError"] = True
     except CannotRender:
         given["execError"] = True
     try:
-        value = rendered_value(template, data)
+        value = rendered_value(template, data, work=Work(FULL))
     except NoValue as error:
         given["error"] = record.get("error", str(error))
     else:

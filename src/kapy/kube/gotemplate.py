@@ -4,7 +4,8 @@
 
 The language is gotpl's, which is imported when the first template is parsed. A parsed template is
 kept, because parsing costs a hundred times what rendering does. Templates come from users: they see
-the data that they are given and nothing else of the process, and what they may do is bounded.
+the data that they are given and nothing else of the process, what they may do is bounded
+(`template_work`), and what they make depends on nothing but their data (`sprig_volatile`).
 Numbers among the data are for the caller to give as Go would see them (JSON's are floats there).
 """
 
@@ -12,23 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy.kube.errors import KapyError
-from kapy.kube.sprig import MOST_STEPS, changes_data, functions_in
-from kapy.kube.sprig import functions as sprig_functions
+from kapy.kube.regexp import allowance
+from kapy.kube.sprig import changes_data, functions_in, volatile_functions
+from kapy.kube.template_work import QUICK, TooLong, Work, counted
 
 if TYPE_CHECKING:
-    import gotpl
+    from kapy.kube.gotemplate_engine import CountedTemplate
 
-LARGEST: Final = 1 << 20
-"""Characters that one rendered text may have."""
-
-_DEEPEST: Final = 100
-_OF_VERSIONS: Final = ("Major", "Minor", "Patch", "Prerelease", "Metadata", "Original", "Compare")
-"""What templates may ask the one thing for that is neither data nor a function: what `semver`
-gives."""
+_MOST_ACTIONS: Final = 2_000
+_LONGEST_ACTIONS: Final = 20_000
+_LONGEST: Final = 1 << 20
 
 
 class BadTemplate(KapyError, ValueError):
@@ -39,22 +37,58 @@ class CannotRender(KapyError, ValueError):
     """The template asks for what the data cannot give, or for too much."""
 
 
+class Overrun(CannotRender):
+    """The template does more than it was allowed to do this time."""
+
+
+class Unsteady(CannotRender):
+    """The template makes something else each time it is rendered."""
+
+
 class Template:
     """A parsed template."""
 
-    def __init__(self, template: gotpl.Template, *, changes_data: bool) -> None:
-        """changes_data: whether it may change what it is given, and so needs a copy."""
+    def __init__(
+        self, template: CountedTemplate, *, changes_data: bool, volatile: tuple[str, ...]
+    ) -> None:
+        """changes_data: whether it may change what it is given, and so needs a copy. volatile: the
+        functions that it may call and that give something else each time."""
         self._template = template
         self._changes_data = changes_data
+        self._volatile = volatile
 
-    def rendered(self, data: Mapping[str, Any]) -> str:
-        """The text that the template makes of `data`. Raises CannotRender."""
+    def rendered(self, data: Mapping[str, Any], *, work: Work | None = None) -> str:
+        """The text that the template makes of `data`. Raises CannotRender.
+
+        work: what it may do and has done; without it, what may be done on the event loop.
+        """
+        work = work or Work(QUICK)
+        text = self._rendered(data, work)
+        if self._volatile:
+            work.world = 1
+            if self._rendered(data, work) != text:
+                raise Unsteady(
+                    "its result differs each time it is rendered, because it depends on "
+                    f"{' and '.join(self._volatile)}: a value that changes by itself would "
+                    "replace machines for ever; make the value once and give it as a variable"
+                )
+            work.world = 0
+        return text
+
+    def _rendered(self, data: Mapping[str, Any], work: Work) -> str:
         from gotpl import TemplateError
 
         try:
-            return self._template.render(deepcopy(data) if self._changes_data else data)
+            with counted(work), allowance():
+                return self._template.render(deepcopy(data) if self._changes_data else data)
+        except TooLong as error:
+            raise Overrun(str(error)) from None
         except TemplateError as error:
+            if isinstance(error.__cause__, TooLong):
+                raise Overrun(str(error.__cause__)) from None
             raise CannotRender(str(error)) from None
+        except RecursionError:
+            raise CannotRender("its values are nested too deeply") from None
 
 
 @lru_cache(maxsize=512)
@@ -68,38 +102,33 @@ def parsed(
     """
     import gotpl
 
+    from kapy.kube.gotemplate_engine import template
+
+    if _is_too_long(source):
+        raise BadTemplate(
+            f"template: {name}: it is too long (at most {_LONGEST} characters, and "
+            f"{_MOST_ACTIONS} actions of {_LONGEST_ACTIONS} characters together)"
+        )
+    functions = functions_in(source) if sprig else {}
     try:
         return Template(
-            gotpl.Template(
-                source,
-                name=name,
-                functions=functions_in(source) if sprig else None,
-                missing_key="error" if strict else "default",
-                sandbox=_sandbox(sprig=sprig),
-            ),
+            template(source, functions, name=name, strict=strict),
             changes_data=sprig and changes_data(source),
+            volatile=volatile_functions(functions),
         )
     except gotpl.TemplateSyntaxError as error:
         what = str(error).partition(f"{error.line}:{error.column}: ")[2]
         raise BadTemplate(f"template: {name}:{error.line}: {what}") from None
     except gotpl.TemplateError as error:
         raise BadTemplate(f"template: {name}: {error}") from None
+    except RecursionError:
+        raise BadTemplate(f"template: {name}: it nests too deeply") from None
 
 
-@cache
-def _sandbox(*, sprig: bool) -> gotpl.SandboxPolicy:
-    """Without it, `{{ .name.upper }}` would call Python's method."""
-    import gotpl
-
-    return gotpl.SandboxPolicy.strict(
-        allow_attributes=_OF_VERSIONS,
-        allow_methods=_OF_VERSIONS,
-        allow_functions=sprig_functions() if sprig else (),
-        max_template_chars=LARGEST,
-        default_budget=gotpl.ExecutionBudget(
-            max_output_chars=LARGEST,
-            max_iterations=MOST_STEPS,
-            max_template_depth=_DEEPEST,
-            max_function_calls=MOST_STEPS,
-        ),
-    )
+def _is_too_long(source: str) -> bool:
+    """Whether parsing would take too long, which is what stands within braces."""
+    if len(source) <= _MOST_ACTIONS:
+        return False
+    actions = source.split("{{")[1:]
+    inner = sum(len(one.partition("}}")[0]) for one in actions)
+    return len(source) > _LONGEST or len(actions) > _MOST_ACTIONS or inner > _LONGEST_ACTIONS

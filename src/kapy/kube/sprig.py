@@ -1,33 +1,30 @@
 """The functions of sprig that Go templates may use: those that depend on their arguments alone.
 
 They are gotpl's, but for what those lack: texts with a fraction count as numbers, moments look as
-Go prints them and are in UTC wherever kapy runs, `nil` can be an argument, and functions that make
-much of little are bounded.
+Go prints them and are in UTC wherever kapy runs, `nil` can be an argument, patterns are RE2's, all
+calls are bounded (`sprig_bounds`), and nothing is random (`sprig_volatile`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, wraps
 from re import compile as pattern
 from typing import Any, Final
 
+from kapy.kube import sprig_regexps, sprig_volatile
+from kapy.kube.sprig_bounds import bounded, counts_bounded
+
 Function = Callable[..., Any]
 
-MOST_STEPS: Final = 100_000
-"""How much a function may make of one number."""
-
-_GROWING: Final = ("repeat", "until", "untilStep", "seq")
 _WHOLE: Final = (
     *("int", "int64", "add", "add1", "sub", "div", "mod", "mul"),
     *("max", "biggest", "min"),
 )
 _CHANGING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
-_VOLATILE: Final = pattern(
-    r"\b(?:ago|bcrypt|durationRound|encryptAES|gen[A-Z]\w+|htpasswd|randInt|shuffle)\b"
-)
+_GROWING: Final = ("repeat", "until", "untilStep", "seq")
 _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 
 
@@ -36,9 +33,9 @@ def changes_data(template: str) -> bool:
     return _CHANGING.search(template) is not None
 
 
-def is_volatile(template: str) -> bool:
-    """Whether a template may call a function that gives something else each time."""
-    return _VOLATILE.search(template) is not None
+def volatile_functions(functions: Iterable[str]) -> tuple[str, ...]:
+    """Those of some functions that give something else at each call."""
+    return tuple(sorted(sprig_volatile.names().intersection(functions)))
 
 
 def functions_in(template: str) -> dict[str, Function]:
@@ -55,24 +52,16 @@ def functions() -> Mapping[str, Function]:
     theirs = hermetic_text_func_map()
     ours: dict[str, Function] = {
         **theirs,
-        **{name: _bounded(name, theirs[name]) for name in _GROWING},
+        **{name: counts_bounded(name, theirs[name]) for name in _GROWING},
         **{name: _of_whole_numbers(theirs[name]) for name in _WHOLE},
+        **sprig_volatile.functions(theirs),
+        **sprig_regexps.FUNCTIONS,
         "toDate": _to_date,
         "mustToDate": _must_to_date,
         "mustDateModify": _moment_of(theirs["mustDateModify"]),
         "must_date_modify": _moment_of(theirs["must_date_modify"]),
     }
-    return {name: _with_nil(function) for name, function in ours.items()}
-
-
-def _bounded(name: str, function: Function) -> Function:
-    @wraps(function)
-    def bounded(*arguments: Any) -> Any:
-        if any(isinstance(one, (int, float)) and abs(one) > MOST_STEPS for one in arguments):
-            raise ValueError(f"{name} of more than {MOST_STEPS} is too much")
-        return function(*arguments)
-
-    return bounded
+    return {name: bounded(name, _with_nil(function)) for name, function in ours.items()}
 
 
 def _of_whole_numbers(function: Function) -> Function:

@@ -20,8 +20,9 @@ _TABLE: Final = 500
 
 
 class Classes:
-    """The classes of one pattern. folds: case does not count. Each method gives what to write for RE2, how many instructions
-    that may take, and where the pattern goes on; it raises BadSyntax."""
+    """The classes of one pattern. Each method gives what to write for RE2, how many instructions
+    that may take, and where the pattern goes on; it raises BadSyntax. folds: case does not
+    count."""
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern

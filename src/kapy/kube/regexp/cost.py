@@ -28,6 +28,9 @@ ALLOWED: Final = 150_000_000
 STEP: Final = 5
 """Nanoseconds that one step takes at most."""
 
+CHARACTER: Final = 1000
+"""Nanoseconds that it takes at most to read one character of a pattern."""
+
 INSTRUCTION: Final = 1000
 """Nanoseconds that it takes at most to compile one instruction."""
 

@@ -60,9 +60,7 @@ class Regexp:
     def submatches(self, text: str) -> list[list[str]]:
         """All matches with their groups; "" for a group that took no part."""
         data = _bytes(text)
-        return [
-            [_text(data, span) for span in spans] for spans in self._all(data, -1, groups=True)
-        ]
+        return [[_text(data, span) for span in spans] for spans in self._all(data, -1, groups=True)]
 
     def replace(self, text: str, template: str) -> str:
         """The text with all matches replaced; `$1`, `${name}` and `$$` in the template count."""
@@ -82,7 +80,8 @@ class Regexp:
         if self.text and not text:
             return [""]
         data = _bytes(text)
-        parts, begin, end = [], 0, 0
+        parts: list[str] = []
+        begin = end = 0
         for spans in self._all(data, most, groups=False):
             if most > 0 and len(parts) == most - 1:
                 break
@@ -162,7 +161,7 @@ class Regexp:
         return spans
 
     def _found(self, program: re2._re2.RE2, data: bytes, start: int) -> Spans:
-        spans = program.Match(_anchor(), data, start, len(data))
+        spans: Spans = program.Match(_anchor(), data, start, len(data))
         if self._syntax.looks_inside:  # RE2 finds `\B` between the bytes of one character, too
             while spans[0] != _NOWHERE and _is_inside(data, spans[0][0]):
                 spans = program.Match(_anchor(), data, spans[0][0] + 1, len(data))
@@ -172,16 +171,18 @@ class Regexp:
         """The program, and how many instructions it has. Raises BadPattern when it is too large."""
         import re2
 
+        since = cost.clock()
         options = re2.Options()
         options.log_errors = False
         options.max_mem = _memory(self._syntax.size)
         options.never_capture = not groups
         program = re2._re2.RE2(self._syntax.re2.encode(), options)
         if not program.ok():
-            cost.current().charge(cost.INSTRUCTION * (options.max_mem >> 5))
+            cost.current().charge(cost.clock() - since)
             fail("expression too large", self.text)
         size = program.ProgramSize()
-        cost.current().charge(cost.INSTRUCTION * size)
+        small = size < _SURELY_SMALL
+        cost.current().charge(cost.INSTRUCTION * size if small else cost.clock() - since)
         self._programs[groups] = (program, size)
         return program, size
 
@@ -208,9 +209,7 @@ class Regexp:
 
 
 def _expanded(data: bytes, parts: list[bytes | tuple[int, ...]], spans: Spans) -> bytes:
-    return b"".join(
-        one if isinstance(one, bytes) else _first(data, one, spans) for one in parts
-    )
+    return b"".join(one if isinstance(one, bytes) else _first(data, one, spans) for one in parts)
 
 
 def _first(data: bytes, groups: tuple[int, ...], spans: Spans) -> bytes:
@@ -279,11 +278,16 @@ def compiled(pattern: str) -> Regexp:
     if found is not None:
         _KNOWN.move_to_end(pattern)
         return found
-    return _kept(Regexp(pattern, read(pattern)))
+    return _kept(_read(pattern))
+
+
+def _read(pattern: str) -> Regexp:
+    cost.current().charge(cost.CHARACTER * len(pattern))
+    return Regexp(pattern, read(pattern))
 
 
 def _kept(made: Regexp) -> Regexp:
-    global _held  # noqa: PLW0603
+    global _held
     _KNOWN[made.text] = made
     _held += made.memory
     while _held > _KEPT and len(_KNOWN) > 1:
@@ -296,7 +300,7 @@ def check(pattern: str) -> None:
     """Raises BadPattern when a text is no pattern, or one that is too large."""
     if pattern in _KNOWN:
         return
-    made = Regexp(pattern, read(pattern))
+    made = _read(pattern)
     made.probe()
     _kept(made)
 

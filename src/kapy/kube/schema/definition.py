@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.regexp import TooCostly, allowance
 from kapy.kube.schema.formats import format_of
 from kapy.kube.schema.node import compiled
 from kapy.kube.schema.patterns import Pattern
@@ -60,16 +61,18 @@ def schema_errors(schema: Document, path: str) -> list[FieldError]:
 
     path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`).
     """
-    errors = [*_root_errors(schema, path), *_node_errors(schema, path, root=True)]
-    return errors or list(_default_errors(schema, path))
+    with allowance():
+        errors = [*_root_errors(schema, path), *_node_errors(schema, path, root=True)]
+        return errors or _checked_defaults(schema, path)
 
 
 def field_schema_errors(schema: Document, path: str) -> list[FieldError]:
     """What is wrong with the schema of one field that stands at `path`; what it holds may be
     anything, not only an object."""
     untyped = () if schema.get("type") else _missing_type(schema, path, "")
-    errors = [*untyped, *_node_errors(schema, path)]
-    return errors or list(_default_errors(schema, path))
+    with allowance():
+        errors = [*untyped, *_node_errors(schema, path)]
+        return errors or _checked_defaults(schema, path)
 
 
 def has_rules(schema: Document) -> bool:
@@ -195,9 +198,16 @@ def _plain_errors(schema: Document, path: str) -> Iterator[FieldError]:
             "additionalProperties and properties are mutual exclusive",
         )
     pattern = schema.get("pattern")
-    if pattern and (problem := Pattern(pattern).error):
-        text = f"must be a valid regular expression, but isn't: {problem}"
-        yield invalid(f"{path}.pattern", pattern, text)
+    if pattern and (problem := _pattern_problem(pattern)):
+        yield invalid(f"{path}.pattern", pattern, problem)
+
+
+def _pattern_problem(pattern: str) -> str:
+    try:
+        problem = Pattern(pattern).error
+    except TooCostly:
+        return "the patterns of this schema are too large: make them fewer, shorter or simpler"
+    return f"must be a valid regular expression, but isn't: {problem}" if problem else ""
 
 
 def _type_errors(schema: Document, path: str, *, root: bool) -> Iterator[FieldError]:
@@ -277,6 +287,13 @@ def _list_map_errors(schema: Document, items: Document, path: str) -> Iterator[F
                 "this property is in x-kubernetes-list-map-keys, so it must have a default or "
                 "be a required property",
             )
+
+
+def _checked_defaults(schema: Document, path: str) -> list[FieldError]:
+    try:
+        return list(_default_errors(schema, path))
+    except TooCostly as error:
+        return [forbidden(path, f"its defaults cannot be checked: {error}")]
 
 
 def _default_errors(schema: Document, path: str) -> Iterator[FieldError]:

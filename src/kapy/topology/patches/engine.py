@@ -28,6 +28,7 @@ from kapy.topology.patches.external import (
 from kapy.topology.patches.fields import PATCHED, NoPlace, taken_over
 from kapy.topology.patches.inline import Generated, InlinePatch, inline_patches
 from kapy.topology.patches.item import Item
+from kapy.topology.patches.rendering import LongTemplate, Rendering
 from kapy.topology.patches.uses import Use, uses_of
 from kapy.topology.patches.values import SourceValues, defined_by
 from kapy.topology.state import ClusterState
@@ -86,20 +87,21 @@ class _Walk:
         self.causes: list[Cause] = []
         self._tell = tell
         self._seen: dict[str, SourceValues] = {}
+        self._rendering = Rendering()
 
     async def step(self, patch: ClusterClassPatch) -> None:
         """One patch, on all templates. Raises KapyError, which names it."""
         try:
             if patch.definitions:
-                self._apply_inline(self._inline[patch.name])
+                await self._apply_inline(self._inline[patch.name])
             elif patch.external is not None and patch.external.generate_patches_extension:
                 await self._apply_external(patch.name, patch.external)
         except KapyError as error:
             raise CannotPatch(f'patch "{patch.name}": {error}') from error
 
-    def _apply_inline(self, patch: InlinePatch) -> None:
+    async def _apply_inline(self, patch: InlinePatch) -> None:
         seen = self._variables(INLINE)
-        generated = _all_generated(patch, self.uses, seen)
+        generated = await self._all_generated(patch, seen)
         for use, one in generated:
             try:
                 use.item.document = applied(use.item.document, one.operations)
@@ -108,6 +110,22 @@ class _Walk:
             if self._tell:
                 change = one.operations
                 self.causes += causes_of(use, patch.name, change, one.definition, one.sources)
+
+    async def _all_generated(
+        self, patch: InlinePatch, seen: SourceValues
+    ) -> list[tuple[Use, Generated]]:
+        """What a patch does to all templates. Raises NoValue with everything that is wrong."""
+        found: list[tuple[Use, Generated]] = []
+        problems: dict[str, None] = {}
+        for use in self.uses:
+            try:
+                found += [(use, one) for one in await _generated(patch, use, seen)]
+            except (NoValue, BadPatch) as error:
+                problems[f"{use.item}: {error}"] = None
+            await self._rendering.pause()
+        if problems:
+            raise NoValue("; ".join(problems))
+        return found
 
     async def _apply_external(self, name: str, patch: ExternalPatchDefinition) -> None:
         hooks = self._hooks(name)
@@ -154,7 +172,7 @@ class _Walk:
         if found is None:
             defined = defined_by(self._class, source)
             found = self._seen[source] = SourceValues(
-                self._topology.variables, self._builtins, defined
+                self._topology.variables, self._builtins, defined, self._rendering
             )
         return found
 
@@ -164,20 +182,14 @@ def _source(patch: ClusterClassPatch) -> str:
     return INLINE if patch.external is None else patch.name
 
 
-def _all_generated(
-    patch: InlinePatch, uses: Sequence[Use], seen: SourceValues
-) -> list[tuple[Use, Generated]]:
-    """What a patch does to all templates. Raises NoValue with everything that is wrong."""
-    found: list[tuple[Use, Generated]] = []
-    problems: dict[str, None] = {}
-    for use in uses:
+async def _generated(patch: InlinePatch, use: Use, seen: SourceValues) -> list[Generated]:
+    """What a patch does to one template; those that take long are rendered elsewhere."""
+    values = seen.of(use.part)
+    while True:
         try:
-            found += [(use, one) for one in patch.generated(use.item, seen.of(use.part))]
-        except (NoValue, BadPatch) as error:
-            problems[f"{use.item}: {error}"] = None
-    if problems:
-        raise NoValue("; ".join(problems))
-    return found
+            return list(patch.generated(use.item, values))
+        except LongTemplate as long:
+            await long.rendered()
 
 
 def applied(template: Document, change: Sequence[Operation] | MergePatch) -> Document:

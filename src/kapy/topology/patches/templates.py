@@ -10,8 +10,9 @@ import math
 from typing import Any, Final
 
 from kapy.kube import Document, yaml
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.gotemplate import BadTemplate, CannotRender, Overrun, parsed
 from kapy.kube.json_numbers import double, mapped
+from kapy.kube.template_work import QUICK, TooLong, Work
 from kapy.topology.patches.errors import NoValue
 
 _NAME: Final = "tpl"
@@ -19,13 +20,21 @@ _SMALLEST: Final = -(1 << 63)
 _TOO_LARGE: Final = 1 << 64
 
 
-def rendered_value(template: str, data: Document) -> Any:
+def rendered_value(template: str, data: Document, *, work: Work | None = None) -> Any:
     """The value that a template makes; data: as `template_data` gives it.
 
-    Raises NoValue, which does not quote what the template made: variables may be secrets.
+    work: what it may do; without it, what may be done on the event loop. Reading the YAML counts.
+    Raises NoValue, which does not quote what the template made: variables may be secrets; Overrun
+    where `work` is used up.
     """
+    work = work or Work(QUICK)
     try:
-        text = parsed(template, name=_NAME, sprig=True).rendered(data)
+        text = parsed(template, name=_NAME, sprig=True).rendered(data, work=work)
+        work.charge(len(text))
+    except TooLong as error:
+        raise Overrun(str(error)) from None
+    except Overrun:
+        raise
     except (BadTemplate, CannotRender) as error:
         raise NoValue(f'template "{template}" cannot be rendered: {error}') from None
     try:

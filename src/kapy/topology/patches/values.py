@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -14,10 +14,10 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import BUILTIN
 from kapy.kube import Document
-from kapy.kube.json_numbers import fitting
-from kapy.kube.sprig import is_volatile
 from kapy.topology.builtins import merged
-from kapy.topology.patches.templates import rendered_value, template_data
+from kapy.topology.patches.errors import NoValue
+from kapy.topology.patches.rendering import Outcome, Rendering, Unable
+from kapy.topology.patches.templates import template_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,14 @@ class Part:
 class Values:
     """Variables of the cluster and of one part of it, by name. Shared documents, never changed."""
 
-    def __init__(self, cluster: Document, own: Document) -> None:
+    def __init__(
+        self, cluster: Document, own: Document, rendering: Rendering | None = None
+    ) -> None:
+        """rendering: renders the templates of all parts of the cluster."""
         self.cluster = cluster
         self.own = own
+        self._rendering = rendering or Rendering()
+        self._long: dict[str, Outcome] = {}
 
     @cached_property
     def all(self) -> Document:
@@ -56,22 +61,32 @@ class Values:
         return template_data(self.all)
 
     def rendered(self, template: str) -> Any:
-        """The value that a template makes of them. Raises NoValue.
+        """The value that a template makes of them. Raises NoValue, and LongTemplate where that has
+        to be found out elsewhere than on the event loop.
 
         Reconciles come again and again with the same variables: what a template has made of them is
-        kept, unless it may make something else the next time.
+        kept.
         """
-        known = self._known
-        if template in known:
-            return known[template]
-        value = fitting(rendered_value(template, self.data))
-        if not is_volatile(template):
-            known[template] = value
-        return value
+        known = self._long.get(template) or _MADE.get((self._digest, template))
+        if known is None:
+            known = self._rendering.outcome(template, self)
+        if isinstance(known, Unable):
+            raise NoValue(known.why)
+        return known.value
 
     @cached_property
-    def _known(self) -> dict[str, Any]:
-        return _made_of(blake2b(msgspec.json.encode(self.all), digest_size=16).digest())
+    def _digest(self) -> bytes:
+        return blake2b(msgspec.json.encode(self.all), digest_size=16).digest()
+
+    def keep(self, template: str, outcome: Outcome, *, long: bool = False) -> None:
+        """Remember what a template has made. long: it may be large, and is kept for this reconcile
+        only."""
+        if long:
+            self._long[template] = outcome
+            return
+        if len(_MADE) >= _MOST_MADE:
+            del _MADE[next(iter(_MADE))]
+        _MADE[self._digest, template] = outcome
 
     @property
     def machine_deployment_class(self) -> str | None:
@@ -88,10 +103,10 @@ class Values:
         return found if isinstance(found, str) else None
 
 
-@lru_cache(maxsize=2048)
-def _made_of(variables: bytes) -> dict[str, Any]:  # noqa: ARG001
-    """What templates have made of variables, which are known by their digest."""
-    return {}
+_MADE: Final[dict[tuple[bytes, str], Outcome]] = {}
+"""What templates have made of variables, which are known by their digest."""
+
+_MOST_MADE: Final = 16_384
 
 
 class SourceValues:
@@ -99,12 +114,17 @@ class SourceValues:
     defines, and `builtin`. They stay the same however the templates change."""
 
     def __init__(
-        self, values: Sequence[ClusterVariable], builtins: Document, defined: frozenset[str]
+        self,
+        values: Sequence[ClusterVariable],
+        builtins: Document,
+        defined: frozenset[str],
+        rendering: Rendering | None = None,
     ) -> None:
         """A user's variable that is called `builtin` is none."""
         self.cluster = {**_defined(values, defined - {BUILTIN}), BUILTIN: builtins}
         self._defined = defined
         self._parts: dict[str | None, Values] = {}
+        self._rendering = rendering or Rendering()
 
     def of(self, part: Part | None) -> Values:
         """For one part; None: for what belongs to the whole cluster."""
@@ -114,7 +134,7 @@ class SourceValues:
             own = {}
             if part is not None:
                 own = {**_defined(part.overrides, self._defined), BUILTIN: part.builtins}
-            found = self._parts[key] = Values(self.cluster, own)
+            found = self._parts[key] = Values(self.cluster, own, self._rendering)
         return found
 
 

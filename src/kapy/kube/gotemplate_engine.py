@@ -1,0 +1,93 @@
+"""The one place that reaches into gotpl: templates whose work is counted.
+
+gotpl bounds output, loops and calls, but counts neither the instructions between them nor how often
+a template calls itself. Its own counter is replaced by one that charges all of it. Importing this
+imports gotpl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gotpl import ExecutionBudget, SandboxPolicy, Template
+from gotpl.runtime.context import RenderSession
+from gotpl.runtime.policy import ExecutionBudgetState
+from gotpl.runtime.sync_vm import _builtin_functions
+
+from kapy.kube.sprig_bounds import bounded
+from kapy.kube.template_work import LARGEST, TooLong, Work, current
+
+_DEEPEST: Final = 100
+_PRINTING: Final = ("print", "printf", "println", "html", "js", "urlquery")
+_ASKED: Final = (
+    *("Major", "Minor", "Patch", "Prerelease", "Metadata", "Original", "Compare"),
+    *("Cert", "Key"),
+)
+"""What templates may ask the two things for that are neither data nor functions: versions and
+certificates."""
+
+
+class _Counter(ExecutionBudgetState):
+    """Charges what gotpl tells of to the work in hand. body: instructions of the whole template."""
+
+    __slots__ = ("_body", "_work", "_written")
+
+    def __init__(self, limits: ExecutionBudget, work: Work, body: int) -> None:
+        super().__init__(limits)
+        self._work = work
+        self._body = body
+        self._written = 0
+        work.charge(body)
+
+    def consume_output(self, amount: int) -> None:
+        self._written += amount
+        if self._written > LARGEST:
+            raise TooLong(f"it writes too much (more than {LARGEST} characters)")
+        self._work.charge(amount // 16)
+
+    def consume_iteration(self) -> None:
+        self._work.charge(self._body)
+
+    def consume_function_call(self) -> None:
+        self._work.charge(1)
+
+    def check_template_depth(self, depth: int) -> None:
+        super().check_template_depth(depth)
+        self._work.charge(self._body)
+
+
+class CountedTemplate(Template):
+    """A template of gotpl that charges its work to `template_work.current()`."""
+
+    def _new_render_session(self) -> RenderSession:
+        programs = {id(one): one for one in self._namespace.values()}.values()
+        body = sum(len(one.instructions) for one in programs)
+        assert self.budget is not None
+        return RenderSession(self, _Counter(self.budget, current(), body))
+
+
+def template(
+    source: str, functions: Mapping[str, Callable[..., Any]], *, name: str, strict: bool
+) -> CountedTemplate:
+    """A parsed template. Without its sandbox, `{{ .name.upper }}` would call Python's method."""
+    given = {**_printing(), **functions}
+    return CountedTemplate(
+        source,
+        name=name,
+        functions=given,
+        missing_key="error" if strict else "default",
+        sandbox=SandboxPolicy.strict(
+            allow_attributes=_ASKED,
+            allow_methods=_ASKED,
+            allow_functions=given,
+            max_template_chars=LARGEST,
+            default_budget=ExecutionBudget(max_template_depth=_DEEPEST),
+        ),
+    )
+
+
+def _printing() -> dict[str, Callable[..., Any]]:
+    """The built-in functions that make texts, bounded."""
+    known = _builtin_functions("go")
+    return {name: bounded(name, known[name]) for name in _PRINTING}

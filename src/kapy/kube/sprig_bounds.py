@@ -1,0 +1,154 @@
+"""Bounds for the functions of templates: what a call costs, and what it may ask for.
+
+A call is charged for what it reads and for what it makes. A call that would make much of little is
+refused before it does so, and texts that are parsed may not be long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Final
+
+from kapy.kube.template_work import LARGEST, TooLong, current, size
+
+Function = Callable[..., Any]
+Bound = Callable[..., int]
+"""How many characters or items a call makes at most, or compares."""
+
+MOST: Final = 100_000
+"""How large a number may be that says how often something is done."""
+
+_PARSED: Final = 1000
+"""Characters of a text that a function parses."""
+
+_PARSING: Final = frozenset(
+    (
+        *("semver", "semverCompare", "toDate", "mustToDate", "duration", "durationRound", "ago"),
+        *("dateModify", "date_modify", "mustDateModify", "must_date_modify", "unixEpoch"),
+        *("int", "int64", "float64", "atoi", "toDecimal", "add", "add1", "sub", "div", "mod"),
+        *("mul", "max", "min", "biggest", "addf", "add1f", "subf", "divf", "mulf", "maxf", "minf"),
+        *("ceil", "floor", "round", "derivePassword", "urlParse", "until", "untilStep", "seq"),
+    )
+)
+_COSTS: Final = {"derivePassword": 60_000, "buildCustomCert": 500}
+_VERB: Final = re.compile(r"%[^A-Za-z%]*")
+_DIGITS: Final = re.compile(r"[0-9]+")
+
+
+def _whole(value: object) -> int:
+    return abs(int(value)) if isinstance(value, (int, float)) and abs(value) < 1e18 else 0
+
+
+def _text(value: object) -> int:
+    return len(value) if isinstance(value, (str, bytes)) else 0
+
+
+def _repeat(count: object = 0, text: object = "", *_: object) -> int:
+    return _whole(count) * _text(text)
+
+
+def _indent(count: object = 0, text: object = "", *_: object) -> int:
+    lines = text.count("\n") + 1 if isinstance(text, str) else 1
+    return _whole(count) * lines + _text(text)
+
+
+def _replace(old: object = "", new: object = "", text: object = "", *_: object) -> int:
+    if not (isinstance(old, str) and isinstance(text, str)):
+        return 0
+    return text.count(old) * _text(new) + len(text)
+
+
+def _wrap(_width: object = 0, separator: object = "", text: object = None, *_: object) -> int:
+    """A separator after each character at most; `wrap` has none, and its second is the text."""
+    if text is None:
+        return 2 * _text(separator)
+    return (_text(separator) + 1) * _text(text)
+
+
+def _join(separator: object = "", items: object = (), *_: object) -> int:
+    count = len(items) if isinstance(items, (list, tuple)) else 1
+    return _text(separator) * count
+
+
+def _pairs(items: object = (), *_: object) -> int:
+    count = len(items) if isinstance(items, (list, tuple)) else 1
+    return count * count // 16
+
+
+def _each(items: object = (), *others: object) -> int:
+    return (len(items) if isinstance(items, (list, tuple)) else 1) * max(1, len(others))
+
+
+def _numbers(*counts: object) -> int:
+    return max(map(_whole, counts), default=0)
+
+
+def printed(form: object = "", *values: object) -> int:
+    """What `printf` may make: widths and precisions count, and values that are named again."""
+    if not isinstance(form, str):
+        return 0
+    verbs = _VERB.findall(form)
+    widths = sum(_digits(digits) for verb in verbs for digits in _DIGITS.findall(verb))
+    if any("*" in verb for verb in verbs):
+        widths += len(verbs) * sum(map(_whole, values))
+    if "[" in form:
+        widths += len(verbs) * sum(map(size, values))
+    return widths
+
+
+def _digits(digits: str) -> int:
+    return int(digits) if len(digits) < 9 else LARGEST + 1
+
+
+_MAKES: Final[Mapping[str, Bound]] = {
+    "repeat": _repeat,
+    "indent": _indent,
+    "nindent": _indent,
+    "replace": _replace,
+    "wrap": _wrap,
+    "wrapWith": _wrap,
+    "join": _join,
+    "printf": printed,
+    "uniq": _pairs,
+    "mustUniq": _pairs,
+    "without": _each,
+    "mustWithout": _each,
+    **dict.fromkeys(("until", "untilStep", "seq"), _numbers),
+}
+
+
+def bounded(name: str, function: Function) -> Function:
+    """The function, charged for its work. Raises TooLong when that is too much."""
+    makes, parses, extra = _MAKES.get(name), name in _PARSING, _COSTS.get(name, 2)
+
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        work = current()
+        work.charge(extra)
+        work.read(*arguments)
+        if parses and any(_text(one) > _PARSED for one in arguments):
+            raise ValueError(f"{name} of a text of more than {_PARSED} characters is too much")
+        if makes is not None:
+            made = makes(*arguments)
+            if made > LARGEST:
+                raise TooLong(f"{name} would make more than {LARGEST} characters or items")
+            work.charge(made // 16)
+        result = function(*arguments)
+        work.read(getattr(result, "value", result))
+        return result
+
+    return called
+
+
+def counts_bounded(name: str, function: Function) -> Function:
+    """The function; numbers that say how often something is done may not be large."""
+
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        if any(isinstance(one, (int, float)) and abs(one) > MOST for one in arguments):
+            raise ValueError(f"{name} of more than {MOST} is too much")
+        return function(*arguments)
+
+    return called

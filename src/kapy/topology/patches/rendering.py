@@ -1,0 +1,119 @@
+"""Where and how long the templates of one cluster are rendered.
+
+Nearly all templates take microseconds and are rendered on the event loop. One that does more than
+may be done there, and every one after it, until the loop had its turn, is rendered by a thread.
+What all of them together may do for one cluster is bounded, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Protocol, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.gotemplate import Overrun
+from kapy.kube.json_numbers import fitting
+from kapy.kube.template_work import FULL, QUICK, Work
+from kapy.topology.patches.errors import NoValue
+from kapy.topology.patches.templates import rendered_value
+
+ALL: Final = 10 * FULL
+"""Steps that the templates of one cluster may do together in one reconcile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a template has made."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unable:
+    """Why a template makes nothing."""
+
+    why: str
+
+
+Outcome: TypeAlias = Made | Unable
+
+
+class _Variables(Protocol):
+    @property
+    def data(self) -> Document: ...
+
+    def keep(self, template: str, outcome: Outcome, *, long: bool = False) -> None: ...
+
+
+class LongTemplate(Exception):
+    """A template has to be rendered elsewhere: await `rendered`, then ask again."""
+
+    def __init__(self, rendering: Rendering, template: str, variables: _Variables) -> None:
+        super().__init__(template)
+        self._rendering = rendering
+        self._template = template
+        self._variables = variables
+
+    async def rendered(self) -> None:
+        """Render it, so that the variables know the outcome."""
+        loop = asyncio.get_running_loop()
+        outcome = await loop.run_in_executor(
+            _thread(), self._rendering.full_outcome, self._template, self._variables
+        )
+        self._variables.keep(self._template, outcome, long=True)
+
+
+class Rendering:
+    """Renders templates for one reconcile of a cluster."""
+
+    def __init__(self) -> None:
+        self._turn = QUICK
+        self._left = ALL
+
+    def outcome(self, template: str, variables: _Variables) -> Outcome:
+        """What a template makes. Raises LongTemplate where it takes too long for the event loop."""
+        work = Work(self._turn)
+        try:
+            outcome = _outcome(template, variables.data, work)
+        except Overrun:
+            raise LongTemplate(self, template, variables) from None
+        finally:
+            self._turn = max(0, self._turn - work.spent)
+        variables.keep(template, outcome)
+        return outcome
+
+    def full_outcome(self, template: str, variables: _Variables) -> Outcome:
+        """The same for a thread, where it may take long."""
+        work = Work(min(FULL, self._left))
+        try:
+            return _outcome(template, variables.data, work)
+        except Overrun as error:
+            if work.most < FULL:
+                why = "the templates of this cluster take too long together"
+                return Unable(f'template "{template}" cannot be rendered: {why}')
+            return Unable(f'template "{template}" cannot be rendered: {error}')
+        finally:
+            self._left = max(0, self._left - work.spent)
+
+    async def pause(self) -> None:
+        """Let others have the event loop, if its turn is half over."""
+        if self._turn < QUICK // 2:
+            await asyncio.sleep(0)
+            self._turn = QUICK
+
+
+def _outcome(template: str, data: Document, work: Work) -> Outcome:
+    """Raises Overrun."""
+    try:
+        return Made(fitting(rendered_value(template, data, work=work)))
+    except NoValue as error:
+        return Unable(str(error))
+
+
+@cache
+def _thread() -> ThreadPoolExecutor:
+    """One thread for all clusters: more would only take the processor from the event loop."""
+    return ThreadPoolExecutor(1, thread_name_prefix="templates")

@@ -1,0 +1,52 @@
+"""The same patterns, texts and replacements, judged by Go's `regexp`.
+
+`verdicts.jsonl` is what `judge.go` said of a sample. With `KAPY_TEST_GO_REGEXP=<count>` and a Go
+compiler, that many more are made up and judged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.kube.regexp.generated import questions, verdict
+
+_DATA = Path(__file__).parents[2] / "data" / "go_regexp"
+_UNSUPPORTED = "not supported within brackets"
+
+
+def test_patterns_are_judged_as_go_judges_them() -> None:
+    records = list(map(json.loads, (_DATA / "verdicts.jsonl").read_text().splitlines()))
+    assert len(records) > 2000
+    wrong, unsupported = [], 0
+    for one in records:
+        said = verdict(one["question"])
+        if _UNSUPPORTED in said.get("error", ""):
+            unsupported += 1
+        elif said != one["verdict"]:
+            wrong.append((one["question"], one["verdict"], said))
+    assert wrong == []
+    assert unsupported < len(records) // 1000
+
+
+@pytest.mark.skipif("KAPY_TEST_GO_REGEXP" not in os.environ, reason="opt-in, needs Go")
+def test_made_up_patterns_are_judged_as_go_judges_them(tmp_path: Path) -> None:
+    compiler = shutil.which("go")
+    assert compiler is not None
+    judge = tmp_path / "judge"
+    subprocess.run([compiler, "build", "-o", judge, _DATA / "judge.go"], check=True)
+    asked = questions(Random().randrange(1 << 32), int(os.environ["KAPY_TEST_GO_REGEXP"]))
+    lines = "\n".join(map(json.dumps, asked))
+    out = subprocess.run([judge], input=lines, capture_output=True, text=True, check=True).stdout
+    wrong = [
+        (question["pattern"], given, said)
+        for question, given in zip(asked, map(json.loads, out.splitlines()), strict=True)
+        if (said := verdict(question)) != given and _UNSUPPORTED not in said.get("error", "")
+    ]
+    assert wrong == []

@@ -1,0 +1,123 @@
+"""Regular expressions as Go has them: what is refused, and what they may cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.kube.regexp import (
+    BadPattern,
+    TooCostly,
+    allowance,
+    check,
+    compiled,
+    cost,
+    program,
+    quoted,
+)
+
+CATASTROPHIC = (
+    "^(a+)+$",
+    "^(a|a)*$",
+    "^(a|aa)+$",
+    "^(.*a){20}$",
+    "^(([a-z])+.)+[A-Z]([a-z])+$",
+    "(a*)*b",
+    "(x+x+)+y",
+    "^(a?){40}a{40}$",
+)
+"""Patterns that keep an engine that backtracks busy for years."""
+
+
+@pytest.mark.parametrize("pattern", CATASTROPHIC)
+@pytest.mark.parametrize("text", ["a" * 5000 + "!", "x" * 5000])
+def test_no_pattern_takes_more_steps_than_its_size_times_the_text(pattern: str, text: str) -> None:
+    with allowance():
+        assert compiled(pattern).matches(text) is False
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("a(b", "missing closing ): `a(b`"),
+        ("a)b", "unexpected ): `a)b`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a++", "invalid nested repetition operator: `++`"),
+        (r"(a)\1", r"invalid escape sequence: `\1`"),
+        (r"a\Z", r"invalid escape sequence: `\Z`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("x{1001}", "invalid repeat count: `{1001}`"),
+        ("((a{100}){100}){2}", "invalid repeat count: `{100}`"),
+        ("(" * 1500 + ")" * 1500, "expression nests too deeply"),
+        (r"(?:\pL{500}\pN{500}){1}", "expression too large"),
+        ("(?:" + "abcdefghij" * 500 + "){1000}", "expression too large"),
+        ("a" * 100_000, "expression too large"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_refused_in_go_s_words(pattern: str, problem: str) -> None:
+    with pytest.raises(BadPattern) as caught:
+        check(pattern)
+    assert str(caught.value).startswith(f"error parsing regexp: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("a(?i)b", "aB"),
+        (r"^\pL+$", "éa"),
+        ("(?U)a+", "a"),
+        (r"\x{41}", "A"),
+        ("(?<n>a)(?P<m>b)", "ab"),
+        (r"\p{Letter}\p{greek}", "a\u03b1"),
+        ("\ud800", "x\ud800y"),
+    ],
+)
+def test_what_python_does_not_know_is_understood(pattern: str, text: str) -> None:
+    assert compiled(pattern).matches(text)
+
+
+def test_a_search_that_would_take_too_long_is_not_begun() -> None:
+    with pytest.raises(TooCostly, match="too large for a text"):
+        compiled("(a|b)*a(a|b){900}c").matches("ab" * 500_000)
+
+
+def test_searches_for_one_object_share_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "clock", iter(range(0, 1 << 60, cost.ALLOWED // 3)).__next__)
+    regexp, text = compiled("(a|b)*a(a|b){100}c"), "ab" * 500
+    for _ in range(10):
+        regexp.matches(text)  # each has an allowance of its own
+    with allowance(), pytest.raises(TooCostly, match="take too long"):
+        _ = [regexp.matches(text) for _ in range(10)]
+
+
+def test_short_searches_are_charged_without_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    def clock() -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(cost, "clock", clock)
+    regexp = compiled("^[a-z]{1,50}$")
+    assert regexp.matches("a")
+    with allowance(), pytest.raises(TooCostly):
+        _ = [regexp.matches("a" * 100) for _ in range(100_000)]
+
+
+def test_matches_that_look_far_ahead_come_to_an_end() -> None:
+    with pytest.raises(TooCostly):
+        compiled("a.*b|a").find_all("a" * 300_000)
+
+
+def test_a_replacement_does_not_grow_without_bound() -> None:
+    with pytest.raises(TooCostly, match="too long"):
+        compiled("a").replace("a" * 10_000, "b" * 100_000)
+
+
+def test_patterns_are_kept_within_bounds() -> None:
+    for number in range(2000):
+        compiled(f"^{number}$").matches("1")
+    assert program._held <= program._KEPT
+    assert len(program._KNOWN) < 1000
+    assert sum(one.memory for one in program._KNOWN.values()) == program._held
+
+
+def test_a_quoted_text_stands_for_itself() -> None:
+    text = "a.b*c+?(d)|[e]{1}^$\\"
+    assert compiled(f"^{quoted(text)}$").matches(text)
