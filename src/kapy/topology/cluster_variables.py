@@ -17,6 +17,7 @@ from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.nested import value_at
 from kapy.kube.patch.merge_patch import same
+from kapy.kube.regexp import allowance
 from kapy.topology.variables import defaulted_variables, variable_value_errors
 
 _TOPOLOGY = ("spec", "topology")
@@ -51,6 +52,13 @@ def with_variables(
 ) -> tuple[Document, list[FieldError]]:
     """The Cluster with the values that its class has defaults for (itself if that changes nothing),
     and what is wrong with them. Raises Misshapen."""
+    with allowance():
+        return _with_variables(cluster, old, cluster_class)
+
+
+def _with_variables(
+    cluster: Document, old: Document | None, cluster_class: ClusterClass
+) -> tuple[Document, list[FieldError]]:
     topology = value_at(cluster, _TOPOLOGY)
     before = value_at(old, _TOPOLOGY) or {}
     errors: list[FieldError] = []

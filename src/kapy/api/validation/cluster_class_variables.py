@@ -13,7 +13,9 @@ from kapy.api.validation.metadata import metadata_errors
 from kapy.api.variable_schema import schema_document
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.regexp import cost
 from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
+from kapy.kube.schema.definition import TOO_LARGE
 
 BUILTIN: Final = "builtin"
 """The variable that is there without being defined."""
@@ -32,10 +34,14 @@ def variable_errors(
     variables: Sequence[ClusterClassVariable], path: str = "spec.variables"
 ) -> list[FieldError]:
     """What is wrong with the definitions of variables."""
-    return [
-        *_repeated(variables, path),
-        *(error for one in variables for error in _definition_errors(one, f"{path}[{one.name}]")),
-    ]
+    found = list(_repeated(variables, path))
+    with cost.allowance():
+        try:
+            for one in variables:
+                found += _definition_errors(one, f"{path}[{one.name}]")
+        except cost.TooCostly:
+            found.append(forbidden(path, TOO_LARGE))
+    return found
 
 
 def _repeated(variables: Sequence[ClusterClassVariable], path: str) -> Iterator[FieldError]:
@@ -87,16 +93,18 @@ def _schema_errors(schema: JSONSchemaProps, path: str) -> Sequence[FieldError]:
 
 @lru_cache(maxsize=1024)
 def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
-    """By the schema's JSON: a class comes again and again with the schemas that it had."""
+    """By the schema's JSON: a class comes again and again with the schemas that it had. Raises
+    TooCostly."""
     document: Document = msgspec.json.decode(schema)
     errors = field_schema_errors(_as_structural(document), path)
     errors = errors or list(_value_errors(document, path, rules=None))
-    if errors or not has_rules(document):
-        return errors
-    from kapy.kube.cel import rule_checker
+    if not errors and has_rules(document):
+        from kapy.kube.cel import rule_checker
 
-    errors = _rule_errors(document, path)
-    return errors or list(_value_errors(document, path, rules=rule_checker))
+        errors = _rule_errors(document, path)
+        errors = errors or list(_value_errors(document, path, rules=rule_checker))
+    cost.current().charge(0)  # what was not looked at to the end must not be remembered
+    return errors
 
 
 def _rule_errors(document: Document, path: str) -> list[FieldError]:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.cel import CompileError, EvaluationError, Program, compiled
+from kapy.kube.cel import CompileError, CostExceeded, EvaluationError, Program, compiled
+from kapy.kube.cel.compiler import DEFAULT_LIMIT
 from kapy.kube.cel.types import BOOL, DYN
+
+BUDGET: Final = 2_500_000
+"""What all conditions of one webhook may cost together, as kube-apiserver has it."""
 
 _VARIABLES: Final = {"object": DYN, "oldObject": DYN, "request": DYN}
 
@@ -49,10 +53,16 @@ def hold(
     Raises ConditionFailed.
     """
     failures: list[str] = []
+    budget = BUDGET
     for one in conditions:
+        limit = min(DEFAULT_LIMIT, budget)
         try:
-            value: Any = one.program.run(new, old, request)[0]
+            value: Any
+            value, left = one.program.run(new, old, request, limit=limit)
+            budget -= limit - left
         except EvaluationError as error:
+            if isinstance(error, CostExceeded):
+                budget -= limit
             failures.append(f"expression '{one.expression}' resulted in error: {error}")
             continue
         if value is not True:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kapy.kube.cel import logic
 from kapy.kube.cel.aggregates import list_term
+from kapy.kube.cel.charges import CHARGES, Charge
 from kapy.kube.cel.costs import call_cost, call_size
 from kapy.kube.cel.equality import joined
 from kapy.kube.cel.errors import EvaluationError
@@ -16,7 +17,7 @@ from kapy.kube.cel.functions.regexes import check_pattern
 from kapy.kube.cel.functions.times import duration, timestamp
 from kapy.kube.cel.members import has_term
 from kapy.kube.cel.names import NAMESPACES, qualified
-from kapy.kube.cel.terms import Run, Term, bounded
+from kapy.kube.cel.terms import Frame, Run, Term, bounded, charge
 from kapy.kube.cel.tree import Call, ListOf, Literal, Tree
 from kapy.kube.cel.types import BOOL, Type
 
@@ -65,7 +66,27 @@ def _function(
     if size is not None and result.most is None:
         result = Type(result.name, result.parameters, result.fields, size, result.least)
     cost = bounded(sum(one.cost for one in terms) + call_cost(name, terms))
-    return Term(result, _applied(run, [one.run for one in terms]), cost)
+    charges = CHARGES.get(name) if _may_be_long(types) else None
+    runs = [one.run for one in terms]
+    return Term(result, _charged(run, runs, charges) if charges else _applied(run, runs), cost)
+
+
+def _may_be_long(types: list[Type]) -> bool:
+    return not all(one.name in _SHORT for one in types)
+
+
+_SHORT: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "null_type"))
+
+
+def _charged(function: Callable[..., Any], runs: list[Run], charges: Charge) -> Run:
+    """A call of a function that costs what the sizes of its arguments say."""
+
+    def run(frame: Frame) -> Any:
+        values = [one(frame) for one in runs]
+        charge(frame, charges(*values))
+        return function(*values)
+
+    return run
 
 
 def _argument(compiler: Compiler, tree: Tree, name: str) -> Term:

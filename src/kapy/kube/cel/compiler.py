@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.kube.cel.aggregates import list_term, map_term
 from kapy.kube.cel.calls import call_term
-from kapy.kube.cel.errors import CompileError
+from kapy.kube.cel.errors import CompileError, EvaluationError
 from kapy.kube.cel.members import index_term, select_term
 from kapy.kube.cel.names import literal_term, name_term
 from kapy.kube.cel.parser import parse
-from kapy.kube.cel.terms import Frame, Run, Term
-from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select, Tree
+from kapy.kube.cel.terms import Frame, Run, Term, charge
+from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select, Tree, steps
 from kapy.kube.cel.types import Type
 
 DEFAULT_LIMIT: Final = 1_000_000
@@ -29,21 +30,36 @@ class Program:
     uses: frozenset[str]
     _run: Run
     _slots: int
+    _steps: int
 
     def run(self, *values: Any, limit: int = DEFAULT_LIMIT) -> tuple[Any, int]:
         """The value for the given variables (in their order), and what is left of `limit`.
 
         Raises EvaluationError; CostExceeded when it takes longer than allowed.
         """
-        frame: Frame = [limit - 1, *values, *([None] * self._slots)]
-        return self._run(frame), frame[0]
+        frame: Frame = [limit, *values, *([None] * self._slots)]
+        try:
+            charge(frame, self._steps)
+            return self._run(frame), frame[0]
+        except RecursionError:
+            raise EvaluationError("values are nested too deeply") from None
+        except (ArithmeticError, ValueError) as error:
+            if isinstance(error, EvaluationError):
+                raise
+            raise EvaluationError(str(error)) from None
 
 
 def compiled(source: str, variables: Mapping[str, Type]) -> Program:
     """The program of an expression. Raises CompileError."""
     compiler = Compiler(source, variables)
-    term = compiler.term(parse(source))
-    return Program(term.type, term.cost, frozenset(compiler.used), term.run, compiler.slots)
+    try:
+        tree = parse(source)
+        term = compiler.term(tree)
+        work = steps(tree)
+    except RecursionError:
+        raise CompileError("expression recursion limit exceeded", source, 0) from None
+    used = frozenset(compiler.used)
+    return Program(term.type, term.cost, used, term.run, compiler.slots, work)
 
 
 class Compiler:
@@ -53,6 +69,7 @@ class Compiler:
         self.source = source
         self.used: set[str] = set()
         self.slots = 0
+        self.loops = 0
         self._given = len(variables)
         self._scope = {name: (one, slot) for slot, (name, one) in enumerate(variables.items(), 1)}
         self._readable = set(variables)
@@ -77,6 +94,15 @@ class Compiler:
     def within(self, names: tuple[str, ...], types: tuple[Type, ...]) -> _Scope:
         """A scope with more variables; gives their slots."""
         return _Scope(self, names, types)
+
+    @contextmanager
+    def loop(self) -> Iterator[None]:
+        """What is compiled within runs many times; `loops` says whether anything does."""
+        self.loops += 1
+        try:
+            yield
+        finally:
+            self.loops -= 1
 
     def push(self, names: tuple[str, ...], types: tuple[Type, ...]) -> tuple[int, ...]:
         slots = []

@@ -15,12 +15,20 @@ from kapy.kube.cel.rules import variables
 from kapy.kube.cel.schema_types import LARGEST_REQUEST, declared
 from kapy.kube.cel.types import Type
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.regexp import cost
+from kapy.kube.schema.definition import TOO_LARGE
 
 RULE_LIMIT: Final = 10_000_000
 """What one rule, run as often as it can be in one object, may be estimated to cost."""
 
 TOTAL_LIMIT: Final = 100_000_000
 """What all rules of a schema together may be estimated to cost."""
+
+_CHARACTER: Final = 3000
+"""Nanoseconds that it takes at most to compile one character of an expression."""
+
+_LARGER: Final = 5
+"""How much longer the rules of a definition may take than those of one object."""
 
 _LONGEST: Final = 2048
 _SHOWN_EXPENSIVE: Final = 4
@@ -70,7 +78,11 @@ def rule_errors(
     the schema of a whole object. counted: what errors say that the costs of all rules are those of.
     """
     costs = _Costs()
-    errors = list(_node_errors(_Place(schema, path, root=root), costs))
+    with cost.allowance(cost.ALLOWED * _LARGER):
+        try:
+            errors = list(_node_errors(_Place(schema, path, root=root), costs))
+        except cost.TooCostly:
+            return [forbidden(path, TOO_LARGE)]
     if costs.total > TOTAL_LIMIT:
         for _, where in sorted(costs.rules, key=lambda one: -one[0])[:_SHOWN_EXPENSIVE]:
             text = f"contributed to estimated {counted} cost total exceeding cost limit"
@@ -157,6 +169,7 @@ def _compiled(
     source: str, names: dict[str, Type], wanted: str, otherwise: str, prefix: str = ""
 ) -> tuple[Program | None, str]:
     """The program of an expression, or what is wrong with it."""
+    cost.current().charge(_CHARACTER * len(source))
     try:
         program = compiled(source, names)
     except CompileError as error:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kapy.kube.cel.errors import CostExceeded, EvaluationError, no_such_overload
-from kapy.kube.cel.terms import Frame, Run, Term, bounded
-from kapy.kube.cel.tree import Call, Name
+from kapy.kube.cel.terms import Frame, Run, Term, bounded, charge
+from kapy.kube.cel.tree import Call, Name, steps
 from kapy.kube.cel.types import (
     BOOL,
     DYN,
@@ -61,7 +61,7 @@ def fold(compiler: Compiler, tree: Call) -> Term:
     names = _names(compiler, tree, 2 if _has_two(tree) else 1)
     types = _variables(compiler, tree, over.type, len(names))
     parts = tree.arguments[len(names) :]
-    with compiler.within(names, types) as slots:
+    with compiler.within(names, types) as slots, compiler.loop():
         terms = [compiler.term(part) for part in parts]
     filtered = len(terms) > 1 or tree.name == "filter"
     for one, part in zip(terms, parts, strict=True):
@@ -70,7 +70,7 @@ def fold(compiler: Compiler, tree: Call) -> Term:
             raise compiler.problem(part.at, f"expected type 'bool' but found '{one.type}'")
     per_round = _STEP + sum(one.cost for one in terms)
     cost = bounded(over.cost + 1 + over.most * per_round)
-    rounds = _rounds(over.run, slots)
+    rounds = _rounds(over.run, slots, _STEP + sum(map(steps, parts)))
     condition = _checked(terms[0]) if len(terms) > 1 else None
     body = _checked(terms[-1]) if tree.name in (*_TESTS, "filter") else terms[-1].run
     if tree.name == "filter":
@@ -146,11 +146,13 @@ def _checked(one: Term) -> Run:
     return run
 
 
-def _rounds(over: Run, slots: tuple[int, ...]) -> Rounds:
+def _rounds(over: Run, slots: tuple[int, ...], cost: int) -> Rounds:
+    """cost: of one round, without what the body charges itself."""
+
     def single(frame: Frame) -> Iterator[None]:
         (slot,) = slots
         for item in _range(over(frame)):
-            _charge(frame)
+            charge(frame, cost)
             frame[slot] = item
             yield
 
@@ -159,7 +161,7 @@ def _rounds(over: Run, slots: tuple[int, ...]) -> Rounds:
         value = over(frame)
         pairs = value.items() if isinstance(value, dict) else enumerate(_range(value))
         for key, item in pairs:
-            _charge(frame)
+            charge(frame, cost)
             frame[first], frame[second] = key, item
             yield
 
@@ -170,12 +172,6 @@ def _range(value: Any) -> Any:
     if isinstance(value, (list, dict)):
         return value
     raise no_such_overload()
-
-
-def _charge(frame: Frame) -> None:
-    frame[0] -= _STEP
-    if frame[0] < 0:
-        raise CostExceeded
 
 
 def _decided(rounds: Rounds, body: Run, *, by: bool) -> Run:

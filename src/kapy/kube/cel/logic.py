@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kapy.kube.cel.charges import equality
 from kapy.kube.cel.costs import call_cost
-from kapy.kube.cel.equality import comparison
+from kapy.kube.cel.equality import Comparison, comparison
 from kapy.kube.cel.errors import CostExceeded, EvaluationError, no_such_overload
-from kapy.kube.cel.terms import Frame, Run, Term, bounded
+from kapy.kube.cel.terms import Frame, Run, Term, bounded, charge
 from kapy.kube.cel.tree import Call
 from kapy.kube.cel.types import BOOL, Type, accepts, has_dyn
 
@@ -20,11 +21,30 @@ def equals_term(compiler: Compiler, tree: Call) -> Term:
     if not (accepts(one.type, two.type, {}) or accepts(two.type, one.type, {})):
         raise compiler.no_overload(tree.at, tree.name, [one.type, two.type])
     same = comparison(one.type, two.type)
+    if compiler.loops and not (one.type.name in _SHORT and two.type.name in _SHORT):
+        return _charged_equality(tree, one, two, same)
     left, right = one.run, two.run
     cost = bounded(one.cost + two.cost + call_cost("_==_", [one, two]))
     if tree.name == "_!=_":
         return Term(BOOL, lambda frame: not same(left(frame), right(frame)), cost)
     return Term(BOOL, lambda frame: same(left(frame), right(frame)), cost)
+
+
+_SHORT: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "duration"))
+
+
+def _charged_equality(tree: Call, one: Term, two: Term, same: Comparison) -> Term:
+    """Equality within a loop costs what the sizes of the values say."""
+    left, right = one.run, two.run
+    cost = bounded(one.cost + two.cost + call_cost("_==_", [one, two]))
+    wanted = tree.name == "_==_"
+
+    def run(frame: Frame) -> bool:
+        first, second = left(frame), right(frame)
+        charge(frame, equality(first, second))
+        return bool(same(first, second)) is wanted
+
+    return Term(BOOL, run, cost)
 
 
 def logic_term(compiler: Compiler, tree: Call) -> Term:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapy.kube.cel.equality import reading
 from kapy.kube.cel.errors import EvaluationError, no_such_overload
+from kapy.kube.cel.lexer import RESERVED
 from kapy.kube.cel.names import constant, qualified, type_word
 from kapy.kube.cel.terms import Frame, Term, bounded
 from kapy.kube.cel.tree import Call, Index, Select
@@ -32,6 +33,8 @@ def _field(compiler: Compiler, at: int, kind: Type, field: str) -> tuple[Type, s
     """The type of a member, and its key in the document."""
     if kind.name == "object":
         found = kind.fields.get(field)
+        if found is None and field in RESERVED:  # the word itself may follow a dot
+            found = kind.fields.get(f"__{field}__")
         if found is None:
             raise compiler.problem(at, f"undefined field '{field}'")
         return found.type, found.name

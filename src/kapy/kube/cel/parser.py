@@ -16,20 +16,35 @@ _STRENGTH: Final = {
     **dict.fromkeys(("*", "/", "%"), 5),
 }
 _WORDS: Final = {"true": True, "false": False, "null": None}
+_LOGIC: Final = ("&&", "||")
+_NO_NAMES: Final = ("in", *_WORDS)
 _START: Final = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "
     "STRING, BYTES, IDENTIFIER}"
 )
+_LONGEST: Final = 100_000
 _DEEPEST: Final = 100
 """How deep an expression may be nested; Python's own limit must never be met."""
 
 
 def parse(source: str) -> Tree:
     """The tree of an expression. Raises CompileError."""
+    if len(source) > _LONGEST:
+        size = f"size: {len(source)}, limit {_LONGEST}"
+        raise CompileError(f"expression code point size exceeds limit: {size}", source[:80], 0)
     parser = _Parser(source)
     tree = parser.expression()
     parser.end()
     return tree
+
+
+def _balanced(name: str, operands: list[Tree], places: list[int]) -> Tree:
+    if len(operands) == 1:
+        return operands[0]
+    half = (len(operands) + 1) // 2
+    left = _balanced(name, operands[:half], places[: half - 1])
+    right = _balanced(name, operands[half:], places[half:])
+    return Call(places[half - 1], name, None, (left, right))
 
 
 class _Parser:
@@ -82,10 +97,22 @@ class _Parser:
             strength = _STRENGTH.get(token.text, 0) if token.kind != "literal" else 0
             if strength < least:
                 return left
+            if token.text in _LOGIC:
+                left = self._logic(left, token.text, strength)
+                continue
             self._at += 1
             right = self._binary(strength + 1)
             name = "@in" if token.text == "in" else f"_{token.text}_"
             left = Call(token.at, name, None, (left, right))
+
+    def _logic(self, first: Tree, operator: str, strength: int) -> Tree:
+        """A chain of `&&` or `||`, as a tree that is no deeper than it must be."""
+        operands, places = [first], []
+        while self._next.text == operator and self._next.kind != "literal":
+            places.append(self._next.at)
+            self._at += 1
+            operands.append(self._binary(strength + 1))
+        return _balanced(f"_{operator}_", operands, places)
 
     def _unary(self) -> Tree:
         token, count = self._next, 0
@@ -131,7 +158,7 @@ class _Parser:
 
     def _name(self) -> str:
         token = self._next
-        if token.kind != "name" or token.text == "in":
+        if token.kind != "name" or token.text in _NO_NAMES:
             raise self._problem(f"mismatched input '{token.text}' expecting IDENTIFIER")
         self._at += 1
         return token.text
@@ -164,9 +191,11 @@ class _Parser:
         raise self._problem(f"mismatched input '{token.text}' expecting {_START}")
 
     def _named(self) -> Tree:
-        token, name = self._next, self._name()
-        if name in _WORDS:
-            return Literal(token.at, _WORDS[name])
+        token = self._next
+        if token.text in _WORDS:
+            self._at += 1
+            return Literal(token.at, _WORDS[token.text])
+        name = self._name()
         if name in RESERVED:
             raise CompileError(f"reserved identifier: {name}", self._source, token.at)
         at = self._next.at

@@ -15,7 +15,11 @@ from kapy.kube.cel.schema_types import declared
 from kapy.kube.cel.types import Type, optional_of
 from kapy.kube.cel.values import NONE, some
 from kapy.kube.field_errors import NO_VALUE, FieldError
+from kapy.kube.regexp import cost
 from kapy.kube.schema.rules import ABSENT, Checked, Findings, Rules
+
+_UNIT: Final = 100
+"""Nanoseconds that one unit of an expression's cost takes at most."""
 
 _LONGEST_MESSAGE: Final = 5 * 1024
 _NO_OVERLOAD: Final = "no such overload"
@@ -157,8 +161,21 @@ def _run(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings)
         _add(rule, _error(checked, _failure(rule, error)), checked, findings)
         return
     findings.budget -= limit - rest
+    if not _allowed(limit - rest, checked, findings):
+        return
     if result is not True:
         _add(rule, _broken(rule, value, given, checked, findings), checked, findings)
+
+
+def _allowed(spent: int, checked: Checked, findings: Findings) -> bool:
+    """Whether all rules and patterns of the object have not taken too long together."""
+    try:
+        cost.current().charge(spent * _UNIT)
+    except cost.TooCostly:
+        findings.errors.append(_error(checked, _EXHAUSTED))
+        findings.budget = -1
+        return False
+    return True
 
 
 def _add(rule: Rule, error: FieldError, checked: Checked, findings: Findings) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from kapy.kube.cel.errors import CostExceeded
 from kapy.kube.cel.types import Type
 
 Frame: TypeAlias = list[Any]
@@ -30,6 +31,13 @@ class Term:
     def most(self) -> int:
         """The most characters, items or entries of the value."""
         return UNBOUNDED if self.type.most is None else self.type.most
+
+
+def charge(frame: Frame, cost: int) -> None:
+    """Take from the work that is still allowed. Raises CostExceeded."""
+    frame[0] -= cost
+    if frame[0] < 0:
+        raise CostExceeded
 
 
 def bounded(cost: int) -> int:

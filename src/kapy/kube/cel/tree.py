@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +69,26 @@ class MapOf:
 
 
 Tree: TypeAlias = Literal | Name | Select | Index | Call | ListOf | MapOf
+
+
+def steps(tree: Tree) -> int:
+    """What evaluating an expression costs at most, in cel-go's unit, but for calls whose cost
+    depends on the size of values, and for all rounds of a macro."""
+    match tree:
+        case Literal():
+            return 0
+        case Name():
+            return 1
+        case Select():
+            return 1 + steps(tree.operand)
+        case Index():
+            return 1 + steps(tree.operand) + steps(tree.key)
+        case ListOf():
+            return 10 + sum(steps(item) for item, _ in tree.items)
+        case MapOf():
+            return 30 + sum(steps(key) + steps(value) for key, value, _ in tree.entries)
+    parts = tree.arguments if tree.target is None else (tree.target, *tree.arguments)
+    return (tree.name not in _FREE) + sum(map(steps, parts))
+
+
+_FREE: Final = ("_&&_", "_||_", "_?_:_", "has")

@@ -22,8 +22,8 @@ MOST_STEPS: Final = 30_000_000
 LONG: Final = 100_000
 """From so many steps on, a search is charged what it took."""
 
-ALLOWED: Final = 150_000_000
-"""Nanoseconds that the patterns of one object may take together."""
+ALLOWED: Final = 200_000_000
+"""Nanoseconds that the patterns and rules of one object may take together."""
 
 STEP: Final = 5
 """Nanoseconds that one step takes at most."""
@@ -68,12 +68,12 @@ def current() -> Allowance:
 
 
 @contextmanager
-def allowance() -> Iterator[None]:
+def allowance(left: int = ALLOWED) -> Iterator[None]:
     """All searches within share one allowance; an outer one goes on to count."""
     if _current.get() is not None:
         yield
         return
-    token = _current.set(Allowance())
+    token = _current.set(Allowance(left))
     try:
         yield
     finally:

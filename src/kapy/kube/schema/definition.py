@@ -56,23 +56,31 @@ _HARMLESS: Final = frozenset((
 _EITHER: Final = [{"type": "integer"}, {"type": "string"}]
 
 
+TOO_LARGE: Final = (
+    "its patterns and rules are too large to be checked: make them fewer, shorter or simpler"
+)
+
+
 def schema_errors(schema: Document, path: str) -> list[FieldError]:
     """What is wrong with the schema of one version, in kube-apiserver's words.
 
     path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`).
     """
     with allowance():
-        errors = [*_root_errors(schema, path), *_node_errors(schema, path, root=True)]
-        return errors or _checked_defaults(schema, path)
+        try:
+            errors = [*_root_errors(schema, path), *_node_errors(schema, path, root=True)]
+            return errors or list(_default_errors(schema, path))
+        except TooCostly:
+            return [forbidden(path, TOO_LARGE)]
 
 
 def field_schema_errors(schema: Document, path: str) -> list[FieldError]:
     """What is wrong with the schema of one field that stands at `path`; what it holds may be
-    anything, not only an object."""
+    anything, not only an object. Raises TooCostly where that takes too long to find out."""
     untyped = () if schema.get("type") else _missing_type(schema, path, "")
     with allowance():
         errors = [*untyped, *_node_errors(schema, path)]
-        return errors or _checked_defaults(schema, path)
+        return errors or list(_default_errors(schema, path))
 
 
 def has_rules(schema: Document) -> bool:
@@ -198,16 +206,9 @@ def _plain_errors(schema: Document, path: str) -> Iterator[FieldError]:
             "additionalProperties and properties are mutual exclusive",
         )
     pattern = schema.get("pattern")
-    if pattern and (problem := _pattern_problem(pattern)):
-        yield invalid(f"{path}.pattern", pattern, problem)
-
-
-def _pattern_problem(pattern: str) -> str:
-    try:
-        problem = Pattern(pattern).error
-    except TooCostly:
-        return "the patterns of this schema are too large: make them fewer, shorter or simpler"
-    return f"must be a valid regular expression, but isn't: {problem}" if problem else ""
+    if pattern and (problem := Pattern(pattern).error):
+        text = f"must be a valid regular expression, but isn't: {problem}"
+        yield invalid(f"{path}.pattern", pattern, text)
 
 
 def _type_errors(schema: Document, path: str, *, root: bool) -> Iterator[FieldError]:
@@ -287,13 +288,6 @@ def _list_map_errors(schema: Document, items: Document, path: str) -> Iterator[F
                 "this property is in x-kubernetes-list-map-keys, so it must have a default or "
                 "be a required property",
             )
-
-
-def _checked_defaults(schema: Document, path: str) -> list[FieldError]:
-    try:
-        return list(_default_errors(schema, path))
-    except TooCostly as error:
-        return [forbidden(path, f"its defaults cannot be checked: {error}")]
 
 
 def _default_errors(schema: Document, path: str) -> Iterator[FieldError]:

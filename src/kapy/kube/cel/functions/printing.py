@@ -25,7 +25,10 @@ def formatted(text: str, values: list[Any]) -> str:
             value = next(rest)
         except StopIteration:
             raise EvaluationError("index out of range: not enough arguments") from None
-        return _clause(found[3] or "", int(found[2] or 6), value)
+        digits = found[2] or "6"
+        if len(digits) > 4:
+            raise EvaluationError(f"precision of a formatting clause is too large: {digits[:20]}")
+        return _clause(found[3] or "", int(digits), value)
 
     return _CLAUSE.sub(fill, text)
 
