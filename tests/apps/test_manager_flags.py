@@ -286,7 +286,7 @@ def test_flags_say_what_controllers_are_told() -> None:
     assert told.conditions_grace == timedelta(minutes=10)
     assert told.token_life == timedelta(minutes=30)
     assert told.preflight_checks == ("KubeadmVersionSkew", "ControlPlaneIsStable")
-    assert [one.pattern for one in told.machine_labels] == ["^a/.*", "b", "c"]
+    assert [one.text for one in told.machine_labels] == ["^a/.*", "b", "c"]
     assert told.extensions == ExtensionCalls(
         longest=timedelta(seconds=5), certificate=Path("tls.crt"), key=Path("tls.key")
     )

@@ -6,7 +6,6 @@ Names, defaults and meanings are upstream's (`core/main.go`, `bootstrap/kubeadm/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -18,6 +17,7 @@ from kapy.apps.feature_gates import feature_gates
 from kapy.apps.settings import Controlling, ExtensionCalls
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
+from kapy.kube.regexp import BadPattern, Regexp, compiled
 
 Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker", "provider"]
 """Whose flags: upstream's managers; the program of anybody's provider, which has what all have."""
@@ -87,12 +87,12 @@ def _each(texts: Sequence[str]) -> list[str]:
     return [one.strip() for text in texts for one in text.split(",") if one.strip()]
 
 
-def _patterns(texts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+def _patterns(texts: Sequence[str]) -> tuple[Regexp, ...]:
     found = []
     for one in _each(texts):
         try:
-            found.append(re.compile(one))
-        except re.error as error:
+            found.append(compiled(one))
+        except BadPattern as error:
             raise ValueError(f"{one!r} is no regular expression: {error}") from None
     return tuple(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,6 +13,7 @@ from kapy.engine.options import ManagerOptions
 from kapy.kube.errors import KapyError
 from kapy.kube.http import User
 from kapy.kube.pki import Algorithm
+from kapy.kube.regexp import Regexp
 
 if TYPE_CHECKING:
     from kapy.apiserver.traffic.inflight import Limits
@@ -97,8 +97,8 @@ class Controlling:
     connection_grace: timedelta = timedelta(seconds=50)
     conditions_grace: timedelta = timedelta(minutes=5)
     preflight_checks: tuple[str, ...] = ("All",)
-    machine_labels: tuple[re.Pattern[str], ...] = ()
-    machine_annotations: tuple[re.Pattern[str], ...] = ()
+    machine_labels: tuple[Regexp, ...] = ()
+    machine_annotations: tuple[Regexp, ...] = ()
     token_life: timedelta = timedelta(minutes=15)
     extensions: ExtensionCalls = field(default_factory=ExtensionCalls)
     without: frozenset[ManagerName] = frozenset()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from kapy.api.machine import Machine
@@ -10,6 +9,7 @@ from kapy.core.machine.node_metadata import OUTDATED, UNINITIALIZED, Synced, Wan
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.kube.patch.merge_patch import apply
+from kapy.kube.regexp import compiled
 
 USUALLY = Wanted()
 REFERENCE = {"apiGroup": "x.example.com", "kind": "Thing", "name": "m"}
@@ -96,7 +96,7 @@ def test_a_patch_is_of_the_state_that_it_was_made_from() -> None:
 
 def test_others_may_choose_more_to_be_synced() -> None:
     given = {"team.example.com/name": "a", "example.com/other": "b"}
-    chosen = re.compile(r"^team\.example\.com/")
+    chosen = compiled(r"^team\.example\.com/")
     wanted = Wanted(synced=Synced(labels=[chosen], annotations=[chosen]))
     metadata = synced(node(), machine(labels=given, annotations=given), wanted)["metadata"]
     assert metadata["labels"] == {"team.example.com/name": "a"}

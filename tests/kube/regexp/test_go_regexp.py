@@ -23,7 +23,7 @@ _UNSUPPORTED = "not supported within brackets"
 
 def test_patterns_are_judged_as_go_judges_them() -> None:
     records = list(map(json.loads, (_DATA / "verdicts.jsonl").read_text().splitlines()))
-    assert len(records) > 2000
+    assert len(records) > 900
     wrong, unsupported = [], 0
     for one in records:
         said = verdict(one["question"])
@@ -32,7 +32,7 @@ def test_patterns_are_judged_as_go_judges_them() -> None:
         elif said != one["verdict"]:
             wrong.append((one["question"], one["verdict"], said))
     assert wrong == []
-    assert unsupported < len(records) // 1000
+    assert unsupported <= 1
 
 
 @pytest.mark.skipif("KAPY_TEST_GO_REGEXP" not in os.environ, reason="opt-in, needs Go")

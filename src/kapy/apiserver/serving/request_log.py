@@ -19,9 +19,7 @@ SLOW: Final = 1.0
 """Seconds from which on a request (no watch) took long."""
 
 _AUDIT_ID_LIMIT: Final = 64
-_SECRET: Final = re.compile(
-    r"(?i)([?&][^=&]*(?:token|password|passwd|secret|credential|api_?key)[^=&]*=)[^&]*"
-)
+_SECRET: Final = re.compile(r"token|password|passwd|secret|credential|api_?key", re.IGNORECASE)
 
 
 def answered(request: Request, status: int, seconds: float, *, stream: bool = False) -> None:
@@ -41,7 +39,7 @@ def _fields(request: Request, status: int, seconds: float) -> dict[str, str | in
     assert arrival is not None
     return {
         "verb": request.method,
-        "URI": _SECRET.sub(r"\1***", arrival.uri),
+        "URI": without_secrets(arrival.uri),
         "latency": f"{1000 * seconds:.3f}ms",
         "userAgent": request.headers.get("user-agent", ""),
         "user": request.user.name if request.user is not None else "",
@@ -49,3 +47,14 @@ def _fields(request: Request, status: int, seconds: float) -> dict[str, str | in
         "srcIP": arrival.peer,
         "resp": status,
     }
+
+
+def without_secrets(uri: str) -> str:
+    """A request's URI in which the values of parameters that sound secret are `***`."""
+    path, mark, query = uri.partition("?")
+    return f"{path}{mark}{'&'.join(map(_shown, query.split('&')))}"
+
+
+def _shown(parameter: str) -> str:
+    name, equals, _ = parameter.partition("=")
+    return f"{name}=***" if equals and _SECRET.search(name) else parameter

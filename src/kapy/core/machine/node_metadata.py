@@ -8,7 +8,6 @@ labels are there: workloads must not be scheduled by labels that are still missi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +18,7 @@ from kapy.core.machine.node_taints import propagated, same_taint
 from kapy.kube import Document
 from kapy.kube.meta import controller_of
 from kapy.kube.patch.merge_patch import difference
+from kapy.kube.regexp import Regexp
 
 ALWAYS = (
     Annotation.CLUSTER_NAME,
@@ -41,8 +41,8 @@ class Synced:
     managed domains (`--additional-sync-machine-labels`, `--additional-sync-machine-annotations`).
     """
 
-    labels: Sequence[re.Pattern[str]] = ()
-    annotations: Sequence[re.Pattern[str]] = ()
+    labels: Sequence[Regexp] = ()
+    annotations: Sequence[Regexp] = ()
 
 
 USUAL: Final = Synced()
@@ -105,9 +105,7 @@ def node_patch(node: Document, machine: Machine, wanted: Wanted) -> Document:
     return patch
 
 
-def managed_labels(
-    labels: dict[str, str], others: Sequence[re.Pattern[str]] = ()
-) -> dict[str, str]:
+def managed_labels(labels: dict[str, str], others: Sequence[Regexp] = ()) -> dict[str, str]:
     """The labels of a Machine that its Node gets: those of three domains, and chosen others."""
     return {
         name: value
@@ -115,11 +113,11 @@ def managed_labels(
         if name.partition("/")[0] == Label.NODE_ROLE_PREFIX
         or _within(name, Label.NODE_RESTRICTION_DOMAIN)
         or _within(name, Label.MANAGED_NODE_DOMAIN)
-        or any(pattern.search(name) for pattern in others)
+        or any(pattern.matches(name) for pattern in others)
     }
 
 
-def managed_annotations(machine: Machine, others: Sequence[re.Pattern[str]] = ()) -> dict[str, str]:
+def managed_annotations(machine: Machine, others: Sequence[Regexp] = ()) -> dict[str, str]:
     """The annotations that a Machine's Node gets: who it belongs to, those of one domain, and
     chosen others."""
     annotations = {
@@ -135,7 +133,7 @@ def managed_annotations(machine: Machine, others: Sequence[re.Pattern[str]] = ()
         name: value
         for name, value in own
         if _within(name, Label.MANAGED_NODE_DOMAIN)
-        or any(pattern.search(name) for pattern in others)
+        or any(pattern.matches(name) for pattern in others)
     }
 
 

@@ -26,7 +26,7 @@ _NO_OVERLOAD: Final = "no such overload"
 _EXHAUSTED: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
-_KEYED: Final = re.compile(r"\[['\"](.+?)['\"]\]")
+_KEYED: Final = re.compile(r"\[['\"]([^'\"]+)['\"]\]")
 
 
 def rule_checker(schema: Document, *, root: bool) -> Rules:
