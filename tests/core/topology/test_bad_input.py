@@ -62,6 +62,28 @@ PATCHES: dict[str, tuple[Document, list[str]]] = {
         ),
         ["ClusterClass default/no-value", "broken", "nodeLabels.pasture.deep"],
     ),
+    "unsteady": (
+        patch_of(
+            {
+                "op": "replace",
+                "path": STARTUP,
+                "valueFrom": {"template": '{{ genPrivateKey "rsa" | len }}s{{ randInt 1 9 }}'},
+            }
+        ),
+        ["ClusterClass default/unsteady", "broken", "differs each time it is rendered", "randInt"],
+    ),
+    "endless": (
+        patch_of(
+            {
+                "op": "replace",
+                "path": STARTUP,
+                "valueFrom": {
+                    "template": "{{ range until 99999 }}{{ range until 99999 }}{{ end }}{{ end }}"
+                },
+            }
+        ),
+        ["ClusterClass default/endless", "broken", "takes too long"],
+    ),
     "refused": REFUSED_TEMPLATE,
 }
 """Patches that admission lets through, and what is told when they are used; by their class."""

@@ -1,0 +1,93 @@
+"""Where templates are rendered, and how long they may take."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+from typing import Any
+
+import pytest
+
+from kapy.kube.template_work import FULL, QUICK
+from kapy.topology.patches import CannotPatch, rendering
+from kapy.topology.patches.errors import NoValue
+from kapy.topology.patches.rendering import LongTemplate, Made, Rendering
+from kapy.topology.patches.values import SourceValues, Values
+from tests.topology.patches.patching import INFRASTRUCTURE, MACHINES, add, of_class, patch, result
+
+LONG = "{{ range $i := until 3000 }}{{ if eq $i 2999 }}{{ $i }}{{ end }}{{ end }}"
+ENDLESS = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Templates that were rendered beside the event loop."""
+    found: list[str] = []
+    real = asyncio.BaseEventLoop.run_in_executor
+
+    def run(loop: Any, executor: Executor | None, function: Any, *arguments: Any) -> Any:
+        found.append(arguments[0])
+        return real(loop, executor, function, *arguments)
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "run_in_executor", run)
+    return found
+
+
+async def test_a_long_template_is_rendered_beside_the_event_loop(threads: list[str]) -> None:
+    state = await result(of_class(patch("p", INFRASTRUCTURE, add("spec/size", template=LONG))))
+    assert state.infrastructure_cluster is not None
+    assert state.infrastructure_cluster["spec"]["size"] == 2999
+    assert threads == [LONG]
+
+
+async def test_a_short_template_is_rendered_at_once(threads: list[str]) -> None:
+    short = "{{ .builtin.cluster.name }}"
+    await result(of_class(patch("p", MACHINES, add("spec/size", template=short))))
+    assert threads == []
+
+
+async def test_a_template_that_takes_too_long_is_told() -> None:
+    with pytest.raises(CannotPatch, match=rf"it takes too long \(more than {FULL} steps\)"):
+        await result(of_class(patch("p", INFRASTRUCTURE, add("spec/size", template=ENDLESS))))
+
+
+async def test_all_templates_of_a_cluster_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "ALL", FULL)
+    changes = [add("spec/size", template=f"{LONG}{number}") for number in range(30)]
+    with pytest.raises(CannotPatch, match="take too long together"):
+        await result(of_class(patch("p", INFRASTRUCTURE, *changes)))
+
+
+def test_many_short_templates_are_no_short_work() -> None:
+    values = Values({"builtin": {}}, {}, Rendering())
+    half = "{{ range until 1200 }}{{ end }}"
+    with pytest.raises(LongTemplate):
+        _ = [values.rendered(f"{half}{number}") for number in range(QUICK)]
+
+
+async def test_after_a_pause_the_event_loop_may_be_used_again() -> None:
+    shared = Rendering()
+    values = Values({"builtin": {}}, {}, shared)
+    for number in range(20):
+        assert (
+            values.rendered(f"{{{{ range until 2500 }}}}{{{{ end }}}}{number}9") == number * 10 + 9
+        )
+        await shared.pause()
+
+
+def test_what_a_template_makes_is_kept_by_the_variables() -> None:
+    first = SourceValues([], {"a": 1}, frozenset()).of(None)
+    again = SourceValues([], {"a": 1}, frozenset()).of(None)
+    other = SourceValues([], {"a": 2}, frozenset()).of(None)
+    template = "{{ .builtin.a }}-kept"
+    assert first.rendered(template) == "1-kept"
+    first.keep(template, Made("changed"))
+    assert again.rendered(template) == "changed"
+    assert other.rendered(template) == "2-kept"
+
+
+def test_that_a_template_makes_nothing_is_kept_too() -> None:
+    values = Values({"builtin": {"gone": 1}}, {})
+    for _ in range(2):
+        with pytest.raises(NoValue, match="differs each time"):
+            values.rendered("{{ randInt 0 9 }}{{ .builtin.gone }}")
