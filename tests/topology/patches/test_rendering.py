@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import Executor
 from typing import Any
 
 import pytest
@@ -23,13 +21,13 @@ ENDLESS = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Templates that were rendered beside the event loop."""
     found: list[str] = []
-    real = asyncio.BaseEventLoop.run_in_executor
+    real = Rendering.full_outcome
 
-    def run(loop: Any, executor: Executor | None, function: Any, *arguments: Any) -> Any:
-        found.append(arguments[0])
-        return real(loop, executor, function, *arguments)
+    def run(self: Rendering, template: str, variables: Any) -> Any:
+        found.append(template)
+        return real(self, template, variables)
 
-    monkeypatch.setattr(asyncio.BaseEventLoop, "run_in_executor", run)
+    monkeypatch.setattr(Rendering, "full_outcome", run)
     return found
 
 
@@ -70,7 +68,7 @@ async def test_after_a_pause_the_event_loop_may_be_used_again() -> None:
     values = Values({"builtin": {}}, {}, shared)
     for number in range(20):
         assert (
-            values.rendered(f"{{{{ range until 2500 }}}}{{{{ end }}}}{number}9") == number * 10 + 9
+            values.rendered(f"{{{{ range until 1000 }}}}{{{{ end }}}}1{number:02}") == 100 + number
         )
         await shared.pause()
 
