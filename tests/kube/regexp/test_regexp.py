@@ -14,6 +14,7 @@ from kapy.kube.regexp import (
     program,
     quoted,
 )
+from kapy.kube.schema.patterns import Pattern
 
 CATASTROPHIC = (
     "^(a+)+$",
@@ -121,3 +122,15 @@ def test_patterns_are_kept_within_bounds() -> None:
 def test_a_quoted_text_stands_for_itself() -> None:
     text = "a.b*c+?(d)|[e]{1}^$\\"
     assert compiled(f"^{quoted(text)}$").matches(text)
+
+
+def test_who_holds_a_pattern_that_was_dropped_gets_it_anew() -> None:
+    pattern = Pattern("^dropped$")
+    assert pattern.matches("dropped")
+    held = compiled("^dropped$")
+    for number in range(2000):
+        compiled(f"^{number}$").matches("1")
+    assert held.dropped
+    assert pattern.matches("dropped")
+    assert not pattern.matches("other")
+    assert compiled("^dropped$") is not held

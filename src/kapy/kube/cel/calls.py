@@ -10,7 +10,7 @@ from kapy.kube.cel.aggregates import list_term
 from kapy.kube.cel.charges import CHARGES, Charge
 from kapy.kube.cel.costs import call_cost, call_size
 from kapy.kube.cel.equality import joined
-from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.errors import CostExceeded, EvaluationError
 from kapy.kube.cel.folds import MACROS, fold
 from kapy.kube.cel.functions import library
 from kapy.kube.cel.functions.regexes import check_pattern
@@ -80,6 +80,17 @@ _SHORT: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "null_t
 
 def _charged(function: Callable[..., Any], runs: list[Run], charges: Charge) -> Run:
     """A call of a function that costs what the sizes of its arguments say."""
+    if len(runs) == 2:
+        one, two = runs
+
+        def run_two(frame: Frame) -> Any:
+            first, second = one(frame), two(frame)
+            frame[0] -= charges(first, second)
+            if frame[0] < 0:
+                raise CostExceeded
+            return function(first, second)
+
+        return run_two
 
     def run(frame: Frame) -> Any:
         values = [one(frame) for one in runs]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kapy.kube.cel.errors import CostExceeded, EvaluationError, no_such_overload
-from kapy.kube.cel.terms import Frame, Run, Term, bounded, charge
+from kapy.kube.cel.terms import Frame, Run, Term, bounded
 from kapy.kube.cel.tree import Call, Name, steps
 from kapy.kube.cel.types import (
     BOOL,
@@ -152,7 +152,9 @@ def _rounds(over: Run, slots: tuple[int, ...], cost: int) -> Rounds:
     def single(frame: Frame) -> Iterator[None]:
         (slot,) = slots
         for item in _range(over(frame)):
-            charge(frame, cost)
+            frame[0] -= cost
+            if frame[0] < 0:
+                raise CostExceeded
             frame[slot] = item
             yield
 
@@ -161,7 +163,9 @@ def _rounds(over: Run, slots: tuple[int, ...], cost: int) -> Rounds:
         value = over(frame)
         pairs = value.items() if isinstance(value, dict) else enumerate(_range(value))
         for key, item in pairs:
-            charge(frame, cost)
+            frame[0] -= cost
+            if frame[0] < 0:
+                raise CostExceeded
             frame[first], frame[second] = key, item
             yield
 

@@ -67,6 +67,15 @@ def current() -> Allowance:
     return _current.get() or Allowance()
 
 
+def charge_here(steps: int) -> None:
+    """Charge one short search to the object in hand, if there is one."""
+    account = _current.get()
+    if account is not None:
+        account.left -= STEP * steps
+        if account.left < 0:
+            account.charge(0)
+
+
 @contextmanager
 def allowance(left: int = ALLOWED) -> Iterator[None]:
     """All searches within share one allowance; an outer one goes on to count."""

@@ -31,19 +31,30 @@ _REFERENCE: Final = re.compile(r"\$(?:(\$)|\{(\w+)\}|(\w+))")
 
 
 class Regexp:
-    """A compiled pattern. memory: bytes that it may grow to."""
+    """A compiled pattern. memory: bytes that it may grow to. dropped: it is no longer among those
+    that are kept; who holds it asks for a new one."""
 
-    __slots__ = ("_anchor", "_programs", "_syntax", "memory", "text")
+    __slots__ = ("_programs", "_quick", "_syntax", "dropped", "memory", "text")
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self.text = text
         self.memory = 2 * _memory(syntax.size) + 4 * len(text)
+        self.dropped = False
         self._syntax = syntax
         self._programs: dict[bool, tuple[re2._re2.RE2, int]] = {}
+        self._quick: tuple[Callable[..., Spans], re2._re2.RE2.Anchor, int] | None = None
 
     def matches(self, text: str) -> bool:
         """Whether the pattern is found anywhere in the text."""
         data = _bytes(text)
+        quick = self._quick
+        if quick is not None:
+            match, anchor, size = quick
+            steps = size * len(data)
+            if steps < cost.LONG:
+                cost.charge_here(steps)
+                found: int = match(anchor, data, 0, len(data))[0][0]
+                return found >= 0
         return self._search(data, 0, groups=False)[0] != _NOWHERE
 
     def find(self, text: str) -> str | None:
@@ -184,7 +195,15 @@ class Regexp:
         small = size < _SURELY_SMALL
         cost.current().charge(cost.INSTRUCTION * size if small else cost.clock() - since)
         self._programs[groups] = (program, size)
+        if not groups and not self._syntax.looks_inside:
+            self._quick = (program.Match, _anchor(), size)
         return program, size
+
+    def drop(self) -> None:
+        """Free the memory, whoever still holds this."""
+        self.dropped = True
+        self._programs.clear()
+        self._quick = None
 
     def probe(self) -> None:
         """Raises BadPattern when RE2 cannot hold the pattern; small ones are not tried."""
@@ -293,6 +312,7 @@ def _kept(made: Regexp) -> Regexp:
     while _held > _KEPT and len(_KNOWN) > 1:
         _, oldest = _KNOWN.popitem(last=False)
         _held -= oldest.memory
+        oldest.drop()
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.kube.regexp import BadPattern, check, compiled
+from kapy.kube.regexp import BadPattern, Regexp, check, compiled
 
 _SHORT: Final = 64
 _KEPT: Final = 64
@@ -17,12 +17,13 @@ class Pattern:
     values are names and versions, which come again and again.
     """
 
-    __slots__ = ("_error", "_known", "text")
+    __slots__ = ("_error", "_known", "_regexp", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._error: str | None = None
         self._known: set[str] = set()
+        self._regexp: Regexp | None = None
 
     @property
     def error(self) -> str:
@@ -40,10 +41,13 @@ class Pattern:
         TooCostly."""
         if value in self._known:
             return True
-        if self.error:
-            return False
+        regexp = self._regexp
         try:
-            found = compiled(self.text).matches(value)
+            if regexp is None or regexp.dropped:
+                if self.error:
+                    return False
+                regexp = self._regexp = compiled(self.text)
+            found = regexp.matches(value)
         except BadPattern as error:
             self._error = str(error)
             return False
