@@ -21,6 +21,7 @@ from kapy.api.validation.taints import taint_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.model import encode
 from kapy.kube.names import split_api_version
+from kapy.kube.regexp import allowance
 from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
 
 _TEMPLATE: Final = "Template"
@@ -42,11 +43,16 @@ def cluster_class_errors(
         *_naming_errors(new),
         *_taint_errors(new, gates),
         *variable_errors(new.spec.variables),
-        *patch_errors(new, gates),
+        *_patch_errors(new, gates),
         *_metadata_errors(new),
         *_version_errors(new.spec.kubernetes_versions),
     ]
     return errors if old is None else [*errors, *compatibility_errors(old, new)]
+
+
+def _patch_errors(new: ClusterClass, gates: FeatureGates) -> list[FieldError]:
+    with allowance():
+        return list(patch_errors(new, gates))
 
 
 def _template_errors(new: ClusterClass) -> Iterator[FieldError]:

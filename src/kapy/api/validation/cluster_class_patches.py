@@ -22,11 +22,15 @@ from kapy.api.validation.patch_selectors import pretty, selector_errors
 from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, not_supported, required
 from kapy.kube.gotemplate import BadTemplate, parsed
 from kapy.kube.model import encode
+from kapy.kube.regexp import cost
 
 INLINE: Final = "inline"
 """Where variables come from that the ClusterClass itself defines: no patch may be called so."""
 
 _OPERATIONS: Final = ["add", "remove", "replace"]
+_ACTION: Final = 50_000
+"""Nanoseconds that it takes at most to parse one action of a template."""
+
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _VARIABLE_NAME: Final = re.compile(r"[^.\[]+")
 
@@ -147,6 +151,9 @@ def _variable_errors(variable: str, variables: Collection[str], where: str) -> I
 
 def _template_errors(template: str, name: str, where: str) -> Iterator[FieldError]:
     try:
+        cost.current().charge(_ACTION * template.count("{{"))
         parsed(template, name=name, sprig=True)
     except BadTemplate as error:
         yield invalid(where, template, f"template can not be parsed: {error}")
+    except cost.TooCostly:
+        yield forbidden(where, "the templates of this class have too many actions together")
