@@ -15,7 +15,8 @@ from typing import Final
 import pytest
 
 from tests.differential.authorization_peers import peers
-from tests.differential.authorization_topics import TOPICS, Answers, answers
+from tests.differential.authorization_talk import Answers
+from tests.differential.authorization_topics import TOPICS, answers
 
 RECORDED: Final = Path(__file__).resolve().parents[1] / "data" / "apiserver" / "authorization"
 DIFFERENT: Final[dict[str, str]] = {}
