@@ -76,6 +76,7 @@ def test_a_rule_is_there_once() -> None:
     assert {one.keeper for one in PROMISES.values()} == {Keeper.CORE, Keeper.COMMAND}
 
 
+@pytest.mark.recorded
 @each_document
 def test_every_row_of_a_document_has_rules(document: Document) -> None:
     known = sections_of(RULES, document)
@@ -85,12 +86,14 @@ def test_every_row_of_a_document_has_rules(document: Document) -> None:
     assert {row for row in rows if not any(one.startswith(row) for one in known)} == set()
 
 
+@pytest.mark.recorded
 def test_the_documents_have_as_many_rows_as_is_said() -> None:
     texts = list(map(text_of, DOCUMENTS))
     if all(texts):
         assert sum(len(_ROW.findall(text)) for text in texts) == ROWS
 
 
+@pytest.mark.recorded
 @each_document
 def test_every_section_that_asks_for_something_has_rules(document: Document) -> None:
     section, asking = "", set()
@@ -102,6 +105,7 @@ def test_every_section_that_asks_for_something_has_rules(document: Document) -> 
     assert asking - sections_of(RULES, document) - set(map(plain, _COVERED_ELSEWHERE)) == set()
 
 
+@pytest.mark.recorded
 @each_document
 def test_a_rule_can_be_read_where_it_is_said_to_be(document: Document) -> None:
     text = text_of(document)
@@ -109,6 +113,7 @@ def test_a_rule_can_be_read_where_it_is_said_to_be(document: Document) -> None:
     assert sections_of(RULES | PROMISES, document) - headings == set()
 
 
+@pytest.mark.recorded
 @each_kept
 def test_no_sentence_of_a_document_is_left_out(kept: Kept) -> None:
     source = SHARED / kept.source

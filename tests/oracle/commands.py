@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from kapy.cli.root import run
 from kapy.kube import yaml
-from tests.oracle.recorded import PROVIDERS
+from tests.oracle.recorded import data
 from tests.oracle.topic import Record, compared
 
 LISTED = (
@@ -51,6 +51,8 @@ LISTED = (
     ),
 )
 """The providers of the configuration that the recording used."""
+
+PROVIDERS = data("upstream/providers")
 
 
 @dataclass(frozen=True)
