@@ -25,6 +25,7 @@ KEPT: Final = (
     "components/",
     "differential/",
     "fuzz/",
+    "go_regexp/",
     "manager_flags.json",
     "plan/",
     "store/",
