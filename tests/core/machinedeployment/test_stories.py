@@ -10,6 +10,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Label
 from kapy.kube import Key
+from kapy.kube.errors import ServerError
 from kapy.kube.http import Request
 from tests.core.stage import (
     CONFIG_TEMPLATES,
@@ -308,3 +309,98 @@ async def test_no_machine_is_newer_than_the_control_plane(plane: Stage) -> None:
     )
     await complete(plane)
     assert await versions(plane) == ["v1.35.0"]
+
+
+async def test_no_old_set_goes_before_the_rollout_is_complete(plane: Stage) -> None:
+    """An empty one is still what a person may want to go back to."""
+    await started(plane, 2)
+    await change_version(plane, "v1.33.6")  # whose Machines never come up
+    await plane.settle(20)
+    await change_version(plane)
+    await plane.settle(60)
+    assert await sizes(plane) == [2, 0, 1]
+
+    await complete(plane)
+    assert await sizes(plane) == [2]
+    assert await versions(plane) == [NEW] * 2
+
+
+async def test_a_paused_deployment_keeps_its_old_sets(plane: Stage) -> None:
+    await started(plane, 1)
+    (old,) = await plane.story.all(Machine)
+    slow = {"metadata": {"finalizers": ["example.com/slow"]}}
+    await plane.client.patch(INFRA_MACHINES, old.key, slow)
+    await change_version(plane)
+    await complete(plane, 4)
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"paused": True}})
+    await plane.finish_deletions()
+    await plane.settle(30)
+    assert await versions(plane) == [NEW]
+    assert await sizes(plane) == [0, 1]
+
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"paused": False}})
+    await plane.settle()
+    assert await sizes(plane) == [1]
+
+
+async def test_it_gets_its_finalizer_before_it_makes_a_set(plane: Stage) -> None:
+    """A deletion in between would leave the set behind."""
+    await started(plane, 1)  # all kinds are watched from now on
+    before = len(plane.controllers.writes)
+    await plane.create(*templates("second"), deployment(1, "second"))
+    await plane.settle()
+    paths = [path for _, path in plane.controllers.writes[before:]]
+    own = next(place for place, path in enumerate(paths) if "/machinedeployments/second" in path)
+    made = next(place for place, path in enumerate(paths) if "/machinesets/" in path)
+    assert own < made
+
+
+async def test_it_stays_until_its_last_set_is_gone(plane: Stage) -> None:
+    await started(plane, 1)
+    (machine,) = await plane.story.all(Machine)
+    slow = {"metadata": {"finalizers": ["example.com/slow"]}}
+    await plane.client.patch(INFRA_MACHINES, machine.key, slow)
+    await plane.client.delete(MachineDeployment, Key("default", "md"))
+    await plane.settle(30)
+    found = await plane.story.get(MachineDeployment, "md")
+    assert found is not None
+    assert found.deleting
+    await plane.finish_deletions()
+    await plane.settle()
+    assert await plane.story.get(MachineDeployment, "md") is None
+
+
+async def test_sets_of_another_deployment_are_left_alone(plane: Stage) -> None:
+    """Also when its selector selects them."""
+    mine = await started(plane, 1)
+    other = deployment(1, "other")
+    template = deployment(1)["spec"]["template"]
+    other["spec"] |= {"template": template, "selector": {"matchLabels": {"shared": "yes"}}}
+    template["metadata"] = {"labels": {"shared": "yes"}}
+    labels = {"metadata": {"labels": {"shared": "yes"}}}
+    await plane.story.merge(MachineSet, mine.metadata.name, labels)
+    await plane.create(other)
+    await plane.settle(30)
+    owners = {
+        one.metadata.name: [owner.name for owner in one.metadata.owner_references]
+        for one in await plane.story.all(MachineSet)
+    }
+    assert owners.pop(mine.metadata.name) == ["md"]
+    assert list(owners.values()) == [["other"]]
+
+
+async def test_a_retry_makes_the_set_under_the_name_of_the_attempt_before(plane: Stage) -> None:
+    await running_cluster(plane)
+    names: list[str] = []
+
+    def refuse(request: Request) -> Exception | None:
+        if "/machinesets/" not in request.path or "force" not in request.query:
+            return None
+        names.append(request.path.rpartition("/")[2])
+        return ServerError("not now")
+
+    plane.controllers.fault = refuse
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(60)
+    assert len(names) > 4
+    assert len(set(names)) == 1

@@ -7,7 +7,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.conditions.lookup import get
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, ServerError
 from kapy.kube.http import Request
 from tests.core.stage import (
@@ -16,6 +16,7 @@ from tests.core.stage import (
     INFRA_MACHINES,
     Stage,
     deployment,
+    of,
     running_cluster,
     templates,
 )
@@ -34,18 +35,21 @@ async def scaling_up(plane: Stage) -> tuple[Condition, V1Beta1Condition]:
 
 
 class Refusal:
-    """Refuses what is applied of one resource, as a webhook of its provider does."""
+    """Refuses what is applied of one resource, as a webhook of its provider does.
+
+    names: of what, in order.
+    """
 
     def __init__(self, plane: Stage, plural: str, error: type[Exception]) -> None:
         self._part, self._error = f"/{plural}/", error
-        self.on, self.count = True, 0
+        self.on, self.names = True, list[str]()
         plane.controllers.fault = self.fault
 
     def fault(self, request: Request) -> Exception | None:
         if not self.on or self._part not in request.path or "force" not in request.query:
             return None
-        self.count += 1
         name = request.path.rpartition("/")[2]
+        self.names.append(name)
         return self._error(f'admission webhook "x" denied {name}: too big')
 
 
@@ -70,7 +74,7 @@ async def test_a_refused_infrastructure_is_told_and_leaves_nothing_behind(plane:
         why,
     )
     assert not await plane.all(CONFIGS)
-    assert refusal.count < 20  # with back-off, although the status is written
+    assert len(refusal.names) < 20  # with back-off, although the status is written
 
     refusal.on = False
     await plane.settle(120)
@@ -141,3 +145,76 @@ async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(plane
     await plane.client.patch(CONFIG_TEMPLATES, Key("default", "md"), patch)
     await plane.settle(1)
     assert len(await plane.story.all(Machine)) == 1
+
+
+async def test_a_retry_uses_the_names_of_the_attempt_before(plane: Stage) -> None:
+    """Whether or not the clones of that attempt are known yet: an answer may have been lost."""
+    await running_cluster(plane)
+    failure = Refusal(plane, "fakeconfigs", ServerError)
+    await plane.create(*templates(), deployment(2))
+    await plane.settle(60)
+    # The first failure is written to the status; nothing of the MachineSet changes after that.
+    asked = failure.names[2:]
+    assert len(asked) > 4
+    assert len(set(asked)) == 1
+
+
+async def test_clones_of_others_are_neither_used_nor_deleted(plane: Stage) -> None:
+    await running_cluster(plane)
+    foreign = await foreign_owner(plane)
+    for resource in (CONFIGS, INFRA_MACHINES):
+        clone = of(resource, "a-foreign-one", spec={})
+        clone["metadata"]["ownerReferences"] = [foreign]
+        await plane.create(clone)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(30)
+    (machine,) = await plane.story.all(Machine)
+    assert machine.metadata.name != "a-foreign-one"
+    for resource in (CONFIGS, INFRA_MACHINES):
+        found = await plane.provider(resource, "a-foreign-one")
+        assert found["metadata"]["ownerReferences"] == [foreign]
+
+
+async def test_a_refused_machine_takes_nothing_of_anybody_else_with_it(plane: Stage) -> None:
+    await running_cluster(plane)
+    failure = Refusal(plane, "fakeconfigs", ServerError)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(60)
+    name = failure.names[-1]
+    clone = of(CONFIGS, name, spec={})
+    clone["metadata"]["ownerReferences"] = [await foreign_owner(plane)]
+    await plane.create(clone)
+
+    refusal = Refusal(plane, "fakeconfigs", Forbidden)
+    await plane.settle(60)
+    assert refusal.names[0] == name
+    assert await plane.provider(CONFIGS, name)
+
+
+async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: Stage) -> None:
+    await running_cluster(plane)
+
+    def refuse_the_machine(request: Request) -> Exception | None:
+        theirs = "/fakeconfigs/" in request.path or "/fakemachines/" in request.path
+        if theirs and request.method == "PATCH" and "force" not in request.query:
+            return ServerError("not now")
+        return None
+
+    plane.controllers.fault = refuse_the_machine
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(30)
+    (machine,) = await plane.story.all(Machine)
+    for resource in (CONFIGS, INFRA_MACHINES):
+        clone = await plane.provider(resource, machine.metadata.name)
+        assert [one["kind"] for one in clone["metadata"]["ownerReferences"]] == ["MachineSet"]
+
+
+async def foreign_owner(plane: Stage) -> Document:
+    """A MachineSet that is none of ours, and does nothing."""
+    another = deployment(0, "another")
+    another["kind"] = "MachineSet"
+    another["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
+    await plane.create(another)
+    made = await plane.client.get(MachineSet.RESOURCE, Key("default", "another"))
+    names = {name: made[name] for name in ("apiVersion", "kind")}
+    return {**names, **{name: made["metadata"][name] for name in ("name", "uid")}}

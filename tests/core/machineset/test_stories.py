@@ -25,7 +25,7 @@ from tests.core.stage import (
 DELETE = "cluster.x-k8s.io/delete-machine"
 
 
-def machine_set(replicas: int, **spec: Any) -> Document:
+def machine_set(replicas: int, name: str = "ms", **spec: Any) -> Document:
     template = {
         "clusterName": "c",
         "version": VERSION,
@@ -35,7 +35,7 @@ def machine_set(replicas: int, **spec: Any) -> Document:
     return {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "MachineSet",
-        "metadata": {"name": "ms", "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "clusterName": "c",
             "replicas": replicas,
@@ -197,3 +197,72 @@ async def test_its_end_is_the_end_of_its_machines(plane: Stage) -> None:
     assert not await plane.story.all(MachineSet)
     assert not await names(plane)
     assert not await plane.all(INFRA_MACHINES)
+
+
+async def hold(plane: Stage, name: str) -> None:
+    """Keep the infrastructure of a Machine, and so the Machine, when it is deleted."""
+    patch = {"metadata": {"finalizers": ["example.com/slow"]}}
+    await plane.client.patch(INFRA_MACHINES, Key("default", name), patch)
+
+
+async def test_machines_that_are_being_deleted_count_when_it_shrinks(plane: Stage) -> None:
+    await started(plane, 4)
+    going = (await names(plane))[2:]
+    for name in going:
+        await hold(plane, name)
+        await plane.client.delete(Machine, Key("default", name))
+    await plane.settle()
+    await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 2}})
+    await plane.settle(30)
+    assert [one.metadata.name for one in await plane.story.all(Machine) if one.deleting] == going
+
+    await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 1}})
+    await plane.settle(30)
+    left = [one.metadata.name for one in await plane.story.all(Machine) if not one.deleting]
+    assert len(left) == 1
+
+
+async def test_machines_of_another_set_are_left_alone(plane: Stage) -> None:
+    both = {"matchLabels": {"pool": "a"}}
+    await started(plane, 2, selector=both)
+    await plane.create(machine_set(1, "other", selector=both))
+    await plane.settle(30)
+    machines = await plane.story.all(Machine)
+    owners = sorted(one.metadata.owner_references[0].name for one in machines)
+    assert owners == ["ms", "ms", "other"]
+    assert not any(one.deleting for one in machines)
+
+
+async def test_it_stays_until_its_last_machine_is_gone(plane: Stage) -> None:
+    await started(plane, 2)
+    slow = (await names(plane))[0]
+    await hold(plane, slow)
+    await plane.client.delete(MachineSet, Key("default", "ms"))
+    await plane.settle(30)
+    assert (await found(plane)).deleting
+    assert await names(plane) == [slow]
+    await plane.finish_deletions()
+    await plane.settle(5)
+    assert await plane.story.get(MachineSet, "ms") is None
+
+
+async def test_it_gets_its_finalizer_before_anything_is_made(plane: Stage) -> None:
+    """A deletion in between would leave Machines behind."""
+    await started(plane, 1)  # all kinds are watched from now on
+    before = len(plane.controllers.writes)
+    await plane.create(machine_set(1, "second"))
+    await plane.settle()
+    paths = [path for _, path in plane.controllers.writes[before:]]
+    own = next(place for place, path in enumerate(paths) if path.endswith("/machinesets/second"))
+    made = next(place for place, path in enumerate(paths) if "/fakeconfigs/" in path)
+    assert own < made
+
+
+async def test_it_makes_none_where_creation_is_disabled(plane: Stage) -> None:
+    await started(plane, 2)
+    annotations = {"cluster.x-k8s.io/disable-machine-create": "true"}
+    await plane.story.merge(MachineSet, "ms", {"metadata": {"annotations": annotations}})
+    gone, left = await names(plane)
+    await plane.client.delete(Machine, Key("default", gone))
+    await plane.settle(30)
+    assert await names(plane) == [left]

@@ -56,12 +56,16 @@ class Updates:
 
 @dataclass
 class Hands:
-    """One cluster c1 with a control plane c1-control-plane."""
+    """One cluster c1 with a control plane c1-control-plane.
+
+    hold_new: new Machines do not boot. hold_old: the Nodes of deleted Machines are still drained.
+    """
 
     plane: Plane
     etcd: FakeEtcd = field(default_factory=FakeEtcd)
     updates: Updates = field(default_factory=Updates)
     hold_new: bool = False
+    hold_old: bool = False
     pace: float = 0.1
     asked: list[str] = field(default_factory=list)
 
@@ -245,6 +249,8 @@ class Hands:
 
     async def _delete(self, machine: Machine) -> None:
         """Core drains the node, waits for our hook, and takes the rest away."""
+        if self.hold_old:
+            return
         client, key = self.plane.client, machine.key
         hooks = [one for one in machine.metadata.annotations if one.startswith("pre-terminate")]
         if hooks:

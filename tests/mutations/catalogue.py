@@ -1,0 +1,21 @@
+"""All mutations.
+
+One that a change of the code made meaningless is replaced, not removed: the bug is still possible.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutations.cluster_mutations import ALL_CLUSTER_MUTATIONS
+from tests.mutations.control_plane_mutations import CONTROL_PLANES
+from tests.mutations.mutation import Mutation
+from tests.mutations.worker_mutations import MACHINE_DEPLOYMENTS, MACHINE_POOLS, MACHINE_SETS
+
+CATALOGUE: Final[tuple[Mutation, ...]] = (
+    *MACHINE_SETS,
+    *MACHINE_DEPLOYMENTS,
+    *MACHINE_POOLS,
+    *CONTROL_PLANES,
+    *ALL_CLUSTER_MUTATIONS,
+)

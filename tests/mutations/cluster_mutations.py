@@ -1,0 +1,317 @@
+"""Bugs of the controllers of Clusters, MachineHealthChecks, ClusterResourceSets, topologies, and of
+a Machine's deletion."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutations.mutation import Mutation
+
+CHECKS: Final = ("tests/core/machinehealthcheck",)
+MACHINES: Final = ("tests/core/machine",)
+CLUSTERS: Final = ("tests/core/cluster",)
+SETS: Final = ("tests/core/clusterresourceset",)
+
+HEALTH_CHECKS: Final = (
+    Mutation(
+        "the startup timeout does not begin with the infrastructure",
+        "core/machinehealthcheck/checks.py",
+        "if ready is not None and ready.status == TRUE:",
+        "if False:",
+        CHECKS,
+    ),
+    Mutation(
+        "the startup timeout does not begin with the control plane",
+        "core/machinehealthcheck/checks.py",
+        "began = [surroundings.since, _moment(machine.metadata.creation_timestamp)]",
+        "began = [_moment(machine.metadata.creation_timestamp)]",
+        CHECKS,
+    ),
+    Mutation(
+        "workers are unhealthy before the control plane is initialized",
+        "core/machinehealthcheck/checks.py",
+        "if not (surroundings.initialized or is_control_plane(machine)):",
+        "if False:",
+        CHECKS,
+    ),
+    Mutation(
+        "paused Machines are remediated",
+        "core/machinehealthcheck/targets.py",
+        "return Annotation.PAUSED in annotations or Annotation.SKIP_REMEDIATION in annotations",
+        "return Annotation.SKIP_REMEDIATION in annotations",
+        CHECKS,
+    ),
+    Mutation(
+        "a health check selects Machines of other clusters",
+        "core/machinehealthcheck/targets.py",
+        "Label.CLUSTER_NAME: check.spec.cluster_name}",
+        "}",
+        CHECKS,
+    ),
+    Mutation(
+        "remediation goes on at the limit plus one",
+        "core/machinehealthcheck/limits.py",
+        "allowed=unhealthy <= most)",
+        "allowed=unhealthy <= most + 1)",
+        CHECKS,
+    ),
+    Mutation(
+        "a range of unhealthy Machines has no lower end",
+        "core/machinehealthcheck/limits.py",
+        "allowed=lowest <= unhealthy <= highest)",
+        "allowed=unhealthy <= highest)",
+        CHECKS,
+    ),
+    Mutation(
+        "a deleted Machine is asked to be remediated",
+        "core/machinehealthcheck/marks.py",
+        "    if machine.deleting:\n        return Marks()\n",
+        "",
+        CHECKS,
+    ),
+    Mutation(
+        "what an owner says of a remediation is overwritten",
+        "core/machinehealthcheck/marks.py",
+        "if found is None or found.status == TRUE:",
+        "if True:",
+        CHECKS,
+    ),
+)
+
+DELETION: Final = (
+    Mutation(
+        "static Pods are evicted",
+        "core/machine/drain.py",
+        'if MIRROR_POD in (metadata.get("annotations") or {}):',
+        "if False:",
+        MACHINES,
+    ),
+    Mutation(
+        "Pods of a DaemonSet that is gone stay",
+        "core/machine/drain.py",
+        "return owner is not None and exists(owner)",
+        "return owner is not None",
+        MACHINES,
+    ),
+    Mutation(
+        "Pods of a later order are evicted at once",
+        "core/machine/drain.py",
+        "later = order > turn",
+        "later = False",
+        MACHINES,
+    ),
+    Mutation(
+        "Pods that end count as gone on a reachable Node",
+        "core/machine/drain.py",
+        "if given.unreachable and ended and",
+        "if ended and",
+        MACHINES,
+    ),
+    Mutation(
+        "a drain has no end",
+        "core/machine/emptying.py",
+        "return now - moment(started) >= timedelta(seconds=limit)",
+        "return False",
+        MACHINES,
+    ),
+    Mutation(
+        "a limit of 0 ends a drain at once",
+        "core/machine/emptying.py",
+        "if started is None or not limit or limit < 0:",
+        "if started is None or limit is None or limit < 0:",
+        MACHINES,
+    ),
+    Mutation(
+        "the Node is drained after the machine's end has begun",
+        "core/machine/emptying.py",
+        "return isinstance(infrastructure, Found) and not infrastructure.view.deleting",
+        "return True",
+        MACHINES,
+    ),
+    Mutation(
+        "volumes of Pods that stay are waited for",
+        "core/machine/volumes.py",
+        "sorted(claims - ignored)",
+        "sorted(claims)",
+        MACHINES,
+    ),
+    Mutation(
+        "the Node is not cordoned",
+        "core/machine/evictions.py",
+        'if not (node.get("spec") or {}).get("unschedulable"):',
+        "if False:",
+        MACHINES,
+    ),
+    Mutation(
+        "the infrastructure goes before the Pods have left",
+        "core/machine/deletion.py",
+        "    drained,\n    volumes_detached,\n    *WITHOUT_NODE,",
+        "    *WITHOUT_NODE,\n    drained,\n    volumes_detached,",
+        MACHINES,
+    ),
+    Mutation(
+        "Nodes of a Cluster that is deleted are drained",
+        "core/machine/deletion.py",
+        "    if cluster.deleting:\n        return False\n",
+        "",
+        MACHINES + CLUSTERS,
+    ),
+    Mutation(
+        "the last control plane Machine is drained",
+        "core/machine/deletion.py",
+        'and not one["metadata"].get("deletionTimestamp")',
+        "",
+        MACHINES,
+    ),
+    Mutation(
+        "a Machine goes although its infrastructure is still there",
+        "core/machine/deletion.py",
+        '    scope.waits(reason, f"Waiting for {kind} to be deleted")\n    return DONE',
+        '    scope.waits(reason, f"Waiting for {kind} to be deleted")\n    return None',
+        MACHINES,
+    ),
+)
+
+CLUSTER: Final = (
+    Mutation(
+        "a Cluster deletes its control plane before its workers",
+        "core/cluster/deletion.py",
+        "if left := names_left(scope):",
+        "if (left := names_left(scope)) and False:",
+        CLUSTERS,
+    ),
+    Mutation(
+        "the infrastructure goes before the control plane",
+        "core/cluster/deletion.py",
+        "if not await _gone(scope, observed, reason):\n                return DONE",
+        "await _gone(scope, observed, reason)",
+        CLUSTERS,
+    ),
+    Mutation(
+        "Machines of the control plane provider are deleted with the workers",
+        "core/cluster/deletion.py",
+        "    if cluster.spec.control_plane_ref is None:\n        children",
+        "    if True:\n        children",
+        CLUSTERS,
+    ),
+    Mutation(
+        "objects of another owner are deleted with the Cluster",
+        "core/cluster/deletion.py",
+        "return [one for one in children if is_owned_by(one, cluster)]",
+        "return list(children)",
+        CLUSTERS,
+    ),
+    Mutation(
+        "a known endpoint is overwritten",
+        "core/cluster/owned.py",
+        "if known.host and known.port:\n        return",
+        "if False:\n        return",
+        CLUSTERS,
+    ),
+    Mutation(
+        "a provider's object loses its controller to the Cluster",
+        "contract/ownership.py",
+        'if one.get("controller") and one["uid"] != owner.uid:',
+        "if False:",
+        (*CLUSTERS, "tests/contract", "tests/core/machineset"),
+    ),
+)
+
+RESOURCE_SETS: Final = (
+    Mutation(
+        "ApplyOnce applies again",
+        "core/clusterresourceset/delivery.py",
+        "return strategy != APPLY_ONCE and known.hash != source.hash",
+        "return known.hash != source.hash",
+        SETS,
+    ),
+    Mutation(
+        "what failed is not applied again",
+        "core/clusterresourceset/delivery.py",
+        "if known is None or not known.applied:",
+        "if known is None:",
+        SETS,
+    ),
+    Mutation(
+        "errors tell what a Secret holds",
+        "core/clusterresourceset/applying.py",
+        "what = error.reason if secret and isinstance(error, ApiError) else str(error)",
+        "what = str(error)",
+        SETS,
+    ),
+    Mutation(
+        "an empty selector selects every Cluster",
+        "core/clusterresourceset/reconcile.py",
+        "    if selector.everything:\n        return\n",
+        "",
+        SETS,
+    ),
+    Mutation(
+        "a set that goes takes the binding of other sets with it",
+        "core/clusterresourceset/deletion.py",
+        'if all(one["clusterResourceSetName"] == name for one in bindings):',
+        'if any(one["clusterResourceSetName"] == name for one in bindings):',
+        SETS,
+    ),
+    Mutation(
+        "a binding goes although a hook still holds its Cluster",
+        "core/clusterresourcesetbinding/reconcile.py",
+        'return Annotation.OK_TO_DELETE in (metadata.get("annotations") or {})',
+        "return True",
+        SETS,
+    ),
+    Mutation(
+        "Reconcile replaces what the server sets",
+        "core/clusterresourceset/applying.py",
+        'if "status" in current:\n        whole["status"] = current["status"]',
+        "",
+        SETS,
+    ),
+)
+
+TOPOLOGY: Final = (
+    Mutation(
+        "workers count as upgraded before their kubelets are",
+        "core/topology/upgrading.py",
+        "if has != version or (runs and runs != version):",
+        "if has != version:",
+        ("tests/core/topology",),
+    ),
+    Mutation(
+        "an object that no topology made is taken over",
+        "core/topology/current_state.py",
+        "    if not is_owned(document):\n        who",
+        "    if False:\n        who",
+        ("tests/core/topology",),
+    ),
+    Mutation(
+        "workers upgrade before the control plane is stable",
+        "topology/desired/workers_version.py",
+        "or not control_plane.lets_workers_upgrade",
+        "",
+        ("tests/topology", "tests/core/topology"),
+    ),
+    Mutation(
+        "more workers upgrade at a time than are allowed",
+        "topology/desired/workers_version.py",
+        "or upgrade.is_concurrency_reached",
+        "",
+        ("tests/topology", "tests/core/topology"),
+    ),
+    Mutation(
+        "new workers are made while the control plane is upgraded",
+        "topology/desired/workers_version.py",
+        "if is_held or not control_plane.is_stable:",
+        "if is_held:",
+        ("tests/topology", "tests/core/topology"),
+    ),
+    Mutation(
+        "groups behind one that holds the sequence are upgraded",
+        "topology/desired/workers_version.py",
+        "if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in one.metadata.annotations:",
+        "if False:",
+        ("tests/topology", "tests/core/topology"),
+    ),
+)
+
+ALL_CLUSTER_MUTATIONS: Final = (*HEALTH_CHECKS, *DELETION, *CLUSTER, *RESOURCE_SETS, *TOPOLOGY)

@@ -1,0 +1,296 @@
+"""Bugs of the KubeadmControlPlane controller."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutations.mutation import Mutation
+
+FOLDER: Final = "tests/providers/kubeadm"
+STORY: Final = (f"{FOLDER}/test_control_plane_story.py",)
+MEMBERS: Final = (f"{FOLDER}/test_members_story.py",)
+REMEDIATION: Final = (f"{FOLDER}/test_remediation_story.py",)
+ADOPTION: Final = (f"{FOLDER}/test_adoption_story.py",)
+PROJECTION: Final = (f"{FOLDER}/test_projection.py",)
+CODE: Final = "providers/kubeadm/controlplane"
+
+ETCD: Final = (
+    Mutation(
+        "the etcd member of a starting Machine is removed as unknown",
+        f"{CODE}/members.py",
+        "if not strangers or not all(map(has_node, plane.machines)):",
+        "if not strangers:",
+        MEMBERS,
+    ),
+    Mutation(
+        "an etcd member is removed although the quorum may be lost",
+        f"{CODE}/members.py",
+        "if stranger.name and not etcd_survives(plane, without=stranger.name):",
+        "if False:",
+        MEMBERS,
+    ),
+    Mutation(
+        "an etcd member without a Machine stays",
+        f"{CODE}/members.py",
+        "await remove_member(tools, plane, stranger, plane.nodes or ())",
+        "pass",
+        MEMBERS,
+    ),
+    Mutation(
+        "quorum is half of the members",
+        f"{CODE}/projection.py",
+        "return healthy >= voting // 2 + 1",
+        "return healthy >= voting // 2",
+        PROJECTION,
+    ),
+    Mutation(
+        "a learner counts as a voting member",
+        f"{CODE}/projection.py",
+        "if any(one.is_learner or not one.name for one in remaining):",
+        "if any(not one.name for one in remaining):",
+        PROJECTION,
+    ),
+    Mutation(
+        "the Machine that leads etcd is deleted without moving the leader",
+        f"{CODE}/scaling.py",
+        "await lead_away(tools, plane, machine)",
+        "pass",
+        STORY + MEMBERS,
+    ),
+    Mutation(
+        "a leaving Machine hands leadership to one that is leaving too",
+        f"{CODE}/members.py",
+        "if has_node(one) and not one.deleting and one.metadata.uid != leaving.metadata.uid",
+        "if has_node(one) and one.metadata.uid != leaving.metadata.uid",
+        (f"{FOLDER}/test_leaders.py",),
+    ),
+    Mutation(
+        "a Machine goes with its etcd member still in the cluster",
+        f"{CODE}/members.py",
+        "await remove_member(tools, plane, member, plane.nodes)",
+        "pass",
+        STORY,
+    ),
+    Mutation(
+        "a Machine's etcd member is removed before its Node is drained",
+        f"{CODE}/members.py",
+        "if _has_other_hooks(plane, machine) or not _waits_for_us(machine):",
+        "if _has_other_hooks(plane, machine):",
+        MEMBERS,
+    ),
+    Mutation(
+        "the etcd member goes before other pre-terminate hooks are done",
+        f"{CODE}/members.py",
+        "if _has_other_hooks(plane, machine) or not _waits_for_us(machine):",
+        "if not _waits_for_us(machine):",
+        MEMBERS,
+    ),
+    Mutation(
+        "the last etcd member is removed",
+        f"{CODE}/etcd_access.py",
+        "if len(members) == 1:",
+        "if not members:",
+        MEMBERS,
+    ),
+    Mutation(
+        "etcd is asked through the member that is removed",
+        f"{CODE}/etcd_access.py",
+        "others = [name for name in nodes if name != member.name]",
+        "others = [member.name, *nodes]",
+        MEMBERS,
+    ),
+)
+
+SCALING: Final = (
+    Mutation(
+        "a Machine is added while another one is deleted",
+        f"{CODE}/preflight.py",
+        "if any(one.deleting for one in plane.machines):",
+        "if False:",
+        STORY + MEMBERS,
+    ),
+    Mutation(
+        "a Machine is added although a certificate is missing",
+        f"{CODE}/preflight.py",
+        "if scale_up and not certificates:",
+        "if False:",
+        STORY,
+    ),
+    Mutation(
+        "a Machine without a Node does not hold up the next one",
+        f"{CODE}/preflight.py",
+        "if not has_node(machine):",
+        "if False:",
+        STORY,
+    ),
+    Mutation(
+        "a rollout surges by one more",
+        f"{CODE}/scaling.py",
+        "if len(plane.machines) < plane.desired_replicas + max_surge(plane.kcp):",
+        "if len(plane.machines) <= plane.desired_replicas + max_surge(plane.kcp):",
+        STORY,
+    ),
+    Mutation(
+        "Machines that are being deleted count as to be rolled out",
+        f"{CODE}/scope.py",
+        "if self.is_outdated(one) and not one.deleting]",
+        "if self.is_outdated(one)]",
+        STORY + MEMBERS,
+    ),
+    Mutation(
+        "every new Machine runs kubeadm init",
+        f"{CODE}/scaling.py",
+        "await create_machine(tools, plane, join=True)",
+        "await create_machine(tools, plane, join=False)",
+        STORY,
+    ),
+    Mutation(
+        "a retry makes a control plane Machine under another name",
+        f"{CODE}/creation.py",
+        "slot = (kcp.metadata.generation, remediated, *there, attempt)",
+        "slot = (plane.now, remediated, *there, attempt)",
+        STORY,
+    ),
+    Mutation(
+        "a clone of another owner is taken for our own",
+        f"{CODE}/creation.py",
+        'return "deletionTimestamp" in metadata or all(one["uid"] != uid for one in owners)',
+        'return "deletionTimestamp" in metadata',
+        STORY,
+    ),
+    Mutation(
+        "boot data of an earlier Machine is used again",
+        f"{CODE}/creation.py",
+        "return tools.remote.secrets.raw(key) is not None",
+        "return False",
+        STORY,
+    ),
+    Mutation(
+        "a refused control plane Machine leaves its clones behind",
+        f"{CODE}/creation.py",
+        "await _take_back(tools, made)",
+        "pass",
+        STORY,
+    ),
+    Mutation(
+        "failure domains are filled without counting Machines that go",
+        f"{CODE}/creation.py",
+        "return pick_fewest(\n        failure_domains(plane.cluster),\n"
+        "        [one.spec.failure_domain for one in plane.machines],",
+        "return pick_fewest(\n        failure_domains(plane.cluster),\n        [],",
+        (*STORY, f"{FOLDER}/test_leaving_machine.py"),
+    ),
+    Mutation(
+        "the control plane goes before the workers",
+        f"{CODE}/deletion.py",
+        "    if workers:\n",
+        "    if False:\n",
+        STORY,
+    ),
+    Mutation(
+        "the control plane goes before its Machines are gone",
+        f"{CODE}/deletion.py",
+        "if not plane.machines:",
+        "if all(one.deleting for one in plane.machines):",
+        STORY,
+    ),
+)
+
+REMEDIATIONS: Final = (
+    Mutation(
+        "the last control plane Machine is remediated",
+        f"{CODE}/remediation.py",
+        "if len(plane.machines) <= 1:",
+        "if not plane.machines:",
+        REMEDIATION,
+    ),
+    Mutation(
+        "a second Machine is remediated before the first is replaced",
+        f"{CODE}/remediation.py",
+        "if machine is None or machine.deleting or in_progress:",
+        "if machine is None or machine.deleting:",
+        REMEDIATION,
+    ),
+    Mutation(
+        "remediation goes on while a Machine comes up",
+        f"{CODE}/remediation.py",
+        "if any(map(_is_coming_up, plane.machines)):",
+        "if False:",
+        REMEDIATION,
+    ),
+    Mutation(
+        "remediation ignores etcd's quorum",
+        f"{CODE}/remediation.py",
+        "return not member or etcd_survives(plane, without=member)",
+        "return True",
+        REMEDIATION,
+    ),
+    Mutation(
+        "one more retry than maxRetry",
+        f"{CODE}/attempts.py",
+        "before.retry_count >= spec.max_retry",
+        "before.retry_count > spec.max_retry",
+        (f"{FOLDER}/test_attempts.py",),
+    ),
+    Mutation(
+        "a retry does not wait for retryPeriod",
+        f"{CODE}/attempts.py",
+        "if before.time + period > now:",
+        "if False:",
+        (f"{FOLDER}/test_attempts.py",),
+    ),
+    Mutation(
+        "remediation goes on during a pending upgrade",
+        f"{CODE}/remediation.py",
+        "version = pending_topology_version(plane)",
+        'version = ""',
+        REMEDIATION,
+    ),
+    Mutation(
+        "a mark of a finished remediation stays",
+        f"{CODE}/remediation.py",
+        "if began is None or any(created(one) > began for one in plane.machines):",
+        "if began is None:",
+        REMEDIATION,
+    ),
+)
+
+ADOPTIONS: Final = (
+    Mutation(
+        "Machines of another controller are adopted",
+        f"{CODE}/adoption.py",
+        'return not any(one.get("controller") for one in owners)',
+        "return owners is not None",
+        ADOPTION,
+    ),
+    Mutation(
+        "a control plane that was just deleted adopts its orphans",
+        f"{CODE}/adoption.py",
+        "if now is None or now.deleting or now.metadata.uid != kcp.metadata.uid:",
+        "if now is None:",
+        ADOPTION,
+    ),
+    Mutation(
+        "Machines two minor versions away are adopted",
+        f"{CODE}/adoption.py",
+        "abs(ours.minor - theirs.minor) <= 1",
+        "abs(ours.minor - theirs.minor) <= 2",
+        ADOPTION,
+    ),
+    Mutation(
+        "adoption takes Secrets of other clusters",
+        f"{CODE}/adoption.py",
+        "            is_clusters\n            and config",
+        "            config",
+        ADOPTION,
+    ),
+    Mutation(
+        "adoption takes the boot data of a Machine",
+        f"{CODE}/adoption.py",
+        'and metadata["name"] != config.status.data_secret_name',
+        "",
+        ADOPTION,
+    ),
+)
+
+CONTROL_PLANES: Final = (*ETCD, *SCALING, *REMEDIATIONS, *ADOPTIONS)

@@ -1,0 +1,339 @@
+"""Bugs of the controllers of MachineSets, MachineDeployments and MachinePools."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutations.mutation import Mutation
+
+SETS: Final = ("tests/core/machineset",)
+DEPLOYMENTS: Final = ("tests/core/machinedeployment",)
+POOLS: Final = ("tests/core/machinepool",)
+RECORDED: Final = "tests/oracle/test_recorded.py::test_every_case_of_a_pure_topic_passes"
+ROLLOUTS: Final = (f"{RECORDED}[rollout]",)
+
+MACHINE_SETS: Final = (
+    Mutation(
+        "a retry makes Machines under new names",
+        "core/machineset/creation.py",
+        "machine_name(machine_set, version, attempt)",
+        "machine_name(machine_set, scope.now, attempt)",
+        ("tests/core/machineset/test_creation.py",),
+    ),
+    Mutation(
+        "clones of other MachineSets are taken for our own",
+        "core/machineset/leftovers.py",
+        "informer.indexed(BY_OWNER, scope.machine_set.metadata.uid)",
+        "informer.list()",
+        ("tests/core/machineset/test_creation.py",),
+    ),
+    Mutation(
+        "a refused Machine takes clones of others with it",
+        "core/machineset/creation.py",
+        "if clone is None or not is_owned_by(clone, scope.draft.before):",
+        "if clone is None:",
+        ("tests/core/machineset/test_creation.py",),
+    ),
+    Mutation(
+        "clones that a Machine uses count as left behind",
+        "core/machineset/leftovers.py",
+        'return [one for one in found if (one[0].kind, one[1]["metadata"]["name"]) not in in_use]',
+        "return found",
+        ("tests/core/machineset/test_creation.py",),
+    ),
+    Mutation(
+        "a scale-down does not count Machines that are being deleted",
+        "core/machineset/deletion_order.py",
+        "if machine.deleting:\n        return DELETING",
+        "if machine.deleting:\n        return KEPT",
+        SETS,
+    ),
+    Mutation(
+        "a scale-down deletes Machines beyond those that are being deleted",
+        "core/machineset/replicas.py",
+        "deletion_order(scope.machines or [], order, scope.now)[:count]:",
+        "[\n        one for one in deletion_order(scope.machines or [], order, scope.now)"
+        " if not one.deleting\n    ][:count]:",
+        SETS,
+    ),
+    Mutation(
+        "the Machine that a person chose is not deleted first",
+        "core/machineset/deletion_order.py",
+        "return ASKED_FOR",
+        "return KEPT",
+        SETS,
+    ),
+    Mutation(
+        "a Machine without a Node counts as healthy",
+        "core/machineset/deletion_order.py",
+        "return machine.status.node_ref is not None and not (",
+        "return not (",
+        SETS,
+    ),
+    Mutation(
+        "deletion order Newest deletes the oldest",
+        "core/machineset/deletion_order.py",
+        "return UNHEALTHY - _age_rank(machine, now)",
+        "return _age_rank(machine, now)",
+        SETS,
+    ),
+    Mutation(
+        "a MachineSet takes Machines of another controller",
+        "core/machineset/machines.py",
+        "if not one.selected or one.controller not in (None, machine_set.metadata.uid):",
+        "if not one.selected:",
+        SETS,
+    ),
+    Mutation(
+        "a MachineSet goes before its Machines are gone",
+        "core/machineset/machines.py",
+        "if not scope.machines:\n        finalizers",
+        "if all(one.deleting for one in scope.machines):\n        finalizers",
+        SETS,
+    ),
+    Mutation(
+        "the finalizer of a new MachineSet is not written first",
+        "core/machineset/reconcile.py",
+        "if fresh:\n        # Before",
+        "if False:\n        # Before",
+        SETS,
+    ),
+    Mutation(
+        "a MachineSet makes Machines although creation is disabled",
+        "core/machineset/replicas.py",
+        "if missing > 0 and not _creation_disabled(scope):",
+        "if missing > 0:",
+        SETS + DEPLOYMENTS,
+    ),
+    Mutation(
+        "remediation ignores maxInFlight",
+        "core/machineset/remediation.py",
+        "- sum(map(_is_in_flight, scope.machines or ()))",
+        "",
+        SETS,
+    ),
+    Mutation(
+        "Machines of an old revision are remediated",
+        "core/machineset/remediation.py",
+        "if not scope.is_current:  # they go anyway",
+        "if False:",
+        SETS,
+    ),
+    Mutation(
+        "a kubelet may be four minor versions older",
+        "core/machineset/preflight.py",
+        "mine.minor < theirs.minor - OLDEST",
+        "mine.minor < theirs.minor - OLDEST - 1",
+        SETS,
+    ),
+    Mutation(
+        "a refused Machine leaves its clones behind",
+        "core/machineset/creation.py",
+        "if isinstance(error, REFUSED):",
+        "if False:",
+        ("tests/core/machineset/test_creation.py",),
+    ),
+)
+
+MACHINE_DEPLOYMENTS: Final = (
+    Mutation(
+        "an old MachineSet is deleted on a stale status",
+        "core/machinedeployment/machinesets.py",
+        "or replicas(current) or not seen:",
+        "or replicas(current):",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "an old MachineSet is deleted while it is still asked for replicas",
+        "core/machinedeployment/machinesets.py",
+        "or existing(current) or replicas(current) or",
+        "or existing(current) or",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "old MachineSets are deleted before the rollout is complete",
+        "core/machinedeployment/reconcile.py",
+        "if not deployment.spec.paused and _is_complete(deployment):",
+        "if not deployment.spec.paused:",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a paused MachineDeployment deletes old MachineSets",
+        "core/machinedeployment/reconcile.py",
+        "if not deployment.spec.paused and _is_complete(deployment):",
+        "if _is_complete(deployment):",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a paused MachineDeployment begins a rollout",
+        "core/machinedeployment/reconcile.py",
+        "if deployment.spec.paused:\n        return None",
+        "if False:\n        return None",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "Machines that are still there do not count as surge",
+        "core/machinedeployment/rollout.py",
+        "sum(max(replicas(one), existing(one)) for one in machine_sets)",
+        "sum(replicas(one) for one in machine_sets)",
+        DEPLOYMENTS + ROLLOUTS,
+    ),
+    Mutation(
+        "Machines that are going count as spare",
+        "core/machinedeployment/rolling_update.py",
+        "- pending - least - not_yet",
+        "- least - not_yet",
+        DEPLOYMENTS + ROLLOUTS,
+    ),
+    Mutation(
+        "unavailable new Machines do not hold a rollout back",
+        "core/machinedeployment/rolling_update.py",
+        "- pending - least - not_yet",
+        "- pending - least",
+        DEPLOYMENTS + ROLLOUTS,
+    ),
+    Mutation(
+        "maxSurge is rounded down",
+        "core/machinedeployment/fenceposts.py",
+        "scaled(max_surge, desired, round_up=True)",
+        "scaled(max_surge, desired, round_up=False)",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "maxUnavailable is rounded up",
+        "core/machinedeployment/fenceposts.py",
+        "scaled(max_unavailable, desired, round_up=False)",
+        "scaled(max_unavailable, desired, round_up=True)",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a rollout that may neither surge nor shrink stands still",
+        "core/machinedeployment/fenceposts.py",
+        "unavailable = 1",
+        "unavailable = 0",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "rollout.after is due at once",
+        "core/machinedeployment/revisions.py",
+        "if after is None or now < moment(after):",
+        "if after is None:",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a MachineSet made before rollout.after will do",
+        "core/machinedeployment/revisions.py",
+        "(one for one in matching if made(one) >= moment(after))",
+        "(one for one in matching if made(one) <= moment(after))",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "nobody wakes a MachineDeployment at rollout.after",
+        "core/machinedeployment/reconcile.py",
+        "if after is None or moment(after) <= scope.now:",
+        "if True:",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a revision may decrease",
+        "core/machinedeployment/revisions.py",
+        "if current is not None and int(revision) < int(current):",
+        "if False:",
+        DEPLOYMENTS + ROLLOUTS,
+    ),
+    Mutation(
+        "of equal MachineSets the smaller one is taken",
+        "core/machinedeployment/revisions.py",
+        'float("inf") if count is None else -count',
+        'float("inf") if count is None else count',
+        DEPLOYMENTS + ROLLOUTS,
+    ),
+    Mutation(
+        "the finalizer of a MachineDeployment is written after its MachineSets",
+        "core/machinedeployment/reconcile.py",
+        "    await scope.draft.save_spec()\n    await apply_sets(scope, new, old)",
+        "    await apply_sets(scope, new, old)",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a MachineDeployment goes before its MachineSets are gone",
+        "core/machinedeployment/machinesets.py",
+        "if not scope.machine_sets:\n        finalizers",
+        "if all(one.deleting for one in scope.machine_sets):\n        finalizers",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a MachineDeployment takes MachineSets of another controller",
+        "core/machinedeployment/machinesets.py",
+        'elif controller["uid"] != deployment.metadata.uid:',
+        "elif False:",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "a MachineSet's name changes between attempts",
+        "core/machinedeployment/reconcile.py",
+        "slot = newest_revision(found.old) + 1, template_hash(deployment),"
+        " deployment.spec.rollout.after",
+        "slot = newest_revision(found.old) + 1, template_hash(deployment), scope.now",
+        DEPLOYMENTS,
+    ),
+    Mutation(
+        "OnDelete asks again for what a person deleted",
+        "core/machinedeployment/on_delete.py",
+        "missing = max(replicas(old) - existing(old), 0)",
+        "missing = 0",
+        DEPLOYMENTS + ROLLOUTS,
+    ),
+)
+
+MACHINE_POOLS: Final = (
+    Mutation(
+        "the Nodes of machines that are gone stay",
+        "core/machinepool/nodes.py",
+        "provider_id not in kept",
+        "provider_id in kept and False",
+        POOLS,
+    ),
+    Mutation(
+        "a Node without a provider ID is deleted",
+        "core/machinepool/nodes.py",
+        "node is not None and provider_id and provider_id not in kept",
+        "node is not None and provider_id not in kept",
+        POOLS,
+    ),
+    Mutation(
+        "another Node of the same name is deleted with the pool",
+        "core/machinepool/deletion.py",
+        'if node is not None and node["metadata"]["uid"] == ref.uid:',
+        "if node is not None:",
+        POOLS,
+    ),
+    Mutation(
+        "a MachinePool goes before its infrastructure",
+        "core/machinepool/deletion.py",
+        "    if found:\n        return DONE\n",
+        "",
+        POOLS,
+    ),
+    Mutation(
+        "a MachinePool takes Machines of another controller",
+        "core/machinepool/machines.py",
+        'if _controller(one) in ("", uid)]',
+        "]",
+        POOLS,
+    ),
+    Mutation(
+        "a Machine that goes is made anew for its pool",
+        "core/machinepool/machines.py",
+        'if going["metadata"].get("deletionTimestamp"):\n        return',
+        "if False:\n        return",
+        POOLS,
+    ),
+    Mutation(
+        "a Node counts as available at once",
+        "core/machinepool/nodes.py",
+        "if least and time + least > now]",
+        "if False]",
+        POOLS,
+    ),
+)
