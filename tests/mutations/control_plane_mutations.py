@@ -7,7 +7,7 @@ from typing import Final
 from tests.mutations.mutation import Mutation
 
 FOLDER: Final = "tests/providers/kubeadm"
-STORY: Final = (f"{FOLDER}/test_control_plane_story.py",)
+STORY: Final = (f"{FOLDER}/test_control_plane_story.py", f"{FOLDER}/test_creation_story.py")
 MEMBERS: Final = (f"{FOLDER}/test_members_story.py",)
 REMEDIATION: Final = (f"{FOLDER}/test_remediation_story.py",)
 ADOPTION: Final = (f"{FOLDER}/test_adoption_story.py",)
@@ -107,14 +107,14 @@ SCALING: Final = (
         f"{CODE}/preflight.py",
         "if any(one.deleting for one in plane.machines):",
         "if False:",
-        STORY + MEMBERS,
+        (f"{FOLDER}/test_preflight.py",),
     ),
     Mutation(
         "a Machine is added although a certificate is missing",
         f"{CODE}/preflight.py",
         "if scale_up and not certificates:",
         "if False:",
-        STORY,
+        (f"{FOLDER}/test_preflight.py",),
     ),
     Mutation(
         "a Machine without a Node does not hold up the next one",
@@ -129,13 +129,6 @@ SCALING: Final = (
         "if len(plane.machines) < plane.desired_replicas + max_surge(plane.kcp):",
         "if len(plane.machines) <= plane.desired_replicas + max_surge(plane.kcp):",
         STORY,
-    ),
-    Mutation(
-        "Machines that are being deleted count as to be rolled out",
-        f"{CODE}/scope.py",
-        "if self.is_outdated(one) and not one.deleting]",
-        "if self.is_outdated(one)]",
-        STORY + MEMBERS,
     ),
     Mutation(
         "every new Machine runs kubeadm init",

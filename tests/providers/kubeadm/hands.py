@@ -79,7 +79,7 @@ class Hands:
     ) -> None:
         """Create the cluster, its infrastructure ready or not, and its control plane.
 
-        spec: laid over that of the control plane.
+        spec: laid over that of the control plane; None leaves a field out.
         """
         await self.start_cluster(provisioned=provisioned, failure_domains=failure_domains)
         await self.take_charge(replicas=replicas, **spec)
@@ -107,7 +107,8 @@ class Hands:
             "uid": cluster["metadata"]["uid"],
         }
         control_plane = _control_plane(owner, replicas)
-        control_plane["spec"] |= spec
+        whole = control_plane["spec"] | spec
+        control_plane["spec"] = {name: one for name, one in whole.items() if one is not None}
         await client.create(KubeadmControlPlane.RESOURCE, control_plane)
 
     async def work(self) -> None:

@@ -82,13 +82,17 @@ def crd(kind: type[Object], *, strict: bool) -> Document:
 
 @dataclass
 class Counted:
-    """Counts the writes (and, after the first lists, reads) that pass through."""
+    """Counts the writes (and, after the first lists, reads) that pass through. fault: what a
+    request fails with."""
 
     transport: Transport
     requests: list[str] = field(default_factory=list)
+    fault: Callable[[Request], Exception | None] = lambda _: None
 
     async def __call__(self, request: Request) -> Reply:
         self.requests.append(f"{request.method} {request.path}")
+        if (fault := self.fault(request)) is not None:
+            raise fault
         return await self.transport(request)
 
 

@@ -38,13 +38,16 @@ async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Do
     name = _free_name(tools, plane)
     made: list[tuple[Resource, Key]] = []
     try:
-        with _told(plane, V1Beta1Reason.INFRASTRUCTURE_TEMPLATE_CLONING_FAILED):
+        reason = V1Beta1Reason.INFRASTRUCTURE_TEMPLATE_CLONING_FAILED
+        with _told(plane, name, _infrastructure_kind(plane), reason):
             infrastructure = await _infrastructure(tools, plane, name)
             made.append((infrastructure, Key(kcp.metadata.namespace, name)))
-        with _told(plane, V1Beta1Reason.BOOTSTRAP_TEMPLATE_CLONING_FAILED):
+        reason = V1Beta1Reason.BOOTSTRAP_TEMPLATE_CLONING_FAILED
+        with _told(plane, name, KubeadmConfig.RESOURCE.kind, reason):
             await _bootstrap(tools, plane, name, join=join)
             made.append((KubeadmConfig.RESOURCE, Key(kcp.metadata.namespace, name)))
-        with _told(plane, V1Beta1Reason.MACHINE_GENERATION_FAILED):
+        reason = V1Beta1Reason.MACHINE_GENERATION_FAILED
+        with _told(plane, name, Machine.RESOURCE.kind, reason):
             answer = await _machine(tools, plane, name, infrastructure)
     except REFUSED:
         await _take_back(tools, made)
@@ -55,14 +58,23 @@ async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Do
 
 
 @contextmanager
-def _told(plane: ControlPlane, reason: str) -> Iterator[None]:
-    """Tell readers of v1beta1 of a failure."""
+def _told(plane: ControlPlane, name: str, kind: str, reason: str) -> Iterator[None]:
+    """Report that an object of a Machine cannot be created: in the ScalingUp condition, and for
+    v1beta1 with the reason."""
     try:
         yield
     except KapyError as error:
         type_ = V1Beta1Type.MACHINES_CREATED
         plane.set_v1beta1(v1beta1.false(type_, reason, v1beta1.ERROR, str(error)))
+        if not plane.template_problem:
+            # Without the name, which may be another one the next time: the condition stays.
+            message = str(error).replace(name, f"{plane.kcp.metadata.name}-…")
+            plane.creation_problem = f"{kind} cannot be created: {message}"
         raise
+
+
+def _infrastructure_kind(plane: ControlPlane) -> str:
+    return plane.kcp.spec.machine_template.spec.infrastructure_ref.kind.removesuffix("Template")
 
 
 async def new_infrastructure(

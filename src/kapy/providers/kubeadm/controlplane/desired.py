@@ -158,7 +158,8 @@ def new_kubeadm_config(
             **_unless_empty("annotations", machine_annotations(kcp)),
             "ownerReferences": [encode(owner_reference(kcp))],
         },
-        "spec": encode(kubeadm_config_spec(kcp, join=join)),
+        # The schema of a KubeadmConfig refuses an empty spec.
+        **_unless_empty("spec", encode(kubeadm_config_spec(kcp, join=join))),
     }
 
 

@@ -56,9 +56,10 @@ class ControlPlane:
 
     configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
     Machines, by name; None while they could not be read. template_problem: why no Machine could be
-    made. undecided: why it is not known whether a Machine can be updated in place. wake: when time
-    alone changes something. is_settled: every step was taken. is_observed: False while the
-    workload cluster cannot be reached, and the last that was known of it still counts.
+    made. creation_problem: why the server refused one. undecided: why it is not known whether a
+    Machine can be updated in place. wake: when time alone changes something. is_settled: every step
+    was taken. is_observed: False while the workload cluster cannot be reached, and the last that
+    was known of it still counts.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -69,6 +70,7 @@ class ControlPlane:
     infrastructure: dict[str, Document] = field(default_factory=dict)
     outdated: dict[str, Outdated] = field(default_factory=dict)
     template_problem: str = ""
+    creation_problem: str = ""
     undecided: str = ""
     nodes: dict[str, Document] | None = None
     etcd: EtcdState = field(default_factory=EtcdState)

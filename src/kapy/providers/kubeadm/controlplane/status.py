@@ -80,7 +80,7 @@ def _rolling_out(plane: ControlPlane) -> None:
     }
     lines = [f"Rolling out {len(rolling)} not up-to-date replicas"]
     lines += sorted(said, key=lambda line: (not line.startswith("* Version"), line))
-    lines += [f"* {plane.undecided}"] if plane.undecided else []
+    lines += [f"* {one}" for one in (plane.undecided, plane.creation_problem) if one]
     plane.set(conditions.true(T.ROLLING_OUT, Reason.ROLLING_OUT, "\n".join(lines)))
 
 
@@ -91,7 +91,8 @@ def _scaling_up(plane: ControlPlane) -> None:
         message = f"Scaling up would be blocked because {problem}" if problem else ""
         plane.set(conditions.false(T.SCALING_UP, Reason.NOT_SCALING_UP, message))
         return
-    blockers = _blockers(plane.preflight) + ([f"* {problem}"] if problem else [])
+    blockers = _blockers(plane.preflight)
+    blockers += [f"* {one}" for one in (problem, plane.creation_problem) if one]
     message = _blocked(f"Scaling up from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_UP, Reason.SCALING_UP, message))
 

@@ -1,0 +1,166 @@
+"""Making the Machines of a control plane: whatever its spec leaves out, and when it is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kapy.api.dev_machine import DevMachine
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, Forbidden, ServerError
+from kapy.kube.http import Request
+from kapy.kube.names import SECRETS, Resource
+from tests.providers.kubeadm.awaiting import at, change, until
+from tests.providers.kubeadm.hands import Hands
+from tests.providers.kubeadm.plane import Plane
+
+
+def message_of(kcp: KubeadmControlPlane, type_: str) -> str:
+    return next((one.message for one in kcp.status.conditions if one.type == type_), "")
+
+
+@pytest.mark.parametrize(
+    ("version", "configuration"),
+    [
+        ("v1.30.1", None),  # kubeadm's feature gates are set from v1.31 to v1.35 only
+        ("v1.34.0", None),
+        ("v1.36.0", None),
+        ("v1.36.0", {"initConfiguration": {"skipPhases": ["addon/kube-proxy"]}}),
+    ],
+)
+async def test_what_is_optional_may_be_left_out(
+    hands: Hands, version: str, configuration: Document | None
+) -> None:
+    """What is made of the rest passes the schemas of what it is made into."""
+    spec: dict[str, Any] = {"version": version, "rollout": None}
+    await hands.start(kubeadmConfigSpec=configuration, **spec)
+    await until(hands, at(1, version))
+    await change(hands, {"replicas": 3})
+    await until(hands, at(3, version))
+
+
+async def test_the_first_machine_inits_and_the_others_join(hands: Hands) -> None:
+    """Each gets only what is for it of the configuration."""
+    configuration = {
+        "initConfiguration": {"skipPhases": ["init-phase"]},
+        "joinConfiguration": {"skipPhases": ["join-phase"]},
+    }
+    await hands.start(kubeadmConfigSpec=configuration)
+    await until(hands, at(1))
+    await change(hands, {"replicas": 3})
+    await until(hands, at(3))
+    configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
+    phases = [
+        (one.spec.init_configuration.skip_phases, one.spec.join_configuration.skip_phases)
+        for one in configs
+    ]
+    assert sorted(phases) == [([], ["join-phase"])] * 2 + [(["init-phase"], [])]
+
+
+class Refusal:
+    """A server that refuses to create objects of one kind. names: of which, in order."""
+
+    def __init__(self, plane: Plane, kind: Resource, error: type[ApiError]) -> None:
+        self._part, self._error = f"/{kind.plural}/", error
+        self.on, self.names = True, list[str]()
+        plane.counted.fault = self.fault
+
+    def fault(self, request: Request) -> Exception | None:
+        if not self.on or self._part not in request.path or "force" not in request.query:
+            return None
+        name = request.path.rpartition("/")[2]
+        self.names.append(name)
+        return self._error(f'admission webhook "x" denied {name}: too big')
+
+
+@pytest.mark.parametrize("kind", [DevMachine, KubeadmConfig, Machine])
+async def test_a_refused_machine_is_told_and_leaves_nothing_behind(
+    hands: Hands, kind: type[DevMachine] | type[KubeadmConfig] | type[Machine]
+) -> None:
+    refusal = Refusal(hands.plane, kind.RESOURCE, Forbidden)
+    await hands.start()
+    await asyncio.sleep(30)
+    said = (
+        "Scaling up from 0 to 1 replicas is blocked because:\n"
+        f"* {kind.RESOURCE.kind} cannot be created: "
+        'admission webhook "x" denied c1-control-plane-…: too big'
+    )
+    assert message_of(await hands.control_plane(), "ScalingUp") == said
+    for one in (DevMachine, KubeadmConfig, Machine):
+        assert (await hands.plane.client.list(one.RESOURCE, "default")).items == []
+
+    refusal.on = False
+    kcp = await until(hands, at(1))
+    assert message_of(kcp, "ScalingUp") == ""
+
+
+async def test_a_refused_machine_of_a_rollout_is_told(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    refusal = Refusal(hands.plane, KubeadmConfig.RESOURCE, Forbidden)
+    await change(hands, {"version": "v1.35.0"})
+    said = "* KubeadmConfig cannot be created: admission webhook"
+    await until(hands, lambda kcp: said in message_of(kcp, "RollingOut"))
+    refusal.on = False
+    await until(hands, at(1, "v1.35.0"))
+
+
+async def test_a_retry_uses_the_name_of_the_attempt_before(hands: Hands) -> None:
+    """An answer may have been lost: under another name a second Machine would be made."""
+    failure = Refusal(hands.plane, DevMachine.RESOURCE, ServerError)
+    await hands.start()
+    await asyncio.sleep(60)
+    assert len(failure.names) > 4
+    assert len(set(failure.names)) == 1
+    failure.on = False
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    assert machine.metadata.name == failure.names[0]
+
+
+async def next_name(hands: Hands) -> str:
+    """The name of the first Machine, which is not made yet."""
+    failure = Refusal(hands.plane, DevMachine.RESOURCE, ServerError)
+    await hands.start()
+    await asyncio.sleep(5)
+    failure.on = False
+    return failure.names[-1]
+
+
+async def test_a_kubeadm_config_of_somebody_else_is_left_alone(hands: Hands) -> None:
+    name = await next_name(hands)
+    config = {
+        "apiVersion": KubeadmConfig.RESOURCE.api_version,
+        "kind": KubeadmConfig.RESOURCE.kind,
+        "metadata": {"name": name, "namespace": "default", "labels": {"whose": "theirs"}},
+        "spec": {"verbosity": 3},
+    }
+    theirs = await hands.plane.client.create(KubeadmConfig.RESOURCE, config)
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    assert machine.metadata.name != name
+    found = await hands.plane.client.get(KubeadmConfig.RESOURCE, Key("default", name))
+    assert (found["spec"], found["metadata"]["labels"]) == (
+        theirs["spec"],
+        theirs["metadata"]["labels"],
+    )
+
+
+async def test_boot_data_of_an_earlier_machine_is_not_used_again(hands: Hands) -> None:
+    name = await next_name(hands)
+    labels = {"cluster.x-k8s.io/cluster-name": "c1"}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "data": {"value": "b2xk"},
+    }
+    await hands.plane.client.create(SECRETS, secret)
+    await until(hands, at(1))
+    (machine,) = await hands.machines()
+    assert machine.metadata.name != name
