@@ -14,6 +14,8 @@ ADOPTION: Final = (f"{FOLDER}/test_adoption_story.py",)
 PROJECTION: Final = (f"{FOLDER}/test_projection.py",)
 CODE: Final = "providers/kubeadm/controlplane"
 
+CHECKS: Final = ("tests/sdk/test_certificate_checks.py", f"{FOLDER}/test_users_secrets_story.py")
+
 ETCD: Final = (
     Mutation(
         "the etcd member of a starting Machine is removed as unknown",
@@ -286,4 +288,36 @@ ADOPTIONS: Final = (
     ),
 )
 
-CONTROL_PLANES: Final = (*ETCD, *SCALING, *REMEDIATIONS, *ADOPTIONS)
+SECRETS: Final = (
+    Mutation(
+        "an authority with another key is accepted",
+        "sdk/certificate_checks.py",
+        'return "" if belongs_together(pair) else _MISMATCH',
+        'return ""',
+        CHECKS,
+    ),
+    Mutation(
+        "a kubeconfig Secret without a kubeconfig is accepted",
+        f"{CODE}/certificates.py",
+        "        access(secret)\n",
+        "        pass\n",
+        CHECKS,
+    ),
+    Mutation(
+        "certificates are made beside one that cannot be used",
+        f"{CODE}/certificates.py",
+        "    there = await tools.keychain.find(cluster, certificates)",
+        "    there = await tools.keychain.find_or_make(\n"
+        "        cluster, certificates, owner_reference(plane.kcp), checked=False\n    )",
+        CHECKS,
+    ),
+    Mutation(
+        "a corrected Secret wakes nobody",
+        f"{CODE}/controller.py",
+        'and old.get("data") == new.get("data"):',
+        "and True:",
+        CHECKS,
+    ),
+)
+
+CONTROL_PLANES: Final = (*SECRETS, *ETCD, *SCALING, *REMEDIATIONS, *ADOPTIONS)

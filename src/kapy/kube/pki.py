@@ -12,10 +12,12 @@ module does both itself. Read certificates through `facts` or `load`, never with
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kapy.kube.errors import KapyError
@@ -39,6 +41,8 @@ whatever the clock said when it was made."""
 BACKDATED: Final = timedelta(minutes=5)
 """How much earlier certificates begin: a machine whose clock is a little behind still trusts."""
 _SERIAL_BITS: Final = 63
+_MOST_KEYS: Final = 100
+"""Public keys of one text that are read: nobody rotates more, and each costs time."""
 # The start of a TBSCertificate's content: version 3, then the serial number.
 _SERIAL_ONE: Final = bytes.fromhex("a003020102020101")
 _SERIAL_ZERO: Final = bytes.fromhex("a003020102020100")
@@ -236,6 +240,49 @@ def public_key_hashes(certificates: bytes) -> list[str]:
 def belongs_together(pair: KeyPair) -> bool:
     """Whether the key is the private half of the certificate. Raises InvalidPem."""
     return load(pair.certificate).public_key() == _load_key(pair.key).public_key()
+
+
+def is_authority(certificate: bytes) -> bool:
+    """Whether a certificate may sign others. Raises InvalidPem."""
+    from cryptography import x509
+
+    try:
+        found = load(certificate).extensions.get_extension_for_class(x509.BasicConstraints)
+    except x509.ExtensionNotFound:
+        return False
+    except ValueError as error:
+        raise InvalidPem("unable to decode the certificate") from error
+    return bool(found.value.ca)
+
+
+def holds_public_key(public: bytes, key: bytes) -> bool:
+    """Whether one of the public keys (or certificates) of a PEM text is that of a private key.
+
+    Raises InvalidPem, also when the text has none that can be read.
+    """
+    found = [_public_key(one) for one in _pem_blocks(public)]
+    known = [one for one in found if one is not None]
+    if not known:
+        raise InvalidPem("unable to decode the public key")
+    return _load_key(key).public_key() in known
+
+
+def _pem_blocks(text: bytes) -> list[bytes]:
+    pattern = rb"-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----"
+    return [one.group() for one in islice(re.finditer(pattern, text), _MOST_KEYS)]
+
+
+def _public_key(pem: bytes) -> object:
+    """The public key of a PEM block, None when there is none that can be read."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        if pem.startswith(b"-----BEGIN CERTIFICATE-----"):
+            return load(pem).public_key()
+        return load_pem_public_key(pem)
+    except (ValueError, UnsupportedAlgorithm, InvalidPem):
+        return None
 
 
 def _generate(algorithm: Algorithm) -> PrivateKey:

@@ -8,7 +8,7 @@ with the cluster's name. Certificates are kept under `tls.crt` and `tls.key`, a 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kapy.kube import Document, Key
@@ -42,6 +42,18 @@ KUBECONFIG_VALUE: Final = "value"
 
 class BadSecret(KapyError):
     """A cluster's Secret lacks a value or has an unreadable one. Never quotes it."""
+
+
+class UnusableSecrets(KapyError):
+    """Secrets of a cluster hold what cannot be used. problems: a line for each.
+
+    is_watched: a change of any of them is noticed at once.
+    """
+
+    def __init__(self, problems: Iterable[str], *, is_watched: bool = True) -> None:
+        self.problems = tuple(problems)
+        self.is_watched = is_watched
+        super().__init__("; ".join(self.problems))
 
 
 class InvalidSecretName(KapyError):
@@ -126,3 +138,16 @@ def key_pair(secret: Document) -> KeyPair:
     if certificate is None:
         raise BadSecret(f"Secret {Key.of(secret)}: missing data for key {CERTIFICATE}")
     return KeyPair(certificate, secret_value(secret, PRIVATE_KEY) or b"")
+
+
+def told_of(secret: Document, problem: str) -> str:
+    """A problem with the name of its Secret, and whether a change of that is noticed."""
+    text = f"Secret {Key.of(secret)}: {problem}"
+    if is_watched(secret):
+        return text
+    return f"{text} (the Secret lacks the label {CLUSTER_NAME_LABEL}: its changes are noticed late)"
+
+
+def is_watched(secret: Document) -> bool:
+    """Whether a change of the Secret is noticed at once."""
+    return CLUSTER_NAME_LABEL in (secret["metadata"].get("labels") or {})

@@ -23,14 +23,22 @@ from kapy.remote.secrets import (
     CLUSTER_CA,
     CLUSTER_NAME_LABEL,
     SECRET_TYPE,
+    BadSecret,
+    UnusableSecrets,
     certificate_secret,
+    is_watched,
     key_pair,
     secret_key,
+    told_of,
 )
+from kapy.sdk.certificate_checks import certificate_problem
 from kapy.sdk.cluster_certificates import ClusterCertificate, made
 
 CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
 """Label selector of the Secrets that are watched; a user's own may lack the label."""
+
+MOST_CHECKED: Final = 10_000
+"""States of Secrets that are remembered."""
 
 
 class ExternalCertificateMissing(KapyError):
@@ -55,8 +63,8 @@ class Keychain:
         self._keys = keys
         self._secrets = secrets
         self._clock = clock
-        # Secrets that are there without our label, so the cache will never show them.
-        self._unlabelled: set[Key] = set()
+        # By Secret and use: the resourceVersion that was checked, and what is wrong.
+        self._checked: dict[tuple[Key, ClusterCertificate], tuple[str, str]] = {}
 
     @classmethod
     def of(cls, runtime: Runtime) -> Keychain:
@@ -73,44 +81,68 @@ class Keychain:
         try:
             return await self._client.get(SECRETS, key)
         except NotFound:
-            self._unlabelled.discard(key)
             return None
 
     async def find(
-        self, cluster: Key, certificates: Sequence[ClusterCertificate]
+        self, cluster: Key, certificates: Sequence[ClusterCertificate], *, checked: bool = True
     ) -> dict[str, Kept]:
-        """What there is, by purpose. Raises ExternalCertificateMissing, BadSecret."""
+        """What there is, by purpose. checked: only if certificates fit their keys.
+
+        Raises ExternalCertificateMissing, UnusableSecrets; BadSecret where nothing is checked.
+        """
+        secrets = await self._all(cluster, certificates)
         found: dict[str, Kept] = {}
-        for certificate in certificates:
-            secret = await self.secret(cluster, certificate.purpose)
-            if secret is not None:
+        unusable: list[tuple[Document, str]] = []
+        for certificate, secret in zip(certificates, secrets, strict=True):
+            if secret is None:
+                if certificate.external:
+                    key = secret_key(cluster, certificate.purpose)
+                    raise ExternalCertificateMissing(
+                        f"external certificate not found: Secret {key}"
+                    )
+                continue
+            if checked and (problem := self._problem(certificate, secret)):
+                unusable.append((secret, problem))
+            else:
                 found[certificate.purpose] = Kept(key_pair(secret), secret)
-            elif certificate.external:
-                raise ExternalCertificateMissing(
-                    "external certificate not found: Secret"
-                    f" {secret_key(cluster, certificate.purpose)}"
-                )
+        if unusable:
+            raise UnusableSecrets(
+                (told_of(secret, problem) for secret, problem in unusable),
+                is_watched=all(is_watched(secret) for secret, _ in unusable),
+            )
         return found
 
     async def find_or_make(
-        self, cluster: Key, certificates: Sequence[ClusterCertificate], owner: OwnerReference
+        self,
+        cluster: Key,
+        certificates: Sequence[ClusterCertificate],
+        owner: OwnerReference,
+        *,
+        checked: bool = True,
     ) -> dict[str, Kept]:
-        """What there is, by purpose, after making what was missing.
+        """What there is, by purpose, after making what was missing; nothing is made beside what
+        cannot be used. Raises as `find`."""
+        kept = await self.find(cluster, certificates, checked=checked)
+        missing = [one for one in certificates if one.purpose not in kept]
+        return kept | await self.make(cluster, missing, owner)
 
-        Keys are made side by side. A Secret that appears meanwhile (or was there
-        without our label) wins over what we made. Raises ExternalCertificateMissing, BadSecret.
+    async def make(
+        self, cluster: Key, ours: Sequence[ClusterCertificate], owner: OwnerReference
+    ) -> dict[str, Kept]:
+        """Make what is not there, by purpose.
+
+        Keys are made side by side. A Secret that appears meanwhile wins over what we made. Raises
+        UnusableSecrets.
         """
-        ours = [one for one in certificates if not (one.external or self._is_there(cluster, one))]
+        kept: dict[str, Kept] = {}
         if not ours:
-            return await self.find(cluster, certificates)
+            return kept
         keys = await asyncio.gather(*(self._keys.new(one.algorithm) for one in ours))
         now = self._clock()
         pairs = [made(one, now, key) for one, key in zip(ours, keys, strict=True)]
-        kept: dict[str, Kept] = {}
         for certificate, pair in zip(ours, pairs, strict=True):
-            kept[certificate.purpose] = await self._keep(cluster, certificate.purpose, pair, owner)
-        others = [one for one in certificates if one not in ours]
-        return kept | await self.find(cluster, others)
+            kept[certificate.purpose] = await self._keep(cluster, certificate, pair, owner)
+        return kept
 
     async def own(self, secret: Document, owner: OwnerReference) -> Document:
         """Make `owner` the controller of a Secret that Cluster API made (not of a user's)."""
@@ -127,20 +159,37 @@ class Keychain:
         }
         return await self._client.patch(SECRETS, Key.of(secret), patch)
 
-    def _is_there(self, cluster: Key, certificate: ClusterCertificate) -> bool:
-        key = secret_key(cluster, certificate.purpose)
-        return key in self._unlabelled or self._secrets.raw(key) is not None
+    async def _all(
+        self, cluster: Key, certificates: Sequence[ClusterCertificate]
+    ) -> list[Document | None]:
+        """The Secrets of all; those that are not in the cache are asked for side by side."""
+        cached = [self._secrets.raw(secret_key(cluster, one.purpose)) for one in certificates]
+        if None not in cached:
+            return cached
+        return await asyncio.gather(*(self.secret(cluster, one.purpose) for one in certificates))
 
-    async def _keep(self, cluster: Key, purpose: str, pair: KeyPair, owner: OwnerReference) -> Kept:
-        secret = certificate_secret(cluster, purpose, pair, owner)
+    def _problem(self, certificate: ClusterCertificate, secret: Document) -> str:
+        """What is wrong with a Secret; each state of it is read once."""
+        key, version = Key.of(secret), secret["metadata"]["resourceVersion"]
+        known = self._checked.get((key, certificate))
+        if known is None or known[0] != version:
+            try:
+                problem = certificate_problem(certificate, key_pair(secret))
+            except BadSecret as error:
+                problem = str(error).removeprefix(f"Secret {key}: ")
+            if len(self._checked) >= MOST_CHECKED:
+                self._checked.clear()
+            known = self._checked[(key, certificate)] = version, problem
+        return known[1]
+
+    async def _keep(
+        self, cluster: Key, certificate: ClusterCertificate, pair: KeyPair, owner: OwnerReference
+    ) -> Kept:
+        secret = certificate_secret(cluster, certificate.purpose, pair, owner)
         try:
             return Kept(pair, await self._client.create(SECRETS, secret))
         except AlreadyExists:
-            key = secret_key(cluster, purpose)
-            there = await self._client.get(SECRETS, key)
-            if CLUSTER_NAME_LABEL not in there["metadata"].get("labels", {}):
-                self._unlabelled.add(key)
-            return Kept(key_pair(there), there)
+            return (await self.find(cluster, [certificate]))[certificate.purpose]
 
 
 class ClusterKeys:
@@ -167,7 +216,7 @@ class ClusterKeys:
     async def ensure(self, *wanted: ClusterCertificate) -> dict[str, KeyPair]:
         """The pairs by purpose, after making (once) those that are missing.
 
-        Raises ExternalCertificateMissing, BadSecret.
+        Raises ExternalCertificateMissing, UnusableSecrets.
         """
         kept = await self._keychain.find_or_make(self._cluster, wanted, self._owner)
         return {purpose: one.pair for purpose, one in kept.items()}

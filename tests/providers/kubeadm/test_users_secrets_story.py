@@ -7,6 +7,9 @@ from base64 import b64decode, b64encode
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import pytest
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.kube import Document, Key
 from kapy.kube.meta import OwnerReference
@@ -35,10 +38,13 @@ WITH_EXTERNAL_ETCD: Final[dict[str, Any]] = {
 }
 
 
-async def bring(hands: Hands, purpose: str, pair: KeyPair, *, key: bool = True) -> Document:
-    """A certificate as a person stores it: of another type, without our label."""
+async def bring(
+    hands: Hands, purpose: str, pair: KeyPair, *, key: bool = True, label: bool = False
+) -> Document:
+    """A certificate as a person stores it: of another type, mostly without our label."""
     secret = certificate_secret(CLUSTER, purpose, pair)
-    del secret["metadata"]["labels"]
+    if not label:
+        del secret["metadata"]["labels"]
     secret["type"] = "Opaque"
     if not key:
         del secret["data"]["tls.key"]
@@ -166,3 +172,143 @@ async def test_a_changed_etcd_reaches_kubeadms_configuration(hands: Hands) -> No
     stored = await hands.plane.workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
     configuration, _ = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
     assert configuration["etcd"]["external"]["endpoints"] == endpoints
+
+
+LABEL: Final = (
+    "(the Secret lacks the label cluster.x-k8s.io/cluster-name: its changes are noticed late)"
+)
+
+
+def kubeconfig_with(text: bytes | None) -> Document:
+    """A kubeconfig Secret of a person."""
+    data = {} if text is None else {"value": b64encode(text).decode()}
+    labels = {"cluster.x-k8s.io/cluster-name": "c1"}
+    metadata = {"name": "c1-kubeconfig", "namespace": "default", "labels": labels}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+
+def unavailable(kcp: KubeadmControlPlane) -> str:
+    """Why the certificates are not available, in the words of the condition."""
+    found = [one for one in kcp.status.conditions if one.type == "CertificatesAvailable"]
+    return found[0].message if found and found[0].status == "False" else ""
+
+
+async def corrected(hands: Hands, secret: Document, data: Document) -> None:
+    key, patch = Key.of(secret), {"data": {**dict.fromkeys(secret.get("data") or {}), **data}}
+    await hands.plane.client.patch(SECRETS, key, patch)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+async def test_an_authority_that_cannot_be_used_is_told_before_anything_is_made(
+    hands: Hands, *, labelled: bool
+) -> None:
+    ca = authority()
+    broken = await bring(hands, "ca", KeyPair(ca.certificate, authority().key), label=labelled)
+    await hands.start()
+    kcp = await until(hands, unavailable)
+    assert unavailable(kcp) == (
+        "Secrets of the cluster cannot be used:\n* Secret default/c1-ca: tls.key is not the private"
+        " key of the certificate in tls.crt" + ("" if labelled else f" {LABEL}")
+    )
+    await asyncio.sleep(60)
+    assert await hands.machines() == []
+    secrets = (await hands.plane.client.list(SECRETS, "default")).items
+    assert [one["metadata"]["name"] for one in secrets] == ["c1-ca"]
+
+    await corrected(hands, broken, certificate_secret(CLUSTER, "ca", ca)["data"])
+    await until(hands, at(1))
+
+
+async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
+    ca = authority()
+    await bring(hands, "ca", KeyPair(b"garbage", ca.key))
+    await bring(hands, "etcd", KeyPair(ca.certificate, b"garbage"))
+    await bring(hands, "sa", KeyPair(ca.key, b""), key=False)  # nothing to compare it with
+    proxy = await bring(hands, "proxy", ca)
+    await hands.plane.client.patch(SECRETS, Key.of(proxy), {"data": {"tls.crt": None}})
+    await hands.start()
+    kcp = await until(hands, unavailable)
+    lines = [one.removesuffix(f" {LABEL}") for one in unavailable(kcp).splitlines()]
+    assert lines == [
+        "Secrets of the cluster cannot be used:",
+        "* Secret default/c1-ca: tls.crt holds no certificate in PEM form that can be read",
+        "* Secret default/c1-proxy: missing data for key tls.crt",
+        "* Secret default/c1-etcd: tls.key holds no RSA or EC private key in PEM form that can be"
+        " read",
+    ]
+    assert await hands.machines() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, 'value: missing key "value" in secret data'),
+        (b"[", "value: "),
+        (b"kind: Pod", "value: is not a kubeconfig (kind: Config)"),
+        (b"kind: Config", "value: no context is given and none is current"),
+    ],
+)
+async def test_a_kubeconfig_secret_without_a_kubeconfig_is_told(
+    hands: Hands, text: bytes | None, why: str
+) -> None:
+    ca = authority()
+    await bring(hands, "ca", ca)
+    broken = await hands.plane.client.create(SECRETS, kubeconfig_with(text))
+    await hands.start()
+    kcp = await until(hands, unavailable)
+    assert f"* Secret default/c1-kubeconfig: {why}" in unavailable(kcp)
+    await asyncio.sleep(60)
+    assert await hands.machines() == []
+
+    owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
+    good = kubeconfig_secret(CLUSTER, "https://10.0.0.1:6443", ca, owner, now=NOW)
+    await corrected(hands, broken, good["data"])
+    await until(hands, at(1))
+
+
+async def test_a_kubeconfig_secret_without_its_label_is_told(hands: Hands) -> None:
+    ca = authority()
+    await bring(hands, "ca", ca)
+    owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
+    secret = kubeconfig_secret(CLUSTER, "https://10.0.0.1:6443", ca, owner, now=NOW)
+    labels = secret["metadata"].pop("labels")
+    del secret["metadata"]["ownerReferences"]
+    await hands.plane.client.create(SECRETS, secret)
+    await hands.start()
+    kcp = await until(hands, unavailable)
+    assert unavailable(kcp) == (
+        "Secrets of the cluster cannot be used:\n* Secret default/c1-kubeconfig: the label"
+        " cluster.x-k8s.io/cluster-name: c1 is missing, by which it is found"
+    )
+    await hands.plane.client.patch(SECRETS, Key.of(secret), {"metadata": {"labels": labels}})
+    await until(hands, at(1))
+
+
+async def test_an_authority_whose_key_is_elsewhere_needs_a_kubeconfig(hands: Hands) -> None:
+    ca = authority()
+    await bring(hands, "ca", ca, key=False)
+    await hands.start()
+    kcp = await until(hands, unavailable)
+    assert unavailable(kcp) == (
+        "Secrets of the cluster cannot be used:\n* Secret default/c1-ca: missing data for key"
+        " tls.key, which signs the cluster's certificates and kubeconfig; where the key is kept"
+        f" elsewhere, the Secret with the kubeconfig must be provided too {LABEL}"
+    )
+    owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
+    theirs = kubeconfig_secret(CLUSTER, "https://10.0.0.1:6443", ca, owner, now=NOW)
+    del theirs["metadata"]["ownerReferences"]
+    await hands.plane.client.create(SECRETS, theirs)
+    await until(hands, at(1))
+
+
+async def test_a_secret_that_gets_spoilt_is_told_and_stops_nothing_else(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    spoilt = {"data": {"tls.key": b64encode(b"garbage").decode()}}
+    await hands.plane.client.patch(SECRETS, Key("default", "c1-proxy"), spoilt)
+    kcp = await until(hands, unavailable)
+    assert "Secret default/c1-proxy: tls.key holds no RSA or EC private key" in unavailable(kcp)
+    assert len(await hands.machines()) == 1
+    await change(hands, {"replicas": 3})
+    blocked = "* cluster certificates are missing or unknown"
+    await until(hands, lambda kcp: any(blocked in one.message for one in kcp.status.conditions))

@@ -94,14 +94,15 @@ async def join_worker(scope: Scope) -> None:
 
 
 async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
-    """The authorities; a control plane object makes them, else (a standalone machine) we do."""
+    """The authorities; a control plane object makes and checks them, else (a standalone machine) we
+    make them, and check them as little as upstream does."""
     keychain, cluster = scope.tools.keychain, scope.cluster
     try:
         if cluster.spec.control_plane_ref is not None:
-            kept = await keychain.find(cluster.key, certificates)
+            kept = await keychain.find(cluster.key, certificates, checked=False)
         else:
             owner = owner_reference(scope.config, controller=True, block_deletion=True)
-            kept = await keychain.find_or_make(cluster.key, certificates, owner)
+            kept = await keychain.find_or_make(cluster.key, certificates, owner, checked=False)
     except KapyError as error:
         reason = V1Beta1Reason.CERTIFICATES_GENERATION_FAILED
         scope.certificates_unknown(reason, v1beta1.WARNING, error)
@@ -111,7 +112,8 @@ async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
 
 async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
     try:
-        kept = await scope.tools.keychain.find(scope.cluster.key, certificates)
+        keychain = scope.tools.keychain
+        kept = await keychain.find(scope.cluster.key, certificates, checked=False)
         pairs = {purpose: one.pair for purpose, one in kept.items()}
         ensure_complete(certificates, pairs)
     except KapyError as error:

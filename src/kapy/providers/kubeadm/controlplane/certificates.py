@@ -3,39 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
 
 from kapy.api.condition import V1Beta1Condition
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS
+from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
-from kapy.providers.kubeadm.certificates import init_certificates
+from kapy.providers.kubeadm.certificates import Certificate, init_certificates
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.sdk import Kept, Result, conditions, v1beta1
+from kapy.remote.kubeconfig_secret import access
+from kapy.remote.secrets import (
+    CLUSTER_NAME_LABEL,
+    KUBECONFIG,
+    KUBECONFIG_VALUE,
+    PRIVATE_KEY,
+    BadSecret,
+    UnusableSecrets,
+    is_watched,
+    told_of,
+)
+from kapy.sdk import (
+    DONE,
+    Kept,
+    Result,
+    conditions,
+    requeue,
+    v1beta1,
+)
+
+_LOOK_AGAIN: Final = timedelta(seconds=30)
+_WHY_A_KEY: Final = (
+    "which signs the cluster's certificates and kubeconfig; where the key is kept elsewhere,"
+    " the Secret with the kubeconfig must be provided too"
+)
 
 
 async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | None:
     """Have the authorities, owned by the control plane.
 
-    After initialization nothing is made any more: machines use what there was, and another
-    authority in its place would cut them off.
+    What a person brought is checked before anything is made of it. After initialization nothing is
+    made any more: machines use what there was, and another authority in its place would cut them
+    off.
     """
     kcp = plane.kcp
-    certificates = init_certificates(encode(kcp.spec.kubeadm_config_spec.cluster_configuration))
     initialized = conditions.is_true(kcp.status.conditions, ConditionType.INITIALIZED)
     try:
-        if initialized:
-            kept = await tools.keychain.find(plane.cluster.key, certificates)
-        else:
-            owner = owner_reference(kcp, controller=True, block_deletion=True)
-            kept = await tools.keychain.find_or_make(plane.cluster.key, certificates, owner)
-        missing = [one.purpose for one in certificates if one.purpose not in kept]
-        if not missing:
-            await _own(tools, kcp, kept)
+        missing = await (_look_after if initialized else _make)(tools, plane)
+    except UnusableSecrets as error:
+        _report_unusable(plane, error)
+        return None if initialized else _at_correction(error)
     except KapyError as error:
         plane.set(
             conditions.unknown(
@@ -46,6 +69,71 @@ async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | Non
         raise
     _report(plane, missing)
     return None
+
+
+async def _look_after(tools: Tools, plane: ControlPlane) -> list[str]:
+    """The purposes of certificates that are not there. Raises UnusableSecrets."""
+    certificates = _certificates(plane.kcp)
+    kept = await tools.keychain.find(plane.cluster.key, certificates)
+    missing = [one.purpose for one in certificates if one.purpose not in kept]
+    if not missing:
+        await _own(tools, plane.kcp, kept)
+    return missing
+
+
+async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
+    """Make what is missing, beside what is there. Raises UnusableSecrets."""
+    certificates, cluster = _certificates(plane.kcp), plane.cluster.key
+    kubeconfig = await tools.keychain.secret(cluster, KUBECONFIG)
+    there = await tools.keychain.find(cluster, certificates)
+    problems = [] if kubeconfig is None else _kubeconfig_problems(kubeconfig, cluster)
+    if kubeconfig is None:
+        problems += [
+            told_of(one.secret, f"missing data for key {PRIVATE_KEY}, {_WHY_A_KEY}")
+            for certificate in certificates
+            if (one := there.get(certificate.purpose)) is not None
+            and not (one.pair.key or certificate.external)
+        ]
+    if problems:
+        secrets = [one.secret for one in there.values()] + ([kubeconfig] if kubeconfig else [])
+        raise UnusableSecrets(problems, is_watched=all(map(is_watched, secrets)))
+    owner = owner_reference(plane.kcp, controller=True, block_deletion=True)
+    missing = [one for one in certificates if one.purpose not in there]
+    await _own(tools, plane.kcp, there | await tools.keychain.make(cluster, missing, owner))
+    return []
+
+
+def _kubeconfig_problems(secret: Document, cluster: Key) -> list[str]:
+    """Whoever connects to the cluster reads it, and finds it by its label only."""
+    key, problems = Key.of(secret), list[str]()
+    try:
+        access(secret)
+    except BadSecret as error:
+        problem = str(error).removeprefix(f"Secret {key}: ")
+        problems.append(f"Secret {key}: {KUBECONFIG_VALUE}: {problem}")
+    if not is_watched(secret):
+        label = f"{CLUSTER_NAME_LABEL}: {cluster.name}"
+        problems.append(f"Secret {key}: the label {label} is missing, by which it is found")
+    return problems
+
+
+def _certificates(kcp: KubeadmControlPlane) -> list[Certificate]:
+    return init_certificates(encode(kcp.spec.kubeadm_config_spec.cluster_configuration))
+
+
+def _report_unusable(plane: ControlPlane, error: UnusableSecrets) -> None:
+    lines = "\n".join(f"* {one}" for one in error.problems)
+    message = f"Secrets of the cluster cannot be used:\n{lines}"
+    type_ = ConditionType.CERTIFICATES_AVAILABLE
+    plane.set(conditions.false(type_, Reason.NOT_AVAILABLE, message))
+    plane.set_v1beta1(_unavailable_v1beta1(v1beta1.ERROR, message))
+
+
+def _at_correction(error: UnusableSecrets) -> Result:
+    """Wait until the Secrets are corrected, with a timer where they are not watched."""
+    if error.is_watched:
+        return DONE
+    return requeue(after=_LOOK_AGAIN, because="Secrets without the cluster's label are not watched")
 
 
 def _report(plane: ControlPlane, missing: list[str]) -> None:

@@ -137,11 +137,11 @@ class _Wake:
         return self.of_key(Key(namespace, name))
 
     def of_secret(self, change: Change) -> Iterable[Key]:
-        """A certificate or kubeconfig that comes or goes."""
-        metadata = change.document["metadata"]
-        if (change.old is not None and change.new is not None) or not has_purpose_suffix(
-            metadata["name"]
-        ):
+        """A certificate or kubeconfig that comes, goes or is replaced."""
+        metadata, old, new = change.document["metadata"], change.old, change.new
+        if not has_purpose_suffix(metadata["name"]):
+            return ()
+        if old is not None and new is not None and old.get("data") == new.get("data"):
             return ()
         name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
         return self.of_key(Key(metadata["namespace"], name))

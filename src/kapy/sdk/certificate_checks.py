@@ -1,0 +1,62 @@
+"""Checks of the certificates in a cluster's Secrets, before they are used. Pure.
+
+A person may keep certificates of their own there. One that does not fit its key makes machines that
+never come up, and nothing on them says so. No message quotes what a Secret holds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.kube.pki import (
+    InvalidPem,
+    KeyPair,
+    belongs_together,
+    holds_public_key,
+    is_authority,
+    load,
+    public_key,
+)
+from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, CERTIFICATE, PRIVATE_KEY, SERVICE_ACCOUNT
+from kapy.sdk.cluster_certificates import ClusterCertificate
+
+_UNREADABLE: Final = f"{CERTIFICATE} holds no certificate in PEM form that can be read"
+_NO_AUTHORITY: Final = f"the certificate in {CERTIFICATE} is not one of an authority (CA:TRUE)"
+_MISMATCH: Final = f"{PRIVATE_KEY} is not the private key of the certificate in {CERTIFICATE}"
+_NO_KEY: Final = f"{PRIVATE_KEY} holds no RSA or EC private key in PEM form that can be read"
+_NO_PUBLIC_KEY: Final = f"{CERTIFICATE} holds no public key in PEM form that can be read"
+_OTHER_PUBLIC_KEY: Final = f"{PRIVATE_KEY} is not the private key of a public key in {CERTIFICATE}"
+
+
+def certificate_problem(certificate: ClusterCertificate, pair: KeyPair) -> str:
+    """What is wrong with a certificate and its key, "" when nothing is. A missing key is none: it
+    may be kept elsewhere."""
+    if certificate.purpose == SERVICE_ACCOUNT:
+        return _public_key_problem(pair)
+    try:
+        load(pair.certificate)
+        signs = not certificate.external and certificate.purpose != API_SERVER_ETCD_CLIENT
+        if signs and not is_authority(pair.certificate):
+            return _NO_AUTHORITY
+    except InvalidPem:
+        return _UNREADABLE
+    if not pair.key:
+        return ""
+    try:
+        return "" if belongs_together(pair) else _MISMATCH
+    except InvalidPem:
+        return _NO_KEY
+
+
+def _public_key_problem(pair: KeyPair) -> str:
+    """Keys of service accounts have no certificate."""
+    if not pair.key:
+        return ""
+    try:
+        public_key(pair.key)
+    except InvalidPem:
+        return _NO_KEY
+    try:
+        return "" if holds_public_key(pair.certificate, pair.key) else _OTHER_PUBLIC_KEY
+    except InvalidPem:
+        return _NO_PUBLIC_KEY
