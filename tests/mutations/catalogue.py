@@ -10,12 +10,18 @@ from typing import Final
 from tests.mutations.cluster_mutations import ALL_CLUSTER_MUTATIONS
 from tests.mutations.control_plane_mutations import CONTROL_PLANES
 from tests.mutations.mutation import Mutation
-from tests.mutations.worker_mutations import MACHINE_DEPLOYMENTS, MACHINE_POOLS, MACHINE_SETS
+from tests.mutations.worker_mutations import (
+    MACHINE_DEPLOYMENTS,
+    MACHINE_POOLS,
+    MACHINE_SETS,
+    PLANS,
+)
 
 CATALOGUE: Final[tuple[Mutation, ...]] = (
     *MACHINE_SETS,
     *MACHINE_DEPLOYMENTS,
     *MACHINE_POOLS,
+    *PLANS,
     *CONTROL_PLANES,
     *ALL_CLUSTER_MUTATIONS,
 )

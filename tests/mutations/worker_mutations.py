@@ -337,3 +337,27 @@ MACHINE_POOLS: Final = (
         POOLS,
     ),
 )
+
+PLANS: Final = (
+    Mutation(
+        "a planned MachineSet is as old as its MachineDeployment",
+        "core/machinedeployment/forecast.py",
+        "new.metadata.creation_timestamp = stamp(now)",
+        "new.metadata.creation_timestamp = deployment.metadata.creation_timestamp",
+        ("tests/core/machinedeployment/test_forecast.py",),
+    ),
+    Mutation(
+        "a plan of a long rollout has no end",
+        "core/machinedeployment/forecast.py",
+        "told.steps += _rest(deployment, sets, now)",
+        "pass",
+        ("tests/core/machinedeployment/test_forecast.py",),
+    ),
+    Mutation(
+        "a plan leaves out the templates of removed workers",
+        "apps/plan/deletions.py",
+        "elif (stays := released(one, now)) is not None:",
+        "elif (stays := None) is not None:",
+        ("tests/apps/plan/test_plans.py",),
+    ),
+)

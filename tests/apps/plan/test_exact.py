@@ -9,11 +9,14 @@ import asyncio
 import os
 from collections.abc import Callable
 from copy import deepcopy
+from datetime import timedelta
 from random import Random
 from typing import Any
 
 import pytest
 
+from kapy._aio.clock import loop_clock
+from kapy.api.times import stamp
 from kapy.apps.plan.afterwards import PLANNED
 from kapy.apps.plan.differences import shown
 from kapy.apps.plan.planned import Plan
@@ -87,7 +90,26 @@ def change_strategy(random: Random, documents: list[Document]) -> None:
     rolling = random.choice([{"maxSurge": 0, "maxUnavailable": 1}, {"maxSurge": 2}])
     strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
     for one in workers(documents):
-        one["rollout"] = {"strategy": strategy}
+        one["rollout"] = {**one.get("rollout", {}), "strategy": strategy}
+
+
+def some_time_ago(random: Random) -> str:
+    """Since the last change, or long before the first one."""
+    return stamp(loop_clock()() - timedelta(minutes=random.choice([1, 30, 10_000])))
+
+
+def restart_workers(random: Random, documents: list[Document]) -> None:
+    for one in workers(documents):
+        one["rollout"] = {**one.get("rollout", {}), "after": some_time_ago(random)}
+
+
+def restart_control_plane(random: Random, documents: list[Document]) -> None:
+    topology(documents)["controlPlane"]["rollout"] = {"after": some_time_ago(random)}
+
+
+def move_workers(random: Random, documents: list[Document]) -> None:
+    for one in workers(documents):
+        one["failureDomain"] = random.choice(["hill", "valley"])
 
 
 def drop_health_check(_: Random, documents: list[Document]) -> None:
@@ -105,6 +127,9 @@ MUTATIONS: list[Mutation] = [
     change_template_of_class,
     change_labels,
     change_strategy,
+    restart_workers,
+    restart_control_plane,
+    move_workers,
     drop_health_check,
 ]
 

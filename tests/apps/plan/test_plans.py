@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -16,7 +17,7 @@ from kapy.apps.settings import EMBEDDED_GATES
 from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request, Transport
-from tests.apps.plan.meadow import cluster, graph, plan_of, plane, sample, the
+from tests.apps.plan.meadow import LONG, apply, cluster, graph, plan_of, plane, sample, the
 
 
 async def test_an_upgrade_is_told_stage_by_stage_with_the_machines() -> None:
@@ -82,6 +83,27 @@ async def test_a_deletion_takes_everything_along() -> None:
         assert {"Cluster", "KubeadmControlPlane", "MachineDeployment", "DevCluster"} <= {*deleted}
         assert "ClusterClass" not in deleted
         assert summary(plan)["machinesDeleted"] == 3
+
+
+async def test_workers_that_are_removed_take_their_templates_along() -> None:
+    grown = sample()
+    for one in grown:
+        if one["kind"] == "Cluster":
+            extra = {"class": "grazer", "name": "extra", "replicas": 1}
+            one["spec"]["topology"]["workers"]["machineDeployments"].append(extra)
+    async with plane(grown) as running:
+        plan = await plan_of(running, sample())
+        told = {
+            one.name for stage in plan.stages for one in stage.changes if one.verb is Verb.DELETE
+        }
+        before = graph(running)
+        await apply(running, sample())
+        await asyncio.sleep(LONG)
+        gone = before.keys() - graph(running).keys()
+        assert {one for one in before if one not in plan.objects} == gone
+        of_machines = {"Machine", "MachineSet", "DevMachine", "KubeadmConfig"}
+        assert told == {one for one in gone if one.kind.kind not in of_machines}
+        assert {"DevMachineTemplate", "KubeadmConfigTemplate"} < {one.kind.kind for one in told}
 
 
 async def test_workers_that_are_replaced_on_deletion_wait_for_somebody() -> None:

@@ -26,9 +26,17 @@ def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
         everything = objects.with_owned([document])
         machines = sorted(one["metadata"]["name"] for one in everything if _is_machine(one))
         rollout = Rollout(name, goes=machines, steps=[f"delete Machine {one}" for one in machines])
-        gone = [one for one in everything if after is None or one is not document]
+        held = [] if after is None else [after]
+        gone = list[Document]()
+        for one in everything:
+            if one is document:
+                gone += [one] if after is None else []
+            elif (stays := released(one, now)) is not None:
+                held.append(stays)  # whoever holds it deletes what goes with it: templates
+            else:
+                gone.append(one)
         told = [one for one in gone if one is not document and not _is_of_machines(one)]
-        yield Outcome(rollout, [] if after is None else [after], gone, told)
+        yield Outcome(rollout, held, gone, told)
 
 
 def _is_machine(document: Document) -> bool:

@@ -14,7 +14,7 @@ from kapy.apps.plan.in_place import updating_handlers
 from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, Replaced, Rollout, machines
 from kapy.conditions.paused import is_paused
-from kapy.core.machinedeployment.forecast import Forecast, Step, forecast
+from kapy.core.machinedeployment.forecast import LONGEST, Forecast, Step, forecast
 from kapy.core.machineset.deletion_order import deletion_order
 from kapy.kube import Document, Key
 from kapy.kube.meta import written
@@ -69,7 +69,7 @@ def _outcome(
     new = [
         made(Machine(metadata=template_meta(one), spec=one.spec.template.spec), one, number, now)
         for one in told.sets
-        for number in range((one.spec.replicas or 0) - steps.left(one.metadata.name))
+        for number in range(min((one.spec.replicas or 0) - steps.left(one.metadata.name), LONGEST))
     ]
     return Outcome(
         rollout,

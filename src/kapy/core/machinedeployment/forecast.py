@@ -14,6 +14,8 @@ from typing import Final
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
+from kapy.api.template_changes import AFTER_EXPIRED, rollout_after_expired
+from kapy.api.times import stamp
 from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
 from kapy.core.machinedeployment.on_delete import plan_on_delete
@@ -23,8 +25,8 @@ from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.kube.model import copied
 
-LONGEST: Final = 20_000
-"""Steps after which a forecast ends: no plan that makes progress has as many."""
+LONGEST: Final = 1_000
+"""Steps that are told one by one; all that follow are told as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,9 @@ def forecast(
     told = Forecast(
         olds=frozenset(one.metadata.name for one in found.old),
         outdated={
-            one.metadata.name: found.differences[one.metadata.name].condition_messages
-            or found.differences[one.metadata.name].log_messages
+            one.metadata.name: why
             for one in found.old
-            if one.spec.replicas and not found.differences[one.metadata.name].up_to_date
+            if one.spec.replicas and (why := _because(deployment, one, found, now))
         },
         waits=strategy_of(deployment).type == ON_DELETE,
     )
@@ -82,8 +83,32 @@ def forecast(
         if step is None:
             break
         told.steps.append(step)
+    else:
+        told.steps += _rest(deployment, sets, now)
     told.sets = list(sets)
     return told
+
+
+def _because(
+    deployment: MachineDeployment, machine_set: MachineSet, found: Sorted, now: datetime
+) -> tuple[str, ...]:
+    """Why the Machines of a set are replaced."""
+    difference = found.differences[machine_set.metadata.name]
+    if not difference.up_to_date:
+        return difference.condition_messages or difference.log_messages
+    return (AFTER_EXPIRED,) if rollout_after_expired(deployment, machine_set, now) else ()
+
+
+def _rest(
+    deployment: MachineDeployment, sets: Sequence[MachineSet], now: datetime
+) -> Sequence[Step]:
+    """The end of a long rollout, at once: a plan moves few Machines in each of its steps."""
+    new = sort_sets(deployment, sets, now).new
+    if new is None:
+        return ()
+    scale = {one.metadata.name: 0 for one in sets if one is not new}
+    step = _taken(sets, {**scale, new.metadata.name: deployment.spec.replicas or 0})
+    return () if step is None else [Step(step)]
 
 
 def _step(
@@ -100,7 +125,7 @@ def _step(
         return _paused(deployment, None, old), old
     if found.new is None:
         told.creates = new.metadata.name
-        new.metadata.creation_timestamp = deployment.metadata.creation_timestamp
+        new.metadata.creation_timestamp = stamp(now)
     if deployment.spec.paused:
         return _paused(deployment, new, old), [new, *old]
     rollout = Rollout(deployment, new, old, machines, found.differences)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.embedded import ContractVersionedObjectReference
@@ -20,6 +21,9 @@ from kapy.sdk import (
     next_to_go,
     pick_fewest,
 )
+
+LONGEST: Final = 1_000
+"""Steps that are told: no control plane has nearly as many Machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def forecast(
     belongings: Belongings,
     now: datetime,
 ) -> Forecast:
-    """All steps until there are as many Machines as wanted, all up to date."""
+    """All steps until there are as many Machines as wanted, all up to date; at most `LONGEST`."""
     there = [one for one in machines if not one.deleting]
     told = Forecast()
     for one in there:
@@ -71,7 +75,7 @@ def forecast(
     old = [one for one in there if one.metadata.name in told.outdated]
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
     domains = failure_domains(cluster)
-    while old or len(there) != wanted:
+    while (old or len(there) != wanted) and len(told.steps) < LONGEST:
         if len(there) < (wanted + max_surge(kcp) if old else wanted):
             there.append(_new(cluster, there, old, domains))
             told.steps.append(Step())

@@ -1,0 +1,163 @@
+"""What is foretold of a rollout: it ends, nothing is left to do then, and it is what happens."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.api.template_changes import AFTER_EXPIRED
+from kapy.api.times import stamp
+from kapy.core.machinedeployment.desired import new_set
+from kapy.core.machinedeployment.forecast import LONGEST, Forecast, forecast
+from kapy.kube import Document
+from kapy.kube.meta import read
+from kapy.kube.model import copied
+
+NOW: Final = datetime(2026, 6, 1, 12, 30, 15, tzinfo=UTC)
+CREATED: Final = NOW - timedelta(days=30)
+REFERENCE: Final = {"apiGroup": "x.example.com", "kind": "Thing", "name": "a"}
+TEMPLATE: Final[Document] = {
+    "clusterName": "c",
+    "version": "v1.34.0",
+    "bootstrap": {"configRef": REFERENCE},
+    "infrastructureRef": REFERENCE,
+}
+
+ROLLING_FIELDS: Final[dict[str, Document]] = {
+    "version": {"version": "v1.35.0"},
+    "failure domain": {"failureDomain": "b"},
+    "infrastructure": {"infrastructureRef": {**REFERENCE, "name": "b"}},
+    "bootstrap": {"bootstrap": {"configRef": {**REFERENCE, "name": "b"}}},
+}
+
+
+def deployment(replicas: int, *, after: timedelta | None = None, **parts: Any) -> MachineDeployment:
+    """A MachineDeployment; after: `spec.rollout.after`, from now."""
+    update = {"maxSurge": parts.pop("surge", 1), "maxUnavailable": parts.pop("unavailable", 0)}
+    strategy = {"type": parts.pop("strategy", "RollingUpdate"), "rollingUpdate": update}
+    rollout: Document = {"strategy": strategy}
+    if after is not None:
+        rollout["after"] = stamp(NOW + after)
+    spec = {
+        "clusterName": "c",
+        "replicas": replicas,
+        "rollout": rollout,
+        "selector": {},
+        "template": {"spec": {**TEMPLATE, **parts.pop("template", {})}},
+        **parts,
+    }
+    metadata = {"name": "md", "namespace": "ns", "uid": "u", "creationTimestamp": stamp(CREATED)}
+    return read({"metadata": metadata, "spec": spec}, MachineDeployment)
+
+
+def running(replicas: int, number: int = 0, **parts: Any) -> MachineSet:
+    """A set with all of its Machines, made some time after the MachineDeployment."""
+    one = new_set(deployment(replicas, **parts), number)
+    one.metadata.uid = f"u{number}"
+    one.metadata.creation_timestamp = stamp(CREATED + timedelta(hours=number))
+    one.spec.replicas = replicas
+    one.status.replicas = one.status.available_replicas = replicas
+    return one
+
+
+def told(of: MachineDeployment, *sets: MachineSet, now: datetime = NOW) -> Forecast:
+    return forecast(of, sets, [], now)
+
+
+def ended(of: MachineDeployment, found: Forecast, now: datetime = NOW) -> None:
+    """Nothing is left to do after what was foretold."""
+    sets = [copied(one) for one in found.sets]
+    again = forecast(of, sets, [], now + timedelta(seconds=1))
+    assert (again.steps, again.creates) == ([], "")
+
+
+@pytest.mark.parametrize("change", ROLLING_FIELDS.values(), ids=ROLLING_FIELDS)
+@pytest.mark.parametrize(
+    "after", [None, timedelta(days=-31), timedelta(days=-1), timedelta(days=1)]
+)
+def test_each_field_that_causes_a_rollout(change: Document, after: timedelta | None) -> None:
+    of = deployment(3, after=after, template=change)
+    found = told(of, running(3))
+    assert found.creates
+    assert len(found.steps) <= 6
+    assert {one.metadata.name: one.spec.replicas for one in found.sets if one.spec.replicas} == {
+        found.creates: 3
+    }
+    ended(of, found)
+
+
+def test_workers_are_restarted_with_rollout_after() -> None:
+    of, old = deployment(3, after=timedelta(hours=-1)), running(3)
+    found = told(of, old)
+    assert found.creates
+    assert len(found.steps) == 6
+    assert found.outdated == {old.metadata.name: (AFTER_EXPIRED,)}
+    ended(of, found)
+
+
+@pytest.mark.parametrize(
+    "after", [timedelta(days=-31), timedelta(days=-30), timedelta(seconds=1), timedelta(days=1)]
+)
+def test_rollout_after_restarts_none_that_were_made_since_or_before_its_time(
+    after: timedelta,
+) -> None:
+    assert told(deployment(3, after=after), running(3)).steps == []
+
+
+def test_a_long_rollout_is_told_in_a_bounded_number_of_steps() -> None:
+    of = deployment(100_000, template={"version": "v1.35.0"})
+    found = told(of, running(100_000))
+    assert len(found.steps) == LONGEST + 1
+    assert sorted(one.spec.replicas or 0 for one in found.sets) == [0, 100_000]
+    ended(of, found)
+
+
+AFTER = st.none() | st.integers(-60 * 24, 60 * 24).map(lambda hours: timedelta(hours=hours))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 12),
+    st.lists(st.integers(0, 8), max_size=4),
+    AFTER,
+    st.sampled_from([{}, *ROLLING_FIELDS.values()]),
+    st.sampled_from(["RollingUpdate", "OnDelete"]),
+    st.tuples(st.sampled_from([0, 1, 3, "50%"]), st.sampled_from([0, 1, "30%"])),
+    st.booleans(),
+)
+def test_every_forecast_ends_where_nothing_is_left_to_do(
+    replicas: int,
+    sizes: list[int],
+    after: timedelta | None,
+    change: Document,
+    strategy: str,
+    fenceposts: tuple[Any, Any],
+    paused: bool,
+) -> None:
+    surge, unavailable = fenceposts
+    of = deployment(
+        replicas,
+        after=after,
+        template=change,
+        strategy=strategy,
+        surge=surge,
+        unavailable=unavailable,
+        paused=paused,
+    )
+    versions = ["v1.34.0", "v1.33.0", "v1.32.0", "v1.34.0"]
+    sets = [
+        running(size, number, template={"version": version})
+        for number, (size, version) in enumerate(zip(sizes, versions, strict=False))
+    ]
+    found = told(of, *sets)
+    assert len(found.steps) <= 2 * (sum(sizes) + replicas) + len(sets) + 1
+    if strategy == "RollingUpdate" and not paused:
+        assert sum(one.spec.replicas or 0 for one in found.sets) == replicas
+    if not paused:
+        ended(of, found)

@@ -1,0 +1,65 @@
+"""What is foretold of a MachineDeployment is what then happens, for each field that matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_set import MachineSet
+from kapy.core.machinedeployment.forecast import Forecast, forecast
+from kapy.kube import Document
+from kapy.kube.meta import read, written
+from kapy.kube.patch import merge_patch
+from tests.core.machinedeployment.test_stories import complete, started
+from tests.core.stage import CONFIG_TEMPLATES, INFRA_TEMPLATES, Stage, reference, templates
+
+TEMPLATES = {
+    "version": {"version": "v1.33.7"},
+    "failureDomain": {"failureDomain": "east"},
+    "infrastructureRef": {"infrastructureRef": reference(INFRA_TEMPLATES, "other")},
+    "bootstrap": {"bootstrap": {"configRef": reference(CONFIG_TEMPLATES, "other")}},
+    "in place": {"deletion": {"nodeDrainTimeoutSeconds": 7}},
+}
+ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+CHANGES: dict[str, Document] = {
+    **{name: {"template": {"spec": one}} for name, one in TEMPLATES.items()},
+    "labels": {"template": {"metadata": {"labels": {"a": "b"}}}},
+    "rollout.after": {"rollout": {"after": "2026-01-01T00:00:30Z"}},
+    "rollout.after in the future": {"rollout": {"after": "2036-01-01T00:00:00Z"}},
+    "without surge": {"template": {"spec": TEMPLATES["version"]}, "rollout": {"strategy": ROLLING}},
+    "grown": {"replicas": 4, "template": {"spec": TEMPLATES["version"]}},
+    "shrunk": {"replicas": 1, "template": {"spec": TEMPLATES["version"]}},
+    "OnDelete": {
+        "template": {"spec": TEMPLATES["version"]},
+        "rollout": {"strategy": {"type": "OnDelete", "rollingUpdate": None}},
+    },
+}
+
+
+async def foretold(plane: Stage, patch: Document) -> Forecast:
+    """What is foretold of the MachineDeployment with the patch."""
+    current = await plane.story.get(MachineDeployment, "md")
+    assert current is not None
+    wanted = read(merge_patch.apply(written(current), {"spec": patch}), MachineDeployment)
+    sets, machines = await plane.story.all(MachineSet), await plane.story.all(Machine)
+    return forecast(wanted, sets, machines, plane.clock())
+
+
+@pytest.mark.parametrize("patch", CHANGES.values(), ids=CHANGES)
+async def test_it_happens_as_foretold(plane: Stage, patch: Document) -> None:
+    before = await started(plane, 3)
+    await plane.create(*templates("other"))
+    await plane.settle(90)
+    told = await foretold(plane, patch)
+    await plane.story.merge(MachineDeployment, "md", {"spec": patch})
+    await complete(plane, 15)
+
+    sets = {one.metadata.name: one.spec.replicas for one in await plane.story.all(MachineSet)}
+    assert {name: size for name, size in sets.items() if size} == {
+        one.metadata.name: one.spec.replicas for one in told.sets if one.spec.replicas
+    }
+    assert [name for name in sets if name != before.metadata.name] == (
+        [told.creates] if told.creates else []
+    )
+    assert (await foretold(plane, {})).steps == []
