@@ -27,9 +27,14 @@ class BootstrapReader:
         self.secrets = runtime.cache.informer(SECRETS, labels=LABELLED)
         self._client = runtime.client
 
-    async def read(self, key: Key) -> bytes:
-        """The data. Raises NotYet while the Secret is not there, BadSecret when it is damaged."""
+    async def read(self, key: Key, *, required: bool = True) -> bytes:
+        """The data. required: a Secret without any is waited for, too, else it is empty.
+
+        Raises NotYet while the Secret is not there, BadSecret when it is damaged.
+        """
         value = secret_value(await self._secret(key), KUBECONFIG_VALUE)
+        if value is None and not required:
+            return b""
         if value is None:
             raise NotYet(f"the bootstrap data Secret {key} has no key {KUBECONFIG_VALUE}")
         return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
@@ -46,7 +46,12 @@ class MachineOrder(Making, Generic[T]):
 
 
 class InfraMachineProvider(ABC, Generic[T]):
-    """Implement this to teach Cluster API a new kind of machine."""
+    """Implement this to teach Cluster API a new kind of machine.
+
+    needs_bootstrap_data: a machine cannot start while its bootstrap Secret holds no data.
+    """
+
+    needs_bootstrap_data: ClassVar[bool] = True
 
     @abstractmethod
     async def converge(self, order: MachineOrder[T]) -> Provisioned | Waiting:

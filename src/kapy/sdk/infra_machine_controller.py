@@ -172,7 +172,9 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             bootstrap = pool.spec.template.spec.bootstrap
             version = version or pool.spec.template.spec.version
         secret = Key(machine.metadata.namespace, bootstrap.data_secret_name or "")
-        return replace(order, version=version, bootstrap_data=await self._bootstrap.read(secret))
+        required = self._provider.needs_bootstrap_data
+        data = await self._bootstrap.read(secret, required=required)
+        return replace(order, version=version, bootstrap_data=data)
 
     def _not_started(
         self, draft: Draft[InfraMachineLens], order: MachineOrder[T], reason: str

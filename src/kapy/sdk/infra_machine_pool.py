@@ -57,9 +57,11 @@ class InfraMachinePoolProvider(ABC, Generic[T]):
     """Implement this to teach Cluster API a new kind of machine pool.
 
     machine_kind: the kind of the objects that stand for its machines, "" where there are none.
+    needs_bootstrap_data: machines cannot start while their bootstrap Secret holds no data.
     """
 
     machine_kind: ClassVar[str] = ""
+    needs_bootstrap_data: ClassVar[bool] = True
 
     @abstractmethod
     async def converge(self, order: MachinePoolOrder[T]) -> PoolProvisioned | Waiting:

@@ -130,7 +130,9 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
             self._report(draft, (), false(ConditionType.READY, reason))
             return DONE  # MachinePool, Cluster and Secret are watched
         try:
-            data = await self._bootstrap.read(Key(pool.metadata.namespace, secret or ""))
+            key = Key(pool.metadata.namespace, secret or "")
+            required = self._provider.needs_bootstrap_data
+            data = await self._bootstrap.read(key, required=required)
         except NotYet:
             reason = Reason.WAITING_FOR_BOOTSTRAP_DATA
             self._report(draft, (), false(ConditionType.READY, reason))

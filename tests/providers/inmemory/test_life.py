@@ -119,6 +119,18 @@ async def test_what_a_machine_waits_for_before_it_starts(plane: Plane) -> None:
     }
 
 
+async def test_a_machine_whose_bootstrap_secret_is_empty_starts(plane: Plane) -> None:
+    """As upstream's: what is in the Secret is not run by anything."""
+    await plane.cluster("blue")
+    for name, control_plane in (("cp", True), ("worker", False)):
+        await plane.machine("blue", name, control_plane=control_plane, bootstrap_data=None)
+        secret = {"metadata": {"name": name, "namespace": "default"}, "type": "Opaque"}
+        await plane.bench.client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **secret})
+        patch = {"spec": {"bootstrap": {"dataSecretName": name}}}
+        await plane.bench.client.patch(Machine.RESOURCE, key(name), patch)
+        await plane.ready(name)
+
+
 async def test_without_a_ca_no_api_server_starts_until_there_is_one(plane: Plane) -> None:
     await plane.bench.cluster("blue", dev_cluster("blue"), provisioned=True)
     await plane.machine("blue", "cp", control_plane=True)

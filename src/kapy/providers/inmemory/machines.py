@@ -52,7 +52,12 @@ Order = MachineOrder[DevMachine]
 
 
 class DevMachines(InfraMachineProvider[DevMachine]):
-    """Machines of the in-memory backend. secrets: those of clusters, where their CAs are."""
+    """Machines of the in-memory backend. secrets: those of clusters, where their CAs are.
+
+    They run nothing: as upstream's, they wait for the bootstrap Secret, and not for data in it.
+    """
+
+    needs_bootstrap_data = False
 
     def __init__(self, runtime: Runtime, in_memory: InMemory, secrets: Informer[Document]) -> None:
         self._runtime = runtime

@@ -38,6 +38,7 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
     """Pools of the in-memory backend. machines: their DevMachines."""
 
     machine_kind = KIND
+    needs_bootstrap_data = False
 
     def __init__(self, runtime: Runtime, machines: PoolMachines) -> None:
         self._machines = machines
