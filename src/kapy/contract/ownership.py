@@ -77,6 +77,17 @@ def ownership_patch(
     return {"metadata": change} if change else {}
 
 
+def ensure_owner(references: list[OwnerReference], wanted: OwnerReference) -> None:
+    """Add a reference to an owner, or correct the one that names it: its uid differs after a
+    restore, and its apiVersion gets old."""
+    for place, one in enumerate(references):
+        if is_same_owner(encode(one), encode(wanted)):
+            if (one.uid, one.api_version) != (wanted.uid, wanted.api_version):
+                references[place] = wanted
+            return
+    references.append(wanted)
+
+
 def is_same_owner(one: Document, other: Document) -> bool:
     """Whether two references name the same object, in whichever version."""
     return (

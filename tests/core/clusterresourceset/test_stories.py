@@ -397,6 +397,27 @@ async def test_a_paused_set_does_nothing(plane: Stage) -> None:
     assert await inside(plane, "a") is not None
 
 
+async def owners_of_binding(plane: Stage) -> list[Document]:
+    found = await plane.client.get(ClusterResourceSetBinding.RESOURCE, Key("default", "c"))
+    return found["metadata"].get("ownerReferences") or []
+
+
+@pytest.mark.parametrize("paused", [True, False])
+async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, paused: bool) -> None:
+    await delivered(plane, config_map(k=manifest("a")), resource_set())
+    await plane.story.merge(Cluster, "c", {"spec": {"paused": paused}})
+    await plane.settle()
+    before = await owners_of_binding(plane)
+    assert [(one["kind"], one["name"]) for one in before] == [("ClusterResourceSet", "set")]
+    outdated = [{**one, "apiVersion": "addons.cluster.x-k8s.io/v1alpha4"} for one in before]
+    for spoilt in ([], outdated):
+        patch = {"metadata": {"ownerReferences": spoilt}}
+        key = Key("default", "c")
+        await plane.client.patch(ClusterResourceSetBinding.RESOURCE, key, patch)
+        await plane.settle(1)
+        assert await owners_of_binding(plane) == before
+
+
 async def test_a_binding_goes_with_its_cluster(plane: Stage) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}

@@ -56,7 +56,7 @@ def is_bound(binding: ClusterResourceSetBinding | None, owner: OwnerReference) -
     """Whether the set `owner` owns the binding and stands in it."""
     if binding is None or entry_of(binding, owner.name) is None:
         return False
-    return any(one.uid == owner.uid for one in binding.metadata.owner_references)
+    return _is_named(binding.metadata.owner_references, owner)
 
 
 def bound(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Change:
@@ -66,7 +66,7 @@ def bound(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Change:
 
     def change(binding: ClusterResourceSetBinding) -> None:
         references = binding.metadata.owner_references
-        if all(one.uid != owner.uid for one in references):
+        if not _is_named(references, owner):
             others = [one for one in references if not _is_set(one, owner.name)]
             binding.metadata.owner_references = [*others, owner]
         entry = entry_of(binding, owner.name)
@@ -98,6 +98,12 @@ def released(name: str) -> Change:
         ]
 
     return change
+
+
+def _is_named(references: Iterable[OwnerReference], owner: OwnerReference) -> bool:
+    """Whether one of the references is to the owner, in its present version."""
+    wanted = owner.uid, owner.api_version
+    return any((one.uid, one.api_version) == wanted for one in references)
 
 
 def _is_set(owner: OwnerReference, name: str) -> bool:

@@ -42,6 +42,7 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     tools.controller = controller
     controller.watch(sets)
     controller.watch(clusters, mapping.of_cluster)
+    controller.watch(tools.bindings, mapping.of_binding)
 
     def connection_changed(cluster: Key) -> None:
         for key in mapping.of(cluster):
@@ -72,6 +73,14 @@ class _Mapping:
             return ()
         return self._selecting(new)
 
+    def of_binding(self, change: Change) -> Iterable[Key]:
+        """The sets of a binding whose owners somebody changed: they own it again."""
+        old, new = change.old, change.new
+        if old is None or new is None or _owners(old) == _owners(new):
+            return
+        for one in new["spec"].get("bindings") or ():
+            yield Key(new["metadata"]["namespace"], one["clusterResourceSetName"])
+
     def of_source(self, change: Change) -> Iterable[Key]:
         """The sets whose objects stand in a ConfigMap or Secret; one that is gone is not missed,
         as what it held stays where it is."""
@@ -100,6 +109,10 @@ def _sources(found: Document) -> Iterable[str]:
     namespace = found["metadata"].get("namespace", "")
     for one in found["spec"].get("resources") or ():
         yield f"{one['kind']} {Key(namespace, one['name'])}"
+
+
+def _owners(binding: Document) -> object:
+    return binding["metadata"].get("ownerReferences")
 
 
 def _labels(cluster: Document) -> object:

@@ -5,27 +5,19 @@ from __future__ import annotations
 from kapy.api.names import Label
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Unreadable
+from kapy.contract.ownership import ensure_owner
 from kapy.contract.template_owner import owned_template
 from kapy.core.machinedeployment.scope import MachineDeploymentScope
 from kapy.engine.result import DONE, Result
-from kapy.kube.meta import OwnerReference, owner_reference
+from kapy.kube.meta import owner_reference
 
 
 async def reconcile_owner(scope: MachineDeploymentScope) -> Result:
     """A MachineDeployment belongs to its Cluster, and says so."""
     deployment = scope.deployment
     deployment.metadata.labels[Label.CLUSTER_NAME] = deployment.spec.cluster_name
-    owner, owners = owner_reference(scope.cluster), deployment.metadata.owner_references
-    same = [place for place, one in enumerate(owners) if (one.kind, one.name) == _name(owner)]
-    if not same:
-        owners.append(owner)
-    elif (owners[same[0]].uid, owners[same[0]].api_version) != (owner.uid, owner.api_version):
-        owners[same[0]] = owner
+    ensure_owner(deployment.metadata.owner_references, owner_reference(scope.cluster))
     return DONE
-
-
-def _name(owner: OwnerReference) -> tuple[str, str]:
-    return owner.kind, owner.name
 
 
 async def reconcile_templates(scope: MachineDeploymentScope) -> Result:

@@ -10,6 +10,7 @@ from kapy.api.names import ConditionType, Label
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import get, is_true
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.contract.ownership import ensure_owner
 from kapy.core.machinehealthcheck.checks import Surroundings, Undecided, verdict
 from kapy.core.machinehealthcheck.remediation import remediate, tell_health
 from kapy.core.machinehealthcheck.scope import HealthScope, Tools
@@ -54,9 +55,7 @@ def _belong(check: MachineHealthCheck, cluster: Cluster) -> None:
     """Label and owner tell which Cluster the check is of."""
     metadata = check.metadata
     metadata.labels[Label.CLUSTER_NAME] = cluster.metadata.name
-    if all(one.uid != cluster.metadata.uid for one in metadata.owner_references):
-        others = [one for one in metadata.owner_references if one.kind != "Cluster"]
-        metadata.owner_references = [*others, owner_reference(cluster)]
+    ensure_owner(metadata.owner_references, owner_reference(cluster))
 
 
 def _nodes(tools: Tools, cluster: Cluster) -> Informer[Document] | None:

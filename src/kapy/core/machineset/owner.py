@@ -5,6 +5,7 @@ from __future__ import annotations
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.contract.observed import Absent, Unreadable
+from kapy.contract.ownership import ensure_owner
 from kapy.contract.template_owner import owned_template
 from kapy.contract.templates import SUFFIX
 from kapy.core.machineset.scope import MachineSetScope
@@ -20,13 +21,12 @@ async def reconcile_owner(scope: MachineSetScope) -> Result:
     metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
     spec.selector.match_labels[Label.CLUSTER_NAME] = spec.cluster_name
     spec.template.metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
-    owned = any(
-        owner.kind in ("MachineDeployment", "Cluster")
-        and owner.api_version.startswith(f"{CLUSTER_GROUP}/")
+    of_deployment = any(
+        owner.kind == "MachineDeployment" and owner.api_version.startswith(f"{CLUSTER_GROUP}/")
         for owner in metadata.owner_references
     )
-    if not owned and Label.DEPLOYMENT_NAME not in metadata.labels:
-        metadata.owner_references.append(owner_reference(scope.cluster))
+    if not of_deployment and Label.DEPLOYMENT_NAME not in metadata.labels:
+        ensure_owner(metadata.owner_references, owner_reference(scope.cluster))
     return DONE
 
 

@@ -1,0 +1,90 @@
+"""Owner references that somebody removed, or that are of another time, are put right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.machine_pool import MachinePool
+from kapy.api.machine_set import MachineSet
+from kapy.kube import Document, Key
+from kapy.kube.meta import Object
+from tests.core.machineset.test_stories import machine_set
+from tests.core.stage import (
+    CONFIGS,
+    INFRA_MACHINES,
+    INFRA_POOLS,
+    VERSION,
+    Stage,
+    deployment,
+    of,
+    reference,
+    running_cluster,
+    templates,
+)
+
+KINDS: tuple[type[Object], ...] = (
+    Machine,
+    MachineSet,
+    MachineDeployment,
+    MachinePool,
+    MachineHealthCheck,
+)
+NAME = "alone"
+
+
+def everything() -> list[Document]:
+    """One object of each kind that a Cluster owns where nobody else does."""
+
+    def made(kind: str, **spec: Any) -> Document:
+        metadata = {"name": NAME, "namespace": "default"}
+        spec = {"clusterName": "c", **spec}
+        return {**_api_version(), "kind": kind, "metadata": metadata, "spec": spec}
+
+    bootstrap = {"configRef": reference(CONFIGS, NAME)}
+    template = {"clusterName": "c", "version": VERSION, "bootstrap": bootstrap}
+    of_machine = {**template, "infrastructureRef": reference(INFRA_MACHINES, NAME)}
+    of_pool = {**template, "infrastructureRef": reference(INFRA_POOLS, NAME)}
+    return [
+        *templates(),
+        *(of(one, NAME, spec={}) for one in (CONFIGS, INFRA_MACHINES, INFRA_POOLS)),
+        made("Machine", **of_machine),
+        machine_set(0, NAME),
+        {**deployment(0), "metadata": {"name": NAME, "namespace": "default"}},
+        made("MachinePool", replicas=0, template={"spec": of_pool}),
+        made("MachineHealthCheck", selector={"matchLabels": {"a": "b"}}),
+    ]
+
+
+def _api_version() -> Document:
+    return {"apiVersion": "cluster.x-k8s.io/v1beta2"}
+
+
+async def owners(plane: Stage) -> dict[str, list[Document]]:
+    """The references to the Cluster, by the kind of who has them."""
+    found = {}
+    for kind in KINDS:
+        one = await plane.client.get(kind.RESOURCE, Key("default", NAME))
+        references = one["metadata"].get("ownerReferences") or []
+        found[kind.RESOURCE.kind] = [one for one in references if one["kind"] == "Cluster"]
+    return found
+
+
+async def test_they_are_put_right(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.create(*everything())
+    await plane.settle(10)
+    before = await owners(plane)
+    assert {kind: len(found) for kind, found in before.items()} == dict.fromkeys(before, 1)
+    (wanted,) = before["Machine"]
+    for spoilt in (
+        [],
+        [{**wanted, "apiVersion": "cluster.x-k8s.io/v1alpha4"}],
+    ):
+        for kind in KINDS:
+            patch = {"metadata": {"ownerReferences": spoilt}}
+            await plane.client.patch(kind.RESOURCE, Key("default", NAME), patch)
+        await plane.settle(10)
+        assert await owners(plane) == before
