@@ -25,6 +25,7 @@ from kapy.providers.kubeadm.controlplane.deletion import delete
 from kapy.providers.kubeadm.controlplane.expiry import note_expiries
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.in_place import complete_updates
+from kapy.providers.kubeadm.controlplane.isolation import tell_missing_connection
 from kapy.providers.kubeadm.controlplane.kubeconfig import ensure_kubeconfig
 from kapy.providers.kubeadm.controlplane.machines import sync_machines
 from kapy.providers.kubeadm.controlplane.members import release_deleting, remove_strangers
@@ -161,6 +162,10 @@ class Reconciler:
             for machine in plane.machines:
                 await self._read_belongings(plane, machine)
             result = await (delete(self.tools, plane) if plane.kcp.deleting else self._steps(plane))
+        except NotConnected as error:
+            failure = error
+            if not plane.kcp.deleting:
+                tell_missing_connection(self.tools, plane, error)
         except Exception as error:
             failure = error
         set_status(plane)

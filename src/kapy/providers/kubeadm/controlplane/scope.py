@@ -56,10 +56,11 @@ class ControlPlane:
 
     configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
     Machines, by name; None while they could not be read. template_problem: why no Machine could be
-    made. creation_problem: why the server refused one. undecided: why it is not known whether a
-    Machine can be updated in place. wake: when time alone changes something. is_settled: every step
-    was taken. is_observed: False while the workload cluster cannot be reached, and the last that
-    was known of it still counts.
+    made. creation_problem: why the server refused one. not_connected: why the workload cluster
+    could not be looked into, which everything else waits for. undecided: why it is not known
+    whether a Machine can be updated in place. wake: when time alone changes something. is_settled:
+    every step was taken. is_observed: False while the workload cluster cannot be reached, and the
+    last that was known of it still counts.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -71,6 +72,7 @@ class ControlPlane:
     outdated: dict[str, Outdated] = field(default_factory=dict)
     template_problem: str = ""
     creation_problem: str = ""
+    not_connected: str = ""
     undecided: str = ""
     nodes: dict[str, Document] | None = None
     etcd: EtcdState = field(default_factory=EtcdState)
@@ -108,6 +110,11 @@ class ControlPlane:
     def needing_rollout(self) -> list[Machine]:
         """Machines to be replaced (those that go anyway do not count)."""
         return [one for one in self.machines if self.is_outdated(one) and not one.deleting]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was initialized and no Machine is left, so that none can join."""
+        return self.is_initialized and not self.machines
 
     def is_outdated(self, machine: Machine) -> bool:
         """Whether the Machine is not what would be made now."""

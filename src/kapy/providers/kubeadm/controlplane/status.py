@@ -10,6 +10,7 @@ from typing import Final
 from kapy.api.names import Annotation, Label, Reason
 from kapy.api.names import ConditionType as T
 from kapy.api.wording import machines_are
+from kapy.providers.kubeadm.controlplane import isolation
 from kapy.providers.kubeadm.controlplane.attempts import (
     Attempt,
     BadAttempt,
@@ -19,7 +20,6 @@ from kapy.providers.kubeadm.controlplane.attempts import (
 from kapy.providers.kubeadm.controlplane.availability import available
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
-    Preflight,
     is_false,
     is_to_be_remediated,
     is_true,
@@ -80,7 +80,8 @@ def _rolling_out(plane: ControlPlane) -> None:
     }
     lines = [f"Rolling out {len(rolling)} not up-to-date replicas"]
     lines += sorted(said, key=lambda line: (not line.startswith("* Version"), line))
-    lines += [f"* {one}" for one in (plane.undecided, plane.creation_problem) if one]
+    problems = [plane.undecided, plane.creation_problem, *isolation.blockers(plane)]
+    lines += [f"* {one}" for one in problems if one]
     plane.set(conditions.true(T.ROLLING_OUT, Reason.ROLLING_OUT, "\n".join(lines)))
 
 
@@ -91,7 +92,7 @@ def _scaling_up(plane: ControlPlane) -> None:
         message = f"Scaling up would be blocked because {problem}" if problem else ""
         plane.set(conditions.false(T.SCALING_UP, Reason.NOT_SCALING_UP, message))
         return
-    blockers = _blockers(plane.preflight)
+    blockers = _blockers(plane)
     blockers += [f"* {one}" for one in (problem, plane.creation_problem) if one]
     message = _blocked(f"Scaling up from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_UP, Reason.SCALING_UP, message))
@@ -103,7 +104,7 @@ def _scaling_down(plane: ControlPlane) -> None:
         plane.set(conditions.false(T.SCALING_DOWN, Reason.NOT_SCALING_DOWN))
         return
     stale = stale_machines(plane.machines, plane.now)
-    blockers = _blockers(plane.preflight) + ([f"* {stale}"] if stale else [])
+    blockers = _blockers(plane) + ([f"* {stale}"] if stale else [])
     message = _blocked(f"Scaling down from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_DOWN, Reason.SCALING_DOWN, message))
 
@@ -116,8 +117,8 @@ def _blocked(message: str, blockers: list[str]) -> str:
     return f"{message} is blocked because:\n" + "\n".join(blockers) if blockers else message
 
 
-def _blockers(preflight: Preflight) -> list[str]:
-    blockers = []
+def _blockers(plane: ControlPlane) -> list[str]:
+    preflight, blockers = plane.preflight, [f"* {one}" for one in isolation.blockers(plane)]
     if preflight.topology_version:
         blockers.append(
             f"* waiting for a version upgrade to {preflight.topology_version} to be propagated"

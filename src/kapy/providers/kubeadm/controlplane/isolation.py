@@ -1,0 +1,38 @@
+"""A workload cluster that cannot be reached: what waits for the connection, and who is told."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.remote.connections import NotConnected
+
+log = logging.getLogger(__name__)
+
+LOST: Final = (
+    "no control plane Machine is left that another one could join, and etcd's data went with the"
+    " last one: delete the Cluster and create it again"
+)
+
+
+def tell_missing_connection(tools: Tools, plane: ControlPlane, error: NotConnected) -> None:
+    """Note what the next step waits for. An event and a line of the log tell it once."""
+    plane.not_connected = str(error)
+    if len(plane.machines) == plane.desired_replicas and not plane.needing_rollout:
+        return  # nothing is to be done: conditions tell of the connection
+    text = "; ".join(blockers(plane))
+    if tools.memory.told.get(plane.kcp.key) == text:
+        return
+    tools.memory.told[plane.kcp.key] = text
+    log.warning("KubeadmControlPlane %s: %s", plane.kcp.key, text)
+    tools.recorder.warning(plane.kcp, "ControlPlaneUnreachable", f"Waiting to continue: {text}")
+
+
+def blockers(plane: ControlPlane) -> list[str]:
+    """What keeps the control plane from its next step while it cannot be reached."""
+    if not plane.not_connected:
+        return []
+    found = [f"the workload cluster cannot be reached ({plane.not_connected})"]
+    return [*found, LOST] if plane.is_lost else found

@@ -1,0 +1,83 @@
+"""A control plane whose workload cluster cannot be reached says what waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.kube.names import EVENTS
+from kapy.providers.kubeadm.controlplane.isolation import LOST
+from tests.providers.kubeadm.awaiting import at, change, until
+from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
+
+UNREACHABLE = "* the workload cluster cannot be reached ("
+
+
+def message_of(kcp: KubeadmControlPlane, type_: str = "ScalingUp") -> str:
+    return next((one.message for one in kcp.status.conditions if one.type == type_), "")
+
+
+async def told(hands: Hands) -> list[str]:
+    events = (await hands.plane.client.list(EVENTS, "default")).items
+    return [one["message"] for one in events if one["reason"] == "ControlPlaneUnreachable"]
+
+
+async def lost(hands: Hands) -> None:
+    """A control plane that was initialized, whose only Machine is gone; nobody has reached the
+    workload cluster since the program started."""
+    client, hands.hold_new = hands.plane.client, True
+    await hands.start()
+    await asyncio.sleep(5)
+    status = {"status": {"initialization": {"controlPlaneInitialized": True}}}
+    resource = KubeadmControlPlane.RESOURCE
+    await client.patch(resource, CONTROL_PLANE, status, subresource="status")
+    await asyncio.sleep(1)
+    (only,) = await hands.machines()
+    await client.delete(Machine, only.key)
+    no_hook = {"metadata": {"annotations": {Annotation.KCP_CLEANUP_HOOK: None}}}
+    await client.patch(Machine.RESOURCE, only.key, no_hook)
+    await asyncio.sleep(5)
+    assert await hands.machines() == []
+
+
+async def test_a_control_plane_without_machines_tells_what_can_be_done(
+    hands: Hands, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        await lost(hands)
+        kcp = await until(hands, lambda kcp: UNREACHABLE in message_of(kcp))
+        lines = message_of(kcp).split("\n")
+        assert lines[0] == "Scaling up from 0 to 1 replicas is blocked because:"
+        assert lines[1].startswith(UNREACHABLE)
+        assert lines[2] == f"* {LOST}"
+        await asyncio.sleep(3600)
+    events = await told(hands)
+    assert 1 <= len(events) <= 2  # at first, and when the connection counts as down
+    assert all(LOST in one for one in events)
+    assert sum(LOST in one.getMessage() for one in caplog.records) == len(events)
+    assert await hands.machines() == []
+
+    await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
+    await asyncio.sleep(5)
+    assert (await hands.plane.client.list(KubeadmControlPlane, "default")).items == []
+
+
+async def test_scaling_goes_on_when_the_connection_is_back(hands: Hands) -> None:
+    await lost(hands)
+    await until(hands, lambda kcp: UNREACHABLE in message_of(kcp))
+    hands.plane.reachable = True
+    await until(hands, lambda kcp: UNREACHABLE not in message_of(kcp))
+
+
+async def test_nothing_is_told_of_scaling_where_nothing_waits(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    await change(hands, {"replicas": 3})
+    kcp = await until(hands, at(3))
+    assert message_of(kcp) == ""
+    assert await told(hands) == []
