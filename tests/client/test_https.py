@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -297,25 +299,30 @@ async def test_a_watch_that_breaks_in_the_middle_is_unreachable_and_one_that_end
     None
 ):
     event = b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n'
-    ends = [
-        chunk(event) + chunk(event[:20]) + b"0\r\n\r\n",
-        chunk(event),
-        chunk(event) + b"0\r\n\r\n",
-    ]
+    broken = [chunk(event) + chunk(event[:20]) + b"0\r\n\r\n", chunk(event) + chunk(event[:20])]
+    # As the server ends it, and as a load balancer does when nothing happened for a while.
+    ended = [chunk(event) + b"0\r\n\r\n", chunk(event), chunk(event)]
+    ends = [*broken, *ended]
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM + ends.pop(0))
         await writer.drain()
+        if not ends:
+            await asyncio.sleep(0.1)
+            peer_socket = writer.get_extra_info("socket")
+            peer_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
 
     async with peer(answer) as transport:
         client = Client(transport)
-        for _ in range(2):
+        for _ in broken:
             async with client.watch(CONFIG_MAPS) as events:
                 assert (await anext(events)).type == "ADDED"
                 with pytest.raises(Unreachable):
                     await anext(events)
-        async with client.watch(CONFIG_MAPS) as events:
-            assert len([event async for event in events]) == 1
+        for _ in ended:
+            async with client.watch(CONFIG_MAPS) as events:
+                assert len([event async for event in events]) == 1
 
 
 @pytest.mark.sockets

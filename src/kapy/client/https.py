@@ -43,6 +43,11 @@ TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
 IDLE: Final = 20.0  # seconds; a rush leaves several connections to each of a thousand clusters
 GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
+_ENDS: Final = (
+    aiohttp.ClientPayloadError,
+    aiohttp.ServerDisconnectedError,
+    ConnectionResetError,
+)
 _EVENTS: Final = msgspec.json.Decoder(dict)
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
@@ -254,7 +259,11 @@ class Https:
 
 
 class EventBody:
-    """The body of a watch: one JSON document a line, or one after the other."""
+    """The body of a watch: one JSON document a line, or one after the other.
+
+    A connection that ends between two events ends the watch, as if the server had done so: load
+    balancers close connections on which nothing happens.
+    """
 
     def __init__(self, host: str, response: aiohttp.ClientResponse) -> None:
         self._host = host
@@ -290,7 +299,10 @@ class EventBody:
         return event
 
     async def _chunk(self, read: Lines | Concatenated) -> bytes:
-        chunk = await self._response.content.readany()
+        try:
+            chunk = await self._response.content.readany()
+        except _ENDS:
+            chunk = b""
         if not chunk:
             if read.rest:
                 raise Unreachable(f"{self._host} ended the watch in the middle of an event")
