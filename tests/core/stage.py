@@ -128,7 +128,7 @@ def _of_core() -> list[Document]:
 
 class Wire:
     """What leads to a workload cluster, and may fall silent, or be slow (seconds per answer).
-    requests: what was asked so far."""
+    requests: what was asked so far. fault: what a request fails with."""
 
     over_network = False
 
@@ -137,9 +137,12 @@ class Wire:
         self.silent = False
         self.delay = 0.0
         self.requests: list[Request] = []
+        self.fault: Callable[[Request], Exception | None] = lambda _: None
 
     async def __call__(self, request: Request) -> Reply:
         self.requests.append(request)
+        if (fault := self.fault(request)) is not None:
+            raise fault
         if self.silent:
             raise Unreachable("no route to host")
         if self.delay:

@@ -222,7 +222,7 @@ async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
 ) -> None:
     await running(plane)
     limits = {"nodeDrainTimeoutSeconds": 600, "nodeVolumeDetachTimeoutSeconds": 600}
-    patch = {"spec": {"deletion": {**limits, "nodeDeletionTimeoutSeconds": 1800}}}
+    patch = {"spec": {"deletion": {**limits, "nodeDeletionTimeoutSeconds": 600}}}
     await plane.story.merge(Machine, "m", patch)
     plane.wire.silent = True
     await plane.settle(120)

@@ -11,7 +11,8 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation, Finalizer, Label
 from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
+from kapy.kube.errors import NotFound, Unreachable
+from kapy.kube.http import Request
 from kapy.kube.names import CRDS, NODES, Resource
 from tests.core.machinepool.cloud import (
     KEY,
@@ -317,6 +318,30 @@ async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane:
     await plane.settle(20)
     assert await plane.story.get(MachinePool, "mp") is not None
     await plane.story.until_gone(MachinePool, "mp", within=60)
+
+
+async def test_what_a_pool_refers_to_does_not_use_up_the_time_of_its_nodes(plane: Stage) -> None:
+    spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
+    made = await cloud(plane, 1, template={"spec": spec})
+    await made.have("a")
+    hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
+    await plane.client.patch(INFRA_POOLS, KEY, hold)
+    await plane.client.delete(MachinePool, KEY)
+    await plane.settle(60)
+    asked = 0
+
+    def fail_twice(request: Request) -> Exception | None:
+        nonlocal asked
+        if request.method != "DELETE" or "/nodes/" not in request.path:
+            return None
+        asked += 1
+        return Unreachable("not now") if asked < 3 else None
+
+    plane.wire.fault = fail_twice
+    await plane.finish_deletions()
+    await plane.story.until_gone(MachinePool, "mp", within=60)
+    assert asked == 3
+    assert await nodes(plane) == []
 
 
 async def test_failures_for_good_stay_told_and_lost_infrastructure_is_one(plane: Stage) -> None:

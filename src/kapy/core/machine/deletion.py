@@ -8,26 +8,19 @@ what it waits for; everything that is waited for is watched. The Node is emptied
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final
 
 from kapy.api.machine import MachineNodeReference
 from kapy.api.names import Finalizer, Label, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
-from kapy.api.times import stamp
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.v1beta1 import INFO, WARNING, false
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import View
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.emptying import (
-    RETRY,
-    at_timeout,
-    drained,
-    is_over,
-    until_reachable,
-    volumes_detached,
-)
+from kapy.core.machine.emptying import RETRY, drained, until_reachable, volumes_detached
 from kapy.core.machine.hooks import pre_drain_hooks, pre_terminate_hooks
 from kapy.core.machine.node import find_node
 from kapy.core.machine.scope import MachineScope
@@ -36,6 +29,7 @@ from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NODES
 from kapy.remote.connections import NotConnected
+from kapy.remote.node_deletion import NodeDeletion
 
 Step = Callable[[MachineScope], Awaitable[Result | None]]
 """One step: None when it is done, otherwise when to look again."""
@@ -145,27 +139,43 @@ async def _ask_to_go(scope: MachineScope, view: View) -> bool:
 async def _node_gone(scope: MachineScope) -> Result | None:
     machine, tools = scope.machine, scope.tools
     assert machine.status.node_ref is not None
+    deletion = tools.node_deletions.of(machine.key, machine.metadata.uid, scope.now)
     try:
         client = tools.remote.client(scope.cluster_key)
+    except NotConnected as error:
+        return _not_deleted(scope, deletion, error, connected=False)
+    try:
         await client.delete(NODES, Key("", machine.status.node_ref.name))
     except NotFound:
         return None
     except KapyError as error:
-        tools.events.warning(machine, "FailedDeleteNode", f"error deleting Machine's Node: {error}")
-        failed = false(V1Beta1Type.NODE_HEALTHY, V1Beta1Reason.DELETION_FAILED, WARNING)
-        scope.legacy.append(failed)
-        limit = machine.spec.deletion.node_deletion_timeout_seconds
-        asked = machine.metadata.deletion_timestamp or stamp(scope.now)
-        if is_over(asked, limit, scope.now):
-            return None
-        message = "Error deleting Node, please check controller logs for errors"
-        scope.waits(Reason.DELETING_NODE, message)
-        until = at_timeout(asked, limit, scope.now, "the Node may stay behind")
-        if isinstance(error, NotConnected):
-            return until_reachable(scope, error).sooner(until)
-        # A timer, because the workload cluster does not tell when it will take the deletion.
-        return requeue(after=RETRY, because=f"cannot delete the Node: {error}").sooner(until)
+        # A request that was not sent, as the cluster is slow and is left alone, is no attempt.
+        deletion.tries += not isinstance(error, NotConnected)
+        return _not_deleted(scope, deletion, error, connected=True)
     return None
+
+
+def _not_deleted(
+    scope: MachineScope, deletion: NodeDeletion, error: KapyError, *, connected: bool
+) -> Result | None:
+    """When to try again; None when the Node has had its time, and may stay behind."""
+    machine, events = scope.machine, scope.tools.events
+    events.warning(machine, "FailedDeleteNode", f"error deleting Machine's Node: {error}")
+    failed = false(V1Beta1Type.NODE_HEALTHY, V1Beta1Reason.DELETION_FAILED, WARNING)
+    scope.legacy.append(failed)
+    limit = machine.spec.deletion.node_deletion_timeout_seconds
+    if deletion.is_over(limit, scope.now, connected=connected):
+        return None
+    message = "Error deleting Node, please check controller logs for errors"
+    scope.waits(Reason.DELETING_NODE, message)
+    left = deletion.left(limit, scope.now)
+    until = DONE
+    if left is not None and left > timedelta(0):
+        until = requeue(after=left, because="the Node may stay behind")
+    if isinstance(error, NotConnected):
+        return until_reachable(scope, error).sooner(until)
+    # A timer, because the workload cluster does not tell when it will take the deletion.
+    return requeue(after=RETRY, because=f"cannot delete the Node: {error}").sooner(until)
 
 
 WITHOUT_NODE: Final[tuple[Step, ...]] = (pre_terminate_hooks, _infrastructure_gone, _bootstrap_gone)

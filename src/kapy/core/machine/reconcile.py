@@ -46,6 +46,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         tools.vigils.keep(key)
         tools.computed.forget(key)
         tools.said.forget(key)
+        tools.node_deletions.forget(key)
         return DONE
     draft = Draft(tools.client, Machine, document)
     machine = draft.object

@@ -32,6 +32,7 @@ from kapy.engine.inputs import Computed, Inputs
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.remote.connections import Connections, Health
+from kapy.remote.node_deletion import NodeDeletions
 
 
 @dataclass(slots=True)
@@ -41,7 +42,8 @@ class Tools:
     node_keys: the Machines of a changed Node. gates: the feature gates. synced: which labels and
     annotations Nodes get besides the usual ones. grace: silence of a workload cluster after which
     nothing is known of its Nodes. computed: from what the status of each Machine was. updates: who
-    updates Machines in place, None where nobody may. said: what they said last.
+    updates Machines in place, None where nobody may. said: what they said last. node_deletions:
+    since when Nodes are being deleted.
     """
 
     client: Client
@@ -60,6 +62,7 @@ class Tools:
     controller: Controller = field(init=False)
     computed: Computed = field(default_factory=Computed)
     said: Said = field(default_factory=Said)
+    node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 
 
 @dataclass(slots=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Final
 
 from kapy.api.names import Finalizer
-from kapy.api.times import moment
 from kapy.contract.errors import NotServed
 from kapy.contract.fields import View
 from kapy.contract.observed import Found, Unreadable
@@ -14,7 +12,9 @@ from kapy.core.machinepool.nodes import delete_node
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
-from kapy.kube.errors import NotFound
+from kapy.kube.errors import KapyError, NotFound
+from kapy.remote.connections import NotConnected
+from kapy.remote.node_deletion import NodeDeletion
 
 UNREACHABLE: Final = "the Nodes cannot be deleted: their cluster does not answer"
 
@@ -31,6 +31,7 @@ async def reconcile_delete(scope: MachinePoolScope) -> Result:
     finalizers = scope.pool.metadata.finalizers
     finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_POOL]
     scope.tools.settled.pop(scope.pool.key, None)
+    scope.tools.node_deletions.forget(scope.pool.key)
     return DONE
 
 
@@ -61,29 +62,35 @@ async def _ask_to_go(scope: MachinePoolScope, view: View) -> None:
 
 async def _nodes_gone(scope: MachinePoolScope) -> bool:
     """Delete the Nodes: none has a machine any more. False while nobody answers, for some time."""
-    left = _left(scope)
-    if scope.cluster.deleting or (left is not None and left <= timedelta(0)):
+    pool, nodes = scope.pool, scope.nodes
+    if scope.cluster.deleting or not pool.status.node_refs:
         return True
-    if scope.nodes is None:
-        return not scope.pool.status.node_refs
-    client = scope.tools.remote.client(scope.cluster.key)
-    for ref in scope.pool.status.node_refs:
-        node = scope.nodes.raw(Key("", ref.name))
-        if node is not None and node["metadata"]["uid"] == ref.uid:
-            await delete_node(client, node)
+    deletion = _deletion(scope)
+    if nodes is None:
+        return deletion.is_over(_limit(scope), scope.now, connected=False)
+    try:
+        client = scope.tools.remote.client(scope.cluster.key)
+        for ref in pool.status.node_refs:
+            node = nodes.raw(Key("", ref.name))
+            if node is not None and node["metadata"]["uid"] == ref.uid:
+                await delete_node(client, node)
+    except KapyError as error:
+        deletion.tries += not isinstance(error, NotConnected)
+        if not deletion.is_over(_limit(scope), scope.now, connected=True):
+            raise
     return True
 
 
-def _left(scope: MachinePoolScope) -> timedelta | None:
-    """How much longer the pool waits for the deletion of its Nodes; None (0) is forever."""
-    limit = scope.pool.spec.template.spec.deletion.node_deletion_timeout_seconds
-    asked = scope.pool.metadata.deletion_timestamp
-    if not limit or asked is None:
-        return None
-    return moment(asked) + timedelta(seconds=limit) - scope.now
+def _deletion(scope: MachinePoolScope) -> NodeDeletion:
+    pool = scope.pool
+    return scope.tools.node_deletions.of(pool.key, pool.metadata.uid, scope.now)
+
+
+def _limit(scope: MachinePoolScope) -> int | None:
+    return scope.pool.spec.template.spec.deletion.node_deletion_timeout_seconds
 
 
 def _at_timeout(scope: MachinePoolScope) -> Result:
     """A timer, because nothing changes at the moment when the Nodes have had their time."""
-    left = _left(scope)
+    left = _deletion(scope).left(_limit(scope), scope.now)
     return DONE if left is None else requeue(after=left, because=UNREACHABLE)

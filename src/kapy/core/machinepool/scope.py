@@ -27,6 +27,7 @@ from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
 from kapy.remote.connections import Connections
+from kapy.remote.node_deletion import NodeDeletions
 
 Mark: TypeAlias = tuple[str | int, ...]
 """Which state of which objects a Machine was brought in line with."""
@@ -38,7 +39,7 @@ class Tools:
 
     node_keys: the pools of a changed Node. infra_machine_keys: the pools of a changed
     infrastructure machine. applied: what is known of applies. settled: per pool and Machine, the
-    state in which it was in line.
+    state in which it was in line. node_deletions: since when Nodes are being deleted.
     """
 
     client: Client
@@ -53,6 +54,7 @@ class Tools:
     applied: Applied
     controller: Controller = field(init=False)
     settled: dict[Key, dict[str, Mark]] = field(default_factory=dict)
+    node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 
 
 @dataclass(slots=True)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from kapy.api.kubeadm_config import KubeadmConfig
-from kapy.api.names import Annotation
+from kapy.api.names import Annotation, ConditionType
 from kapy.api.times import stamp
 from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import Result
 
 
 async def note_expiries(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Ask each API server once. Nothing where there is no way to ask."""
+    """Ask each API server once, when it is healthy. Nothing where there is no way to ask.
+
+    That its Pod is not there yet is part of every join; the Pod is watched, and wakes us.
+    """
     ask = tools.certificate_expiry
     if ask is None or not plane.is_initialized:
         return None
     for machine in plane.machines:
         config = plane.configs.get(machine.metadata.name)
         if machine.deleting or config is None or not has_node(machine):
+            continue
+        if not is_true(machine, ConditionType.API_SERVER_POD_HEALTHY):
             continue
         if Annotation.CERTIFICATES_EXPIRY in config.metadata.annotations:
             continue

@@ -11,6 +11,9 @@ from kapy.remote.connections import NotConnected
 
 log = logging.getLogger(__name__)
 
+TRIES: Final = 5
+"""Failed connects that count as young trouble."""
+
 LOST: Final = (
     "no control plane Machine is left that another one could join, and etcd's data went with the"
     " last one: delete the Cluster and create it again"
@@ -18,10 +21,13 @@ LOST: Final = (
 
 
 def tell_missing_connection(tools: Tools, plane: ControlPlane, error: NotConnected) -> None:
-    """Note what the next step waits for. An event and a line of the log tell it once."""
+    """Note what the next step waits for. An event and a line of the log tell it once, unless the
+    connection may come at any moment."""
     plane.not_connected = str(error)
     if len(plane.machines) == plane.desired_replicas and not plane.needing_rollout:
         return  # nothing is to be done: conditions tell of the connection
+    if tools.remote.health(plane.cluster.key).failures < TRIES:
+        return
     text = "; ".join(blockers(plane))
     if tools.memory.told.get(plane.kcp.key) == text:
         return

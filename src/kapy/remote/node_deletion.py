@@ -1,0 +1,58 @@
+"""Deleting Nodes of workload clusters: for how long it is tried (`nodeDeletionTimeoutSeconds`).
+
+The time begins with the first attempt: whatever came before in a deletion, a drain above all, does
+not use it up. It is known to this process only; after a restart it begins again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.kube import Key
+
+LEAST_TRIES: Final = 2
+"""Attempts that must have reached the cluster before it is given up: one that was not answered in
+time may have used up all of it, and a cluster that is slow is left alone for a while."""
+
+
+@dataclass(slots=True)
+class NodeDeletion:
+    """The deletion of the Nodes of one object (by its uid). tries: attempts that reached the
+    workload cluster."""
+
+    uid: str
+    since: datetime
+    tries: int = 0
+
+    def left(self, limit: int | None, now: datetime) -> timedelta | None:
+        """How much time is left, None where there is no limit (0 is none)."""
+        if not limit or limit < 0:
+            return None
+        return self.since + timedelta(seconds=limit) - now
+
+    def is_over(self, limit: int | None, now: datetime, *, connected: bool) -> bool:
+        """Whether to go on without it. connected: there is a way to the cluster."""
+        left = self.left(limit, now)
+        if left is None or left > timedelta(0):
+            return False
+        return not connected or self.tries >= LEAST_TRIES
+
+
+class NodeDeletions:
+    """Those that are under way, by the object whose Nodes they are of."""
+
+    def __init__(self) -> None:
+        self._begun: dict[Key, NodeDeletion] = {}
+
+    def of(self, owner: Key, uid: str, now: datetime) -> NodeDeletion:
+        """The deletion, which begins now if it has not begun yet."""
+        found = self._begun.get(owner)
+        if found is None or found.uid != uid:
+            found = self._begun[owner] = NodeDeletion(uid, now)
+        return found
+
+    def forget(self, owner: Key) -> None:
+        """The object is gone."""
+        self._begun.pop(owner, None)
