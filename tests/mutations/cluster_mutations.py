@@ -42,13 +42,6 @@ HEALTH_CHECKS: Final = (
         CHECKS,
     ),
     Mutation(
-        "a health check selects Machines of other clusters",
-        "core/machinehealthcheck/targets.py",
-        "Label.CLUSTER_NAME: check.spec.cluster_name}",
-        "}",
-        CHECKS,
-    ),
-    Mutation(
         "remediation goes on at the limit plus one",
         "core/machinehealthcheck/limits.py",
         "allowed=unhealthy <= most)",
@@ -75,6 +68,30 @@ HEALTH_CHECKS: Final = (
         "if found is None or found.status == TRUE:",
         "if True:",
         CHECKS,
+    ),
+)
+
+NODES: Final = (
+    Mutation(
+        "the time of a Node's deletion is used up when it begins",
+        "remote/node_deletion.py",
+        "NodeDeletion(uid, now)",
+        "NodeDeletion(uid, now - timedelta(days=1), LEAST_TRIES)",
+        ("tests/core/machine/test_node_deletion.py",),
+    ),
+    Mutation(
+        "attempts that our own back-off kept from the cluster count",
+        "core/machine/deletion.py",
+        "deletion.tries += not isinstance(error, NotConnected)",
+        "deletion.tries += 1",
+        ("tests/core/machine/test_node_deletion.py",),
+    ),
+    Mutation(
+        "a pool gives up its Nodes after one attempt",
+        "core/machinepool/deletion.py",
+        "if not deletion.is_over(_limit(scope), scope.now, connected=True):",
+        "if False:",
+        ("tests/core/machinepool",),
     ),
 )
 
@@ -213,7 +230,7 @@ CLUSTER: Final = (
         "contract/ownership.py",
         'if one.get("controller") and one["uid"] != owner.uid:',
         "if False:",
-        (*CLUSTERS, "tests/contract", "tests/core/machineset"),
+        ("tests/contract/test_ownership.py",),
     ),
 )
 
@@ -269,6 +286,30 @@ RESOURCE_SETS: Final = (
     ),
 )
 
+OWNERS: Final = (
+    Mutation(
+        "a binding whose owners were removed stays without",
+        "core/clusterresourceset/controller.py",
+        "if old is None or new is None or _owners(old) == _owners(new):",
+        "if True:",
+        SETS,
+    ),
+    Mutation(
+        "an owner reference of an old version stays on a binding",
+        "core/clusterresourceset/binding.py",
+        "return any((one.uid, one.api_version) == wanted for one in references)",
+        "return any(one.uid == wanted[0] for one in references)",
+        SETS,
+    ),
+    Mutation(
+        "an owner reference of an old version stays on our own kinds",
+        "contract/ownership.py",
+        "if (one.uid, one.api_version) != (wanted.uid, wanted.api_version):",
+        "if one.uid != wanted.uid:",
+        ("tests/core/test_owner_references.py", "tests/contract/test_ownership.py"),
+    ),
+)
+
 TOPOLOGY: Final = (
     Mutation(
         "workers count as upgraded before their kubelets are",
@@ -314,4 +355,12 @@ TOPOLOGY: Final = (
     ),
 )
 
-ALL_CLUSTER_MUTATIONS: Final = (*HEALTH_CHECKS, *DELETION, *CLUSTER, *RESOURCE_SETS, *TOPOLOGY)
+ALL_CLUSTER_MUTATIONS: Final = (
+    *HEALTH_CHECKS,
+    *NODES,
+    *DELETION,
+    *CLUSTER,
+    *RESOURCE_SETS,
+    *OWNERS,
+    *TOPOLOGY,
+)

@@ -191,6 +191,30 @@ SCALING: Final = (
     ),
 )
 
+CONNECTION: Final = (
+    Mutation(
+        "nobody is told that scaling waits for a connection",
+        f"{CODE}/reconcile.py",
+        "tell_missing_connection(self.tools, plane, error)",
+        "pass",
+        (f"{FOLDER}/test_isolation_story.py",),
+    ),
+    Mutation(
+        "a KubeadmConfig without configuration has an empty spec",
+        f"{CODE}/desired.py",
+        '**_unless_empty("spec", encode(kubeadm_config_spec(kcp, join=join))),',
+        '"spec": encode(kubeadm_config_spec(kcp, join=join)),',
+        STORY,
+    ),
+    Mutation(
+        "the API server of a joining Machine is asked for its certificate",
+        f"{CODE}/expiry.py",
+        "if not is_true(machine, ConditionType.API_SERVER_POD_HEALTHY):",
+        "if False:",
+        (f"{FOLDER}/test_expiry.py",),
+    ),
+)
+
 REMEDIATIONS: Final = (
     Mutation(
         "the last control plane Machine is remediated",
@@ -320,4 +344,4 @@ SECRETS: Final = (
     ),
 )
 
-CONTROL_PLANES: Final = (*SECRETS, *ETCD, *SCALING, *REMEDIATIONS, *ADOPTIONS)
+CONTROL_PLANES: Final = (*SECRETS, *ETCD, *SCALING, *CONNECTION, *REMEDIATIONS, *ADOPTIONS)

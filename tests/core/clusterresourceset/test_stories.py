@@ -14,7 +14,7 @@ from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, Res
 from kapy.api.names import Annotation
 from kapy.conditions import v1beta1
 from kapy.kube import Document, Key
-from kapy.kube.errors import Conflict, NotFound
+from kapy.kube.errors import Conflict, Invalid, NotFound
 from kapy.kube.http import Request
 from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
 from tests.core.stage import INFRA_MACHINES as GADGETS
@@ -311,6 +311,20 @@ async def test_what_a_secret_holds_is_told_nowhere(plane: Stage) -> None:
     assert "hunter2" not in message
 
 
+async def test_what_a_cluster_says_of_an_object_from_a_secret_is_told_nowhere(plane: Stage) -> None:
+    """It may quote the object."""
+    plane.wire.fault = lambda request: (
+        Invalid("data: Invalid value: hunter2") if request.method == "POST" else None
+    )
+    sources = (("Secret", "creds"), ("ConfigMap", "cni"))
+    documents = secret(k=manifest("a")), config_map(k=manifest("b"))
+    await delivered(plane, *documents, resource_set("set", *sources[:1]))
+    assert (await legacy(plane))[2].endswith("default/a into the cluster: Invalid")
+    await plane.create(resource_set("open", *sources[1:]))
+    await plane.settle()
+    assert "hunter2" in (await legacy(plane, "open"))[2]
+
+
 async def test_a_definition_and_an_object_of_it_come_together(plane: Stage) -> None:
     gadget = of(GADGETS, "g", spec={})
     await delivered(
@@ -416,6 +430,34 @@ async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, pause
         await plane.client.patch(ClusterResourceSetBinding.RESOURCE, key, patch)
         await plane.settle(1)
         assert await owners_of_binding(plane) == before
+
+
+async def test_a_set_that_goes_leaves_the_binding_to_the_others(plane: Stage) -> None:
+    await delivered(plane, config_map(k=manifest("a")), resource_set("one"), resource_set("two"))
+    assert set(await binding(plane)) == {"one", "two"}
+    await plane.client.delete(ClusterResourceSet, Key("default", "one"))
+    await plane.settle()
+    assert set(await binding(plane)) == {"two"}
+    assert [one["name"] for one in await owners_of_binding(plane)] == ["two"]
+    await plane.client.delete(ClusterResourceSet, Key("default", "two"))
+    await plane.settle()
+    assert await plane.story.get(ClusterResourceSetBinding, "c") is None
+
+
+async def test_reconcile_leaves_what_the_server_sets(plane: Stage) -> None:
+    gadget = of(GADGETS, "g", spec={"size": "1"})
+    await plane.workload.create(CRDS, crd_of(GADGETS))
+    source = config_map(a=yaml.safe_dump(gadget))
+    await delivered(plane, source, resource_set(strategy="Reconcile"))
+    status = {"status": {"phase": "Running"}}
+    key = Key("default", "g")
+    before = await plane.workload.patch(GADGETS, key, status, subresource="status")
+    await change(plane, a=yaml.safe_dump({**gadget, "spec": {"size": "2"}}))
+    after = await plane.workload.get(GADGETS, key)
+    assert (after["spec"], after["status"]) == ({"size": "2"}, before["status"])
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    bodies = [one.body for one in plane.wire.requests if one.method == "PATCH"]
+    assert bodies == [{"spec": {"size": "2"}}]
 
 
 async def test_a_binding_goes_with_its_cluster(plane: Stage) -> None:

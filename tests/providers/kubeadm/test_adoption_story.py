@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
 
 from kapy.api.dev_machine import DevMachine
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
 from kapy.kube.names import EVENTS, SECRETS
+from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt
+from kapy.providers.kubeadm.controlplane.tools import Tools
 from tests.providers.kubeadm.awaiting import at, until
+from tests.providers.kubeadm.building import control_plane, plane
 from tests.providers.kubeadm.hands import Hands
 
 LONE = Key("default", "lone")
@@ -105,3 +113,50 @@ async def test_somebody_elses_machines_keep_it_from_working(hands: Hands) -> Non
     kcp = await until(hands, told)
     assert kcp.status.replicas is None
     assert len(await hands.machines()) == 1
+
+
+async def test_secrets_of_other_clusters_are_not_taken_over(hands: Hands) -> None:
+    """Whatever their owner references say."""
+    await hands.start_cluster()
+    await lone_machine(hands, owner=None)
+    await asyncio.sleep(5)
+    config = await hands.plane.client.get(KubeadmConfig, LONE)
+    owner = {"apiVersion": "a/v1", "kind": "KubeadmConfig", "name": "lone"}
+    foreign = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": "other-ca",
+            "namespace": "default",
+            "labels": {"cluster.x-k8s.io/cluster-name": "other"},
+            "ownerReferences": [{**owner, "uid": config.metadata.uid}],
+        },
+    }
+    before = await hands.plane.client.create(SECRETS, foreign)
+    await hands.take_charge()
+    await until(hands, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
+    assert await hands.plane.client.get(SECRETS, Key("default", "other-ca")) == before
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        None,
+        control_plane(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"]),
+        control_plane(uid="of-another-of-the-name"),
+    ],
+    ids=["gone", "deleting", "another"],
+)
+async def test_a_control_plane_that_was_just_deleted_adopts_nothing(
+    now: KubeadmControlPlane | None,
+) -> None:
+    """Its Machines are orphans on purpose then, and the cache may not know."""
+
+    async def get(*_: object) -> KubeadmControlPlane:
+        if now is None:
+            raise NotFound("gone")
+        return now
+
+    tools = SimpleNamespace(runtime=SimpleNamespace(client=SimpleNamespace(get=get)))
+    with pytest.raises(CannotAdopt, match="has just been deleted"):
+        await adopt(cast(Tools, tools), plane(), [])

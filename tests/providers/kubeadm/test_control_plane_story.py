@@ -519,3 +519,16 @@ def _kube_proxy() -> Document:
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
     }
+
+
+async def test_it_stays_until_its_last_machine_is_gone(hands: Hands) -> None:
+    await hands.start()
+    await until(hands, at(1))
+    hands.hold_old = True
+    await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
+    await asyncio.sleep(30)
+    assert [one.deleting for one in await hands.machines()] == [True]
+    assert (await hands.control_plane()).deleting
+    hands.hold_old = False
+    await asyncio.sleep(30)
+    assert (await hands.plane.client.list(KubeadmControlPlane, "default")).items == []

@@ -6,14 +6,17 @@ import asyncio
 import json
 
 from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachine
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.kube import Key
+from kapy.kube.errors import Forbidden
 from kapy.kube.names import PODS
 from tests.providers.kubeadm.awaiting import at, change, names, replaced, until
 from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands
+from tests.providers.kubeadm.test_creation_story import Refusal
 
 
 def key(name: str) -> Key:
@@ -201,3 +204,22 @@ async def test_an_unreadable_note_stops_remediation_only(hands: Hands) -> None:
     await change(hands, {"replicas": 5})
     await until(hands, lambda kcp: kcp.status.replicas == 5)
     assert sick in await names(hands)
+
+
+async def test_the_next_one_waits_until_the_first_is_replaced(hands: Hands) -> None:
+    """Also when its replacement cannot be made."""
+    await hands.start(replicas=3)
+    await until(hands, at(3))
+    first, second, _ = sorted(await names(hands))
+    refusal = Refusal(hands.plane, DevMachine.RESOURCE, Forbidden)
+    await hands.find_unhealthy(first)
+    await until(hands, lambda kcp: kcp.status.replicas == 2)
+    await hands.find_unhealthy(second)
+    await asyncio.sleep(60)
+    assert first not in await names(hands)
+    assert second in await names(hands)
+    assert len(await names(hands)) == 2
+
+    refusal.on = False
+    await until(hands, lambda kcp: at(3)(kcp) and remediating(kcp)[0] == "False")
+    assert second not in await names(hands)

@@ -1,0 +1,88 @@
+"""Which Clusters a set is for, and when a binding goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.features import DEFAULT_GATES
+from kapy.api.names import Annotation
+from kapy.client.client import Client
+from kapy.core.clusterresourceset.reconcile import _selected
+from kapy.core.clusterresourceset.scope import Tools
+from kapy.core.clusterresourcesetbinding.reconcile import Tools as BindingTools
+from kapy.core.clusterresourcesetbinding.reconcile import reconcile
+from kapy.kube import Document, Key
+from kapy.kube.http import Reply, Request
+from kapy.kube.meta import read
+
+KEY = Key("default", "c")
+GONE = "2026-01-01T00:00:00Z"
+
+
+def cluster(*, deleting: bool = False, ok: bool = False, topology: bool = False) -> Document:
+    metadata: Document = {"name": "c", "namespace": "default", "labels": {"cni": "yes"}}
+    if deleting:
+        metadata["deletionTimestamp"] = GONE
+    if ok:
+        metadata["annotations"] = {Annotation.OK_TO_DELETE: ""}
+    return {"metadata": metadata, "spec": {"topology": {"version": "v1.34.0"}} if topology else {}}
+
+
+@pytest.mark.parametrize(
+    ("selector", "of", "selected"),
+    [
+        ({"matchLabels": {"cni": "yes"}}, cluster(), True),
+        ({"matchLabels": {"cni": "no"}}, cluster(), False),
+        ({"matchLabels": {"cni": "yes"}}, cluster(deleting=True), False),
+        # Admission refuses these today.
+        ({}, cluster(), False),
+        ({"matchLabels": {}}, cluster(), False),
+        ({"matchExpressions": []}, cluster(), False),
+    ],
+)
+def test_which_clusters_a_set_selects(selector: Document, of: Document, *, selected: bool) -> None:
+    document = {
+        "metadata": {"name": "set", "namespace": "default"},
+        "spec": {"clusterSelector": selector, "resources": [{"kind": "Secret", "name": "s"}]},
+    }
+    clusters = SimpleNamespace(list=lambda _: [of])
+    tools = cast(Tools, SimpleNamespace(clusters=clusters))
+    found = list(_selected(tools, read(document, ClusterResourceSet)))
+    assert found == ([KEY] if selected else [])
+
+
+@pytest.mark.parametrize(
+    ("of", "hooks", "goes"),
+    [
+        (None, True, True),
+        (cluster(), True, False),
+        (cluster(deleting=True), True, True),
+        (cluster(deleting=True, topology=True), True, False),  # a hook may still hold it
+        (cluster(deleting=True, topology=True, ok=True), True, True),
+        (cluster(deleting=True, topology=True), False, True),
+    ],
+)
+async def test_when_a_binding_goes(of: Document | None, *, hooks: bool, goes: bool) -> None:
+    asked: list[str] = []
+
+    async def answer(request: Request) -> Reply:
+        asked.append(request.method)
+        return Reply(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
+
+    binding: Document = {
+        "metadata": {"name": "c", "namespace": "default", "uid": "u", "resourceVersion": "1"},
+        "spec": {"clusterName": "c"},
+    }
+    gates = replace(DEFAULT_GATES, runtime_sdk=hooks, cluster_topology=True)
+    holders: dict[str, Any] = {
+        "bindings": SimpleNamespace(raw=lambda _: binding),
+        "clusters": SimpleNamespace(raw=lambda _: of),
+    }
+    tools = BindingTools(Client(answer, field_manager="test"), gates=gates, **holders)
+    await reconcile(tools, KEY)
+    assert asked == (["DELETE"] if goes else [])

@@ -1,0 +1,56 @@
+"""How long a step of a deletion may take, and when its Node is not emptied at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.core.machine.emptying import is_over
+from kapy.kube import Key
+from kapy.kube.names import NODES
+from tests.core.machine.scene import condition, delete, found, pod, pods, running
+from tests.core.stage import INFRA_MACHINES, Stage
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOLD = {"metadata": {"finalizers": ["test.example.com/hold"]}}
+
+
+@pytest.mark.parametrize(
+    ("started", "limit", "over"),
+    [
+        (None, 10, False),
+        ("2026-01-01T11:59:51Z", 10, False),
+        ("2026-01-01T11:59:50Z", 10, True),
+        ("2025-01-01T00:00:00Z", 0, False),  # no limit
+        ("2025-01-01T00:00:00Z", None, False),
+        ("2025-01-01T00:00:00Z", -1, False),
+    ],
+)
+def test_when_a_step_has_had_its_time(
+    started: str | None, limit: int | None, *, over: bool
+) -> None:
+    assert is_over(started, limit, NOW) is over
+
+
+async def test_a_machine_whose_end_has_begun_is_not_drained(plane: Stage) -> None:
+    """Its infrastructure may be half gone: nothing on it can end in good order."""
+    await running(plane)
+    await pods(plane, pod("app"))
+    await plane.client.patch(INFRA_MACHINES, Key("default", "m"), HOLD)
+    await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
+    await delete(plane)
+    assert condition(await found(plane), "Deleting").reason == "WaitingForInfrastructureDeletion"
+    node = await plane.workload.get(NODES, Key("", "m"))
+    assert not node["spec"].get("unschedulable")
+
+
+async def test_machines_of_a_cluster_that_is_deleted_are_not_drained(plane: Stage) -> None:
+    await running(plane)
+    await pods(plane, pod("app"))
+    await plane.client.delete(Cluster, Key("default", "c"))
+    await plane.story.until_gone(Machine, "m", within=60)
+    node = await plane.workload.get(NODES, Key("", "m"))
+    assert not node["spec"].get("unschedulable")

@@ -1,0 +1,33 @@
+"""What a health check asks the owner of an unhealthy Machine for."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.core.machinehealthcheck.marks import Marks, owner_marks
+from kapy.kube import Document
+from tests.core.machinehealthcheck.test_checks import condition, machine
+
+REMEDIATED = "OwnerRemediated"
+
+
+def test_the_owner_is_asked_once() -> None:
+    (asked,) = owner_marks(machine()).conditions
+    assert (asked.type, asked.status) == (REMEDIATED, "False")
+    assert asked.reason == "WaitingForRemediation"
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        (condition(REMEDIATED, "False", 60, "RemediationDeferred"), False),  # the owner's words
+        (condition(REMEDIATED, "True", 60, "Done"), True),
+    ],
+)
+def test_what_becomes_of_it_is_the_owners_to_say(said: Document, *, asks: bool) -> None:
+    assert bool(owner_marks(machine(said)).conditions) is asks
+
+
+def test_nothing_is_asked_of_a_machine_that_goes() -> None:
+    going = machine(deletionTimestamp="2026-01-01T11:00:00Z", finalizers=["f"])
+    assert owner_marks(going) == Marks()
