@@ -14,7 +14,7 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-recorded samples soak check format bench reference dist clean
+.PHONY: help quickstart test test-quick test-recorded samples soak mutations check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-recorded  compare all of the recorded data (needs ../shared)"
 	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
+	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset')"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
@@ -74,6 +75,9 @@ samples: $(TEST)/.made
 
 soak: $(TEST)/.made
 	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
+
+mutations: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.mutations $(ARGS)
 
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .

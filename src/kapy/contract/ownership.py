@@ -81,11 +81,16 @@ def ensure_owner(references: list[OwnerReference], wanted: OwnerReference) -> No
     """Add a reference to an owner, or correct the one that names it: its uid differs after a
     restore, and its apiVersion gets old."""
     for place, one in enumerate(references):
-        if is_same_owner(encode(one), encode(wanted)):
+        if _named(one) == _named(wanted):
             if (one.uid, one.api_version) != (wanted.uid, wanted.api_version):
                 references[place] = wanted
             return
     references.append(wanted)
+
+
+def _named(reference: OwnerReference) -> tuple[str, str, str]:
+    group, _ = split_api_version(reference.api_version)
+    return group, reference.kind, reference.name
 
 
 def is_same_owner(one: Document, other: Document) -> bool:
