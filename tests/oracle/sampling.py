@@ -23,6 +23,7 @@ KEPT: Final = (
     "clusterctl/describe.jsonl.gz",
     "clusterctl/move.jsonl.gz",
     "components/",
+    "apiserver/authorization/",
     "differential/",
     "fuzz/",
     "go_regexp/",

@@ -61,7 +61,7 @@ probed; one that has `aclose` is closed.
 """
 
 
-_ATTEMPTS: Final = 5
+ATTEMPTS: Final = 5
 """Failed connects after which a cluster counts as unreachable."""
 
 
@@ -80,7 +80,7 @@ class Health:
 
         That is the state after a start of this program, and says nothing about the cluster.
         """
-        return self.last_success is None and self.failures < _ATTEMPTS
+        return self.last_success is None and self.failures < ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)

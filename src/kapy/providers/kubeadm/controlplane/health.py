@@ -24,7 +24,6 @@ from kapy.providers.kubeadm.controlplane.components import (
 )
 from kapy.providers.kubeadm.controlplane.etcd_access import read_etcd
 from kapy.providers.kubeadm.controlplane.etcd_health import asked_nodes, observe_etcd
-from kapy.providers.kubeadm.controlplane.isolation import TRIES
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     is_to_be_remediated,

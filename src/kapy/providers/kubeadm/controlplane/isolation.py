@@ -7,12 +7,9 @@ from typing import Final
 
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.remote.connections import NotConnected
+from kapy.remote.connections import ATTEMPTS, NotConnected
 
 log = logging.getLogger(__name__)
-
-TRIES: Final = 5
-"""Failed connects that count as young trouble."""
 
 LOST: Final = (
     "no control plane Machine is left that another one could join, and etcd's data went with the"
@@ -26,7 +23,7 @@ def tell_missing_connection(tools: Tools, plane: ControlPlane, error: NotConnect
     plane.not_connected = str(error)
     if len(plane.machines) == plane.desired_replicas and not plane.needing_rollout:
         return  # nothing is to be done: conditions tell of the connection
-    if tools.remote.health(plane.cluster.key).failures < TRIES:
+    if tools.remote.health(plane.cluster.key).failures < ATTEMPTS:
         return
     text = "; ".join(blockers(plane))
     if tools.memory.told.get(plane.kcp.key) == text:
