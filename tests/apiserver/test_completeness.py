@@ -183,7 +183,7 @@ def lost_object(directory: Path) -> None:
         (emptied("store.db"), "store.db is empty, but store.mark tells of revision 20"),
         (gone("store.mark"), "store.mark is missing or cannot be read"),
         (emptied("store.mark"), "store.mark is missing or cannot be read"),
-        (without_file_and_mark, r"store.db is missing, but service-account\.key"),
+        (without_file_and_mark, r"store.db is missing, but .*service-account\.key"),
         (of_another_store, "store.mark belongs to another file"),
         (of_an_older_format, "is empty or of an older format"),
         (stale_object, "missing or of an earlier revision"),

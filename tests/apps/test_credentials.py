@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from kapy._aio.clock import EPOCH
+from kapy._aio.clock import EPOCH, loop_clock
+from kapy.apiserver.store.errors import DataLost
+from kapy.apps.all_in_one import management_plane
 from kapy.apps.credentials import UnusableCredentials, credentials
-from kapy.apps.settings import Serving
+from kapy.apps.settings import Serving, Settings
 from kapy.kube.pki import facts, load, new_ca, new_key
 
 
@@ -154,3 +157,18 @@ def test_the_server_is_named_as_it_is_reached(host: str, named: str) -> None:
 def test_the_administrator_is_a_superuser() -> None:
     told = facts(credentials(Serving(), EPOCH).administrator.certificate)
     assert (told.common_name, told.organizations) == ("kubernetes-admin", ("system:masters",))
+
+
+@pytest.mark.sockets
+async def test_keys_without_data_are_refused_until_the_loss_is_accepted(tmp_path: Path) -> None:
+    serving = Serving(port=0, pki=tmp_path / "pki")
+    settings = Settings(data=tmp_path / "data", serving=serving)
+    first = credentials(serving, EPOCH).authority
+    with pytest.raises(DataLost, match=r"store\.db is missing, but .*ca\.key of an earlier run"):
+        async with management_plane(settings, clock=loop_clock()):
+            pass
+    assert not (tmp_path / "data").exists()
+    accepted = replace(settings, accept_data_loss=True)
+    async with management_plane(accepted, clock=loop_clock()) as plane:
+        assert plane.access is not None
+        assert plane.access.certificate_authority == first.certificate

@@ -25,6 +25,8 @@ from kapy.apiserver.controllers.expiry import Expiry
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
+from kapy.apiserver.store.completeness import check_presence
+from kapy.apiserver.store.mark import read_mark
 from kapy.apps.admission import Rules
 from kapy.apps.audit import audited
 from kapy.apps.built_in import add_statuses, install_inventory
@@ -95,6 +97,7 @@ async def management_plane(
     UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider and CannotAdd, each a
     sentence for people.
     """
+    _check_data(settings)
     way = _way(settings, post)
     rules = Rules(settings.controlling.manager.gates, way)
     server = Server.open(
@@ -285,6 +288,14 @@ async def _served(server: Server, serving: Serving, made: Credentials) -> AsyncI
                 "another port with --port, or stop the program that uses it"
             ) from None
         yield _access(made, host, port)
+
+
+def _check_data(settings: Settings) -> None:
+    """Check that the data are there if the keys of an earlier run are. Raises DataLost."""
+    data, serving = settings.data, settings.serving
+    if data is None or serving is None or serving.pki is None or settings.accept_data_loss:
+        return
+    check_presence(data / "store.db", read_mark(data), [serving.pki / "ca.key"])
 
 
 async def _credentials(server: Server, settings: Settings, clock: Clock) -> Credentials | None:

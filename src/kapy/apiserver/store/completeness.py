@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -26,21 +27,22 @@ def boot_number(boot: str) -> int:
     return int.from_bytes(hashlib.blake2b(boot.encode(), digest_size=8).digest(), "little") | 1
 
 
-def check_presence(path: Path, mark: Mark | None) -> None:
-    """Check that a store's file is there if there was one. path: the file. Raises DataLost.
+def check_presence(path: Path, mark: Mark | None, keys: Sequence[Path] = ()) -> None:
+    """Check that a store's file is there if there was one. path: the file. keys: more files that
+    tell of an earlier run. Raises DataLost.
 
     This comes before SQLite opens the file: it deletes the log of an empty file.
     """
     if path.exists() and path.stat().st_size:
         return
     log = path.with_name(f"{path.name}-wal")
-    keys = sorted(one.name for one in path.parent.glob("*.key"))
+    there = [*sorted(path.parent.glob("*.key")), *(one for one in keys if one.exists())]
     if mark is not None and mark.revision:
         left = f"{NAME} tells of {_tell(mark)}"
     elif log.exists() and log.stat().st_size:
         left = f"its write-ahead log {log.name} is there"
-    elif keys:
-        left = f"{keys[0]} of an earlier run is there"
+    elif there:
+        left = f"{there[0]} of an earlier run is there"
     else:
         return
     state = "is empty" if path.exists() else "is missing"
