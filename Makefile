@@ -14,7 +14,7 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-recorded samples soak mutations check format bench reference dist clean
+.PHONY: help quickstart test test-quick test-recorded samples soak mutations differential check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -24,6 +24,7 @@ help:
 	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
 	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset')"
+	@echo "make differential  compare with kube-apiserver in KUBEBUILDER_ASSETS (ARGS='--area apply --count 2000 --seed 7 --jobs 2')"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
@@ -78,6 +79,9 @@ soak: $(TEST)/.made
 
 mutations: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.mutations $(ARGS)
+
+differential: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.differential $(ARGS)
 
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .

@@ -1,0 +1,62 @@
+"""One case played on both servers."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.differential.case import Case, Json
+from tests.differential.peers import Embedded, Remote
+from tests.differential.playing import Play, differences
+from tests.differential.signature import signature
+
+
+@dataclass
+class Outcome:
+    """How a case went. unequal: the steps whose answers differ. cause: the class of the first."""
+
+    answers: int
+    unequal: list[int] = field(default_factory=list)
+    cause: str = ""
+    expected: list[Json] = field(default_factory=list)
+    given: list[Json] = field(default_factory=list)
+
+
+@dataclass
+class Pair:
+    """The real server and the embedded one. hooks: the server of webhooks, where there is one."""
+
+    real: Remote
+    own: Embedded
+    hooks: Any = None
+
+    async def compare(self, case: Case) -> Outcome:
+        """Play a case on both."""
+        word = "w" + secrets.token_hex(4)
+        word = "".join(chr(ord(one) + 49) if one.isdigit() else one for one in word)
+        hooks = self.hooks if "webhooks" in case else None
+        own = Play(case, self.own, word, hooks=hooks)
+        given = await own.run()
+        real = Play(case, self.real, word, counts=own.seen, hooks=hooks)
+        expected = await real.run()
+        return judged(case, expected, given)
+
+
+def judged(case: Case, expected: list[Json], given: list[Json]) -> Outcome:
+    """Compare the answers to a case."""
+    outcome = Outcome(len(expected), expected=expected, given=given)
+    for number, step in enumerate(case["steps"]):
+        if differences(expected[number], given[number]):
+            outcome.cause = outcome.cause or signature(step, expected[number], given[number])
+            outcome.unequal.append(number)
+    return outcome
+
+
+def with_answers(case: Case, expected: list[Json]) -> Case:
+    """The case with what the real server answered."""
+    steps = [{**one, "response": told} for one, told in zip(case["steps"], expected, strict=True)]
+    for step, told in zip(steps, expected, strict=True):
+        if "collect" in step:
+            step["collect"] = {**step["collect"], "count": len(told["events"])}
+    return {**case, "steps": steps}

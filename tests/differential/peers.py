@@ -1,0 +1,254 @@
+"""Servers that are asked: the embedded one in this process, and any other one over HTTPS."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+from urllib.parse import quote, unquote, urlencode
+
+import aiohttp
+from yarl import URL
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application
+from tests.differential.case import Json
+
+KEPT_HEADERS: Final = ("Content-Type", "Warning", "Retry-After")
+TOKENS: Final = {"admin": "admin-token", "alice": "alice-token", "bad": "no-such-token"}
+LONGEST: Final = 60.0
+PATIENCE: Final = 15.0
+
+
+@dataclass
+class Opened:
+    """A watch: the server's first answer, and the events that came until now.
+
+    leave: ends it.
+    """
+
+    answer: Json
+    events: list[Json] = field(default_factory=list)
+    ended: bool = False
+    parted: bytes = b""
+    leave: Callable[[], object] = bool
+
+    def feed(self, data: bytes) -> None:
+        """Take a part of the stream."""
+        *lines, self.parted = (self.parted + data).split(b"\n")
+        self.events.extend(_event(line) for line in lines if line)
+
+
+def _event(line: bytes) -> Json:
+    """One line of a stream, which is no JSON where another form was asked for."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return {"type": "TEXT", "object": {"line": line.decode("utf-8", "replace")}}
+
+
+class Peer(Protocol):
+    """A server that is asked."""
+
+    async def call(self, asked: Json) -> Json:
+        """The answer to the `request` of a step."""
+
+    async def watch(self, asked: Json) -> Opened:
+        """The answer to the `watch` of a step; its events follow."""
+
+
+def target_of(asked: Json) -> str:
+    """Path and query as they are sent."""
+    query = urlencode(asked.get("query", {}), doseq=True, quote_via=quote)
+    return quote(asked["path"], safe="/:%@") + (f"?{query}" if query else "")
+
+
+def sent(asked: Json) -> tuple[dict[str, str], bytes | None]:
+    """Headers and body of a request, as the recording's tool sends them."""
+    headers = {"User-Agent": "oracle/1.0", "Accept": "application/json"}
+    if token := TOKENS.get(asked.get("as", "admin")):
+        headers["Authorization"] = f"Bearer {token}"
+    body = asked.get("raw", json.dumps(asked["body"]) if "body" in asked else None)
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    headers |= asked.get("headers", {})
+    kept = {name: value for name, value in headers.items() if value}
+    return kept, None if body is None else body.encode()
+
+
+def reply(status: int, headers: list[tuple[str, str]], data: bytes | None) -> Json:
+    """What is compared of an answer."""
+    kept: dict[str, Json] = {}
+    for name in KEPT_HEADERS:
+        values = [value for key, value in headers if key.lower() == name.lower()]
+        if values:
+            kept[name] = values if name == "Warning" else values[0]
+    answer: dict[str, Json] = {"status": status, "headers": kept}
+    if data is not None:
+        text = data.decode("utf-8", "replace")
+        try:
+            answer["body"] = json.loads(text)
+        except ValueError:
+            answer["body"] = text
+    return answer
+
+
+class Remote:
+    """A server over HTTPS."""
+
+    def __init__(self, url: str, session: aiohttp.ClientSession, tasks: asyncio.TaskGroup) -> None:
+        self._url, self._session, self._tasks = url, session, tasks
+
+    async def call(self, asked: Json) -> Json:
+        async with asyncio.timeout(PATIENCE), self._asked(asked) as response:
+            data = await response.read()
+        return reply(response.status, list(response.headers.items()), data)
+
+    async def watch(self, asked: Json) -> Opened:
+        response = await self._asked({"method": "GET", **asked})
+        headers = list(response.headers.items())
+        if response.status != 200:
+            return Opened(reply(response.status, headers, await response.read()), ended=True)
+        opened = Opened(reply(response.status, headers, None))
+        opened.leave = self._tasks.create_task(self._follow(response, opened)).cancel
+        return opened
+
+    async def _follow(self, response: aiohttp.ClientResponse, opened: Opened) -> None:
+        try:
+            async for part in response.content.iter_any():
+                opened.feed(part)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            opened.events.append({"type": "BROKEN", "object": {"error": str(error)}})
+        finally:
+            opened.ended = True
+            response.close()
+
+    def _asked(self, asked: Json) -> Any:
+        headers, body = sent(asked)
+        return self._session.request(
+            asked["method"],
+            URL(self._url + target_of(asked), encoded=True),
+            headers=headers,
+            data=body,
+            skip_auto_headers=("Content-Type", "Accept", "User-Agent", "Accept-Encoding"),
+        )
+
+
+@asynccontextmanager
+async def remote(url: str, ca: str) -> AsyncIterator[Remote]:
+    """A server over HTTPS. ca: its authority's certificate (PEM)."""
+    tls = ssl.create_default_context(cadata=ca)
+    connector = aiohttp.TCPConnector(ssl=tls, limit=0)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=LONGEST, sock_read=LONGEST)
+    async with (
+        aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
+        asyncio.TaskGroup() as tasks,
+    ):
+        yield Remote(url, session, tasks)
+        await session.close()
+
+
+class Embedded:
+    """The embedded server, asked over ASGI: bytes in and out, and no socket."""
+
+    def __init__(self, application: Application, tasks: asyncio.TaskGroup) -> None:
+        self._application, self._tasks = application, tasks
+
+    async def call(self, asked: Json) -> Json:
+        messages: list[Mapping[str, Any]] = []
+
+        async def send(message: Mapping[str, Any]) -> None:
+            messages.append(message)
+
+        scope, receive = self._scope(asked, asyncio.Event())
+        async with asyncio.timeout(PATIENCE):
+            await self._application(scope, receive, send)
+        start, *rest = messages
+        data = b"".join(bytes(one.get("body", b"")) for one in rest)
+        return reply(start["status"], _headers(start), data)
+
+    async def watch(self, asked: Json) -> Opened:
+        opened, begun, refused = Opened({}), asyncio.Event(), bytearray()
+        gone = asyncio.Event()
+        opened.leave = gone.set
+
+        async def send(message: Mapping[str, Any]) -> None:
+            if "status" in message:
+                opened.answer = reply(message["status"], _headers(message), None)
+            elif opened.answer["status"] == 200:
+                opened.feed(bytes(message.get("body", b"")))
+            else:
+                refused.extend(message.get("body", b""))
+            begun.set()
+
+        async def follow() -> None:
+            scope, receive = self._scope({"method": "GET", **asked}, gone)
+            try:
+                await self._application(scope, receive, send)
+            except Exception as error:
+                opened.events.append({"type": "BROKEN", "object": {"error": str(error)}})
+            if opened.answer.get("status") != 200:
+                text = refused.decode()
+                opened.answer["body"] = json.loads(text) if text[:1] == "{" else text
+            opened.ended = True
+            begun.set()
+
+        self._tasks.create_task(follow())
+        await begun.wait()
+        await asyncio.sleep(0)
+        return opened
+
+    def _scope(self, asked: Json, gone: asyncio.Event) -> tuple[dict[str, Any], Any]:
+        headers, body = sent(asked)
+        if body is not None:
+            headers["Content-Length"] = str(len(body))
+        path, _, query = target_of(asked).partition("?")
+        parts = [body or b""]
+
+        async def receive() -> dict[str, Any]:
+            if parts:
+                return {"type": "http.request", "body": parts.pop(), "more_body": False}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        return {
+            "type": "http",
+            "method": asked["method"],
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(key.lower().encode(), value.encode()) for key, value in headers.items()],
+            "client": ("127.0.0.1", 4711),
+            "state": {},
+        }, receive
+
+
+def _headers(start: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(key.decode(), value.decode()) for key, value in start["headers"]]
+
+
+@asynccontextmanager
+async def embedded(clock: Clock) -> AsyncIterator[Embedded]:
+    """The embedded server with its controllers, and the users of the recordings."""
+    users = {
+        TOKENS["admin"]: authenticated("admin", ("system:masters",), "admin"),
+        TOKENS["alice"]: authenticated("alice", (), "alice"),
+    }
+    server = Server.open(None, clock=clock)
+    application = Application(server, Authentication(users))
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(server.run())
+            await asyncio.sleep(0)
+            peer = Embedded(application, tasks)
+            yield peer
+            await application.stop()
+            running.cancel()
+    finally:
+        server.close()

@@ -1,0 +1,159 @@
+"""One case played on one server, and what came back with symbols for all that is volatile."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import importlib
+import json
+import re
+from typing import Any
+
+from tests.differential.case import Case, Json, Step
+from tests.differential.peers import Opened, Peer
+
+_normalise: Any = importlib.import_module("tests.data.apiserver.normalise")
+_compare: Any = importlib.import_module("tests.data.apiserver.compare")
+
+INITIAL_END = "k8s.io/initial-events-end"
+PAUSE = 0.05
+_WORD = re.compile(r"\$\{([^}]+)\}")
+
+
+def at(node: Json, pointer: str) -> Json:
+    """The value at a JSON pointer, None where there is none."""
+    return _compare.at(node, pointer)
+
+
+def differences(expected: Json, given: Json) -> list[str]:
+    """One line for each place where two answers differ."""
+    return list(_compare.differences(expected, given))
+
+
+class Play:
+    """One run of a case. words: what stands for the run. counts: events by step, where known."""
+
+    def __init__(
+        self,
+        case: Case,
+        peer: Peer,
+        word: str,
+        *,
+        counts: dict[int, int] | None = None,
+        hooks: Any = None,
+    ) -> None:
+        self._case, self._peer, self._counts, self._hooks = case, peer, counts, hooks
+        self._words = {"ns": f"ns-{word}", "u": word}
+        self._saved: dict[str, Json] = {}
+        self._hooked = f"/{word}-{id(peer)}"
+        if hooks is not None:
+            host = f"127.0.0.1:{hooks.server_port}"
+            root = f"https://{host}{self._hooked}"
+            self._words |= {"webhook": root, "webhookhost": host, "ca": hooks.ca}
+            for name, answer in self._filled(case.get("webhooks", {})).items():
+                hooks.answers[f"{self._hooked}/{name}"] = answer
+        self.seen: dict[int, int] = {}
+        self._watches: dict[str, Opened] = {}
+
+    async def run(self) -> list[Json]:
+        """The answers to all steps, normalised."""
+        setup, steps = self._case.get("setup", []), self._case["steps"]
+        if self._case.get("namespace", True):
+            name = {"name": self._words["ns"]}
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": name}
+            await self._peer.call({"method": "POST", "path": "/api/v1/namespaces", "body": body})
+        try:
+            results = [await self._tried(n, step) for n, step in enumerate([*setup, *steps])]
+        finally:
+            for opened in self._watches.values():
+                opened.leave()
+        told = [
+            [{k: v for k, v in s.items() if k != "response"} for s in p] for p in (setup, steps)
+        ]
+        symbols = _normalise.Symbols(json.dumps(told), self._words, results)
+        pairs = zip(steps, results[len(setup) :], strict=True)
+        return [_compare.trim(step, symbols.apply(result)) for step, result in pairs]
+
+    def _filled(self, node: Json) -> Json:
+        """A part of a case with the run's words in it."""
+        if isinstance(node, dict):
+            return {self._filled(key): self._filled(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [self._filled(item) for item in node]
+        if not isinstance(node, str) or "${" not in node:
+            return node
+        values = {**self._words, **self._saved}
+        if (whole := _WORD.fullmatch(node)) and whole[1] in values:
+            return values[whole[1]]
+        return _WORD.sub(lambda found: str(values.get(found[1], found[0])), node)
+
+    async def _tried(self, number: int, step: Step) -> Json:
+        """The answer to a step; where there is none, what went wrong: that is a difference, too."""
+        try:
+            return await self._step(number, step)
+        except Exception as error:
+            return {"status": 0, "body": f"{type(error).__name__}: {error}"}
+
+    async def _step(self, number: int, step: Step) -> Json:
+        if "request" in step:
+            return await self._request(step)
+        if "watch" in step:
+            asked = dict(self._filled(step["watch"]))
+            opened = await self._peer.watch(asked)
+            self._watches[asked.pop("id", "w")] = opened
+            return opened.answer
+        if "collect" in step:
+            return await self._collect(number, step["collect"])
+        if "calls" in step:
+            path = f"{self._hooked}/{step['calls']}"
+            return {"received": copy.deepcopy(self._hooks.received.get(path, []))}
+        await asyncio.sleep(step["sleep"])
+        return {}
+
+    async def _request(self, step: Step) -> Json:
+        asked, until = self._filled(step["request"]), self._filled(step.get("until", {}))
+        left = until.get("seconds", 30) / PAUSE
+        while True:
+            answer = await self._peer.call(asked)
+            if until.get("status", answer["status"]) == answer["status"] and (
+                "at" not in until or at(answer["body"], until["at"]) == until.get("value")
+            ):
+                break
+            if left <= 0:
+                answer["late"] = True
+                break
+            left -= 1
+            await asyncio.sleep(PAUSE)
+        saved = {word: at(answer["body"], there) for word, there in step.get("save", {}).items()}
+        self._saved |= saved
+        if "pick" in step:
+            _compare.pick(self._filled(step["pick"]), answer["body"])
+        return answer
+
+    async def _collect(self, number: int, spec: Json) -> Json:
+        """What a watch saw: at least as much as is to come, and a moment longer."""
+        opened = self._watches[spec.get("id", "w")]
+        wanted = spec.get("count") if self._counts is None else self._counts.get(number)
+        left = spec.get("seconds", 2) / PAUSE
+        while left > 0 and not opened.ended and len(_kept(opened, spec)) < (wanted or 0):
+            left -= 1
+            await asyncio.sleep(PAUSE)
+        await asyncio.sleep(PAUSE)
+        events = _kept(opened, spec)
+        self.seen[number] = len(events)
+        for event in events:
+            if event.get("type") == "BOOKMARK":
+                rows = (row["object"] for row in event["object"].get("rows") or [])
+                for one in (event["object"], *rows):
+                    one["metadata"]["resourceVersion"] = "${listrv}"
+        return {"events": events} | ({"ended": opened.ended} if spec.get("end") else {})
+
+
+def _kept(opened: Opened, spec: Json) -> list[Json]:
+    """The events without those that a server sends when it likes."""
+    events = [one for one in opened.events if one.get("type") not in spec.get("drop", [])]
+    return copy.deepcopy([one for one in events if not _plain_bookmark(one)])
+
+
+def _plain_bookmark(event: Json) -> bool:
+    return event.get("type") == "BOOKMARK" and INITIAL_END not in json.dumps(event)

@@ -1,0 +1,67 @@
+"""The class of a difference: the same text for all that have one cause, as far as one can."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tests.differential.case import Json, Step
+from tests.differential.playing import differences
+
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\\"(?:[^"\\]|\\[^"])*\\"')
+_SYMBOL: Final = re.compile(r"\$\{[^}]*\}")
+_NUMBER: Final = re.compile(r"\d+")
+_INDEX: Final = re.compile(r"/\d+")
+LONGEST: Final = 160
+
+
+def signature(step: Step, expected: Json, given: Json) -> str:
+    """The class of a difference."""
+    if "collect" in step:
+        return f"watch {_of_events(expected, given)}"
+    place = _place(step)
+    if expected.get("status") != given.get("status"):
+        return f"{place}: {_told(expected)} ≠ {_told(given)}"
+    if _message(expected) != _message(given):
+        return f"{place}: {_told(expected)} ≠ {_told(given)}"
+    line = differences(expected, given)[0]
+    return f"{place}: {_general(line)}"
+
+
+def _of_events(expected: Json, given: Json) -> str:
+    one, other = expected["events"], given["events"]
+    if len(one) != len(other):
+        return f"types {_types(one)} ≠ {_types(other)}"
+    return _general(differences(expected, given)[0])
+
+
+def _types(events: list[Json]) -> str:
+    return ",".join(str(event.get("type")) for event in events)
+
+
+def _place(step: Step) -> str:
+    if "request" not in step:
+        return next(iter(step)).upper()
+    asked = step["request"]
+    media = asked.get("headers", {}).get("Content-Type", "").split("/")[-1].split("-patch")[0]
+    parts = asked["path"].strip("/").split("/")
+    last = parts[-1] if parts[-1] in ("status", "scale") else ""
+    return " ".join(filter(None, (asked["method"], media, last)))
+
+
+def _message(answer: Json) -> str:
+    body = answer.get("body")
+    told = body.get("message", "") if isinstance(body, dict) else ""
+    return told if isinstance(told, str) else ""
+
+
+def _told(answer: Json) -> str:
+    return f"{answer.get('status')} {_general(_message(answer))}".strip()
+
+
+def _general(text: str) -> str:
+    text = _SYMBOL.sub("V", text)
+    text = _QUOTED.sub('"…"', text)
+    text = _INDEX.sub("/*", text)
+    text = " ".join(_NUMBER.sub("N", text).split())
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

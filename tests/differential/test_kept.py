@@ -1,0 +1,76 @@
+"""Cases that once were different, with the answers of a real kube-apiserver: asked of ours, on
+virtual time. `make differential` finds new ones."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from tests.differential.case import Case
+from tests.differential.comparing import judged
+from tests.differential.ground import prepare
+from tests.differential.keeping import kept
+from tests.differential.known import KNOWN
+from tests.differential.peers import Embedded, embedded
+from tests.differential.playing import Play, differences
+from tests.differential.working import AREAS, generated
+
+WORDS = count()
+
+
+@asynccontextmanager
+async def prepared() -> AsyncIterator[Embedded]:
+    """The embedded server with the kinds of the cases."""
+    async with embedded(loop_clock()) as peer:
+        await prepare(peer)
+        yield peer
+
+
+async def failures(peer: Embedded, case: Case) -> list[str]:
+    """What is different from what the real server answered, one line each."""
+    given = await Play(case, peer, f"w{next(WORDS)}x").run()
+    expected = [step["response"] for step in case["steps"]]
+    outcome = judged(case, expected, given)
+    return [
+        f"{case['id']} step {number}: {line}"
+        for number in outcome.unequal
+        for line in differences(expected[number], given[number])
+    ]
+
+
+@pytest.mark.parametrize("area", [area for area in AREAS if area != "webhooks"])
+async def test_kept_cases_are_answered_as_by_kube_apiserver(area: str) -> None:
+    cases = kept(area)
+    assert cases, f"no cases of {area}"
+    async with prepared() as peer:
+        found = {case["id"]: await failures(peer, case) for case in cases}
+    wrong = [line for case, lines in found.items() if case not in KNOWN for line in lines]
+    assert not wrong, "\n".join(wrong[:40])
+    healed = [case for case in found if case in KNOWN and not found[case]]
+    assert not healed, f"known differences that are none any more: {healed}"
+
+
+async def test_a_wrong_answer_is_seen() -> None:
+    case = kept("crud")[0]
+    last = case["steps"][-1]
+    broken = {**last, "response": {**last["response"], "status": 299}}
+    async with prepared() as peer:
+        assert await failures(peer, {**case, "steps": [*case["steps"][:-1], broken]})
+
+
+@pytest.mark.parametrize("area", AREAS)
+async def test_generated_cases_get_an_answer(area: str) -> None:
+    """Also what no case was kept of: nothing reaches a traceback, every answer has a status."""
+    async with prepared() as peer:
+        for number in range(12):
+            case = generated(area, 99, number)
+            if "webhooks" in case:
+                case = {"steps": case["steps"][:8]}
+            steps = [step for step in case["steps"] if "calls" not in step]
+            given = await Play({**case, "steps": steps}, peer, f"w{next(WORDS)}x").run()
+            for answer in given:
+                assert answer.get("status", 200) != 0, answer

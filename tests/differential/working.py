@@ -1,0 +1,109 @@
+"""A part of a run: cases of one area, by number, compared in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kapy._aio.clock import system_clock
+from tests.differential.case import Case
+from tests.differential.comparing import Pair
+from tests.differential.draw import Draw
+from tests.differential.ground import prepare
+from tests.differential.peers import embedded, remote
+
+AREAS: Final[tuple[str, ...]] = (
+    "crud",
+    "patches",
+    "applies",
+    "lists",
+    "watches",
+    "metadata",
+    "deletions",
+    "paths",
+    "builtins",
+    "schemas",
+    "webhooks",
+)
+AT_A_TIME: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which cases to compare, and where the real server is."""
+
+    area: str
+    seed: int
+    numbers: range
+    url: str
+    ca: str
+
+
+@dataclass
+class Found:
+    """What a part found: answers compared, equal ones, and of each class its cases by number."""
+
+    answers: int = 0
+    equal: int = 0
+    causes: dict[str, list[int]] = field(default_factory=dict)
+    unequal: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Found) -> None:
+        """Take in what another part found."""
+        self.answers += other.answers
+        self.equal += other.equal
+        for cause, numbers in other.causes.items():
+            self.causes.setdefault(cause, []).extend(numbers)
+            self.unequal[cause] = self.unequal.get(cause, 0) + other.unequal[cause]
+
+
+def generated(area: str, seed: int, number: int) -> Case:
+    """A case of an area."""
+    generate: Callable[[Draw], Case] = importlib.import_module(
+        f"tests.differential.areas.{area}"
+    ).generate
+    case = generate(Draw(f"{seed}/{area}/{number}"))
+    return {"id": f"{area}-{seed}-{number}", "title": f"generated: {area}", **case}
+
+
+@asynccontextmanager
+async def pair(url: str, ca: str, *, hooks: bool) -> AsyncIterator[Pair]:
+    """Both servers, with the kinds that cases are about."""
+    webhooks: Any = None
+    if hooks:
+        webhooks = importlib.import_module("tests.data.apiserver.webhooks").Webhooks()
+    async with remote(url, ca) as real, embedded(system_clock) as own:
+        await prepare(own)
+        yield Pair(real, own, webhooks)
+
+
+async def _compare(part: Part) -> Found:
+    found, numbers = Found(), iter(part.numbers)
+
+    async def work(both: Pair) -> None:
+        for number in numbers:
+            outcome = await both.compare(generated(part.area, part.seed, number))
+            found.answers += outcome.answers
+            found.equal += outcome.answers - len(outcome.unequal)
+            if outcome.cause:
+                found.causes.setdefault(outcome.cause, []).append(number)
+                count = found.unequal.get(outcome.cause, 0)
+                found.unequal[outcome.cause] = count + len(outcome.unequal)
+
+    at_a_time = AT_A_TIME * 3 if part.area == "webhooks" else AT_A_TIME
+    async with (
+        pair(part.url, part.ca, hooks=part.area == "webhooks") as both,
+        asyncio.TaskGroup() as group,
+    ):
+        for _ in range(at_a_time):
+            group.create_task(work(both))
+    return found
+
+
+def compare(part: Part) -> Found:
+    """Compare the cases of a part, in this process."""
+    return asyncio.run(_compare(part))
