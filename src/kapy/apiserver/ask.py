@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from kapy.apiserver.admission import Review
 from kapy.apiserver.authorization import Attributes, Authorizer
-from kapy.apiserver.refusals import bad_dry_run
+from kapy.apiserver.parameters import dry_run_error, dry_run_values
+from kapy.apiserver.refusals import invalid_options
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube.http import Request, User
 
@@ -66,9 +67,7 @@ class Ask:
 
     def dry_run(self, options: str) -> bool:
         """Whether nothing is to be kept. options: the kind that an error names."""
-        value = self.request.query.get("dryRun")
-        if value is None:
-            return False
-        if value != "All":
-            raise bad_dry_run([value], options)
-        return True
+        values = dry_run_values(self.request.query)
+        if values and (error := dry_run_error(values)) is not None:
+            raise invalid_options(options, [error])
+        return bool(values)

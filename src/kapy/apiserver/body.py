@@ -144,14 +144,9 @@ def read_object(ask: Ask, duplicates: list[str] | None = None) -> Document:
 
 def read_document(ask: Ask, duplicates: list[str] | None = None) -> Any:
     """The body of a write, whatever it is. Raises BadRequest, UnsupportedMediaType."""
-    media = media_type(ask)
-    if media == PROTOBUF and isinstance(ask.request.body, bytes) and not ask.kind.custom:
+    media = check_media_type(ask)
+    if media == PROTOBUF:
         return read(ask)
-    if media not in ("", JSON, YAML):
-        raise UnsupportedMediaType(
-            "the body of the request was in an unknown format - accepted media types include: "
-            "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-        )
     try:
         raw = ask.request.body
         if media == YAML and isinstance(raw, bytes):
@@ -159,6 +154,19 @@ def read_document(ask: Ask, duplicates: list[str] | None = None) -> Any:
         return read(ask, duplicates)
     except NotJson as error:
         raise _unrecognized(ask, f"couldn't get version/kind; json parse error: {error}") from None
+
+
+def check_media_type(ask: Ask, *, meta: bool = False) -> str:
+    """The media type of the body of a write. Raises UnsupportedMediaType.
+
+    meta: the body is one of Kubernetes' own, whatever the kind is.
+    """
+    media = media_type(ask)
+    if media in ("", JSON, YAML) or (
+        media == PROTOBUF and isinstance(ask.request.body, bytes) and (meta or not ask.kind.custom)
+    ):
+        return media
+    raise refuse_media_type([JSON, YAML, PROTOBUF])
 
 
 def _unrecognized(ask: Ask, why: str) -> BadRequest:
@@ -187,13 +195,11 @@ def _summary(ask: Ask) -> str:
 
 def _checked(ask: Ask, document: Any) -> Document:
     """The object, if it is of the kind that the path names."""
+    if document is None and ask.request.body and _text(ask).strip():
+        document = {}  # as Go reads `null`
     if not isinstance(document, dict):
-        why = (
-            f"json: cannot unmarshal {go_type(document)} into Go value of type {_STRUCT}"
-            if document is not None
-            else "unexpected end of JSON input"
-        )
-        raise _unrecognized(ask, f"couldn't get version/kind; json parse error: {why}")
+        why = no_object(document)
+        raise _unrecognized(ask, f"couldn't get version/kind; {why}")
     resource = ask.kind.resource
     version, kind = document.get("apiVersion"), document.get("kind")
     if version == resource.api_version and kind == resource.kind:
@@ -201,6 +207,8 @@ def _checked(ask: Ask, document: Any) -> Document:
     for field, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str | None):
             raise _unrecognized(ask, f"couldn't get version/kind; {not_a_text(field, value)}")
+    if isinstance(version, str) and version.count("/") > 1:
+        raise _unrecognized(ask, f"unexpected GroupVersion string: {version}")
     if ask.kind.custom:
         return _custom(ask, document)
     return _built_in(ask, document)
@@ -208,7 +216,7 @@ def _checked(ask: Ask, document: Any) -> Document:
 
 def _custom(ask: Ask, document: Document) -> Document:
     resource = ask.kind.resource
-    kind, version = document.get("kind"), document.get("apiVersion") or resource.api_version
+    kind, version = document.get("kind"), document.get("apiVersion") or ""
     if not kind:
         text = _text(ask).decode("utf-8", "replace")
         raise _unrecognized(ask, f"Object 'Kind' is missing in '{text}'")
@@ -274,9 +282,18 @@ def fitted(document: Document, struct: str) -> Document:
     return decoded
 
 
+def no_object(value: Any) -> str:
+    """What is wrong with a body that is no JSON object."""
+    if value is None:
+        return "json parse error: unexpected end of JSON input"
+    said = f"cannot unmarshal {go_type(value)} into Go value of type {_STRUCT}"
+    return f"json parse error: json: {said}"
+
+
 def not_a_text(field: str, value: Any) -> str:
     """What is wrong with an `apiVersion` or a `kind` that is no text."""
-    return f"json parse error: json: cannot unmarshal {go_type(value)} into {field} of type string"
+    said = f"cannot unmarshal {go_type(value)} into Go struct field .{field} of type string"
+    return f"json parse error: json: {said}"
 
 
 def go_type(value: Any) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, required
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -68,7 +68,8 @@ def born(document: Document, kind: Kind, namespace: str, now: datetime, rng: ran
         metadata["generation"] = 1
 
 
-_KEPT = ("creationTimestamp", "generation", "deletionGracePeriodSeconds")
+_KEPT = ("creationTimestamp", "generation")
+_GRACE = "deletionGracePeriodSeconds"
 
 
 def carried(document: Document, old: Document, *, uid: bool = True) -> None:
@@ -86,6 +87,8 @@ def carried(document: Document, old: Document, *, uid: bool = True) -> None:
         metadata["namespace"] = before["namespace"]
     else:
         metadata.pop("namespace", None)
+    if _GRACE in before:
+        metadata.setdefault(_GRACE, before[_GRACE])
     if "deletionTimestamp" in before and not metadata.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = before["deletionTimestamp"]
 
@@ -108,14 +111,14 @@ def errors(document: Document, kind: Kind, *, update: bool = False) -> list[Fiel
         found.append(required("metadata.name", "name or generateName is required"))
     else:
         found += [invalid("metadata.name", name, text) for text in kind.strategy.name_errors(name)]
-    times = (3 if kind.custom else 2) if update else 1
-    return found + _part_errors(metadata, custom=kind.custom) * times
+    looks = kind.strategy.looks if update else 1
+    again = looks + 2 if update else 1
+    found += _part_errors(metadata) * again
+    return found + _own_errors(metadata, custom=kind.custom) * looks
 
 
-def _part_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
+def _part_errors(metadata: Document) -> list[FieldError]:
     found: list[FieldError] = []
-    if metadata.get("generation", 0) < 0:
-        found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
     labels = metadata.get("labels")
     if labels:
         found += label_errors(labels, "metadata.labels")
@@ -126,6 +129,14 @@ def _part_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
         found += _owner_errors(metadata["ownerReferences"])
     if metadata.get("managedFields"):
         found += _managed_errors(metadata["managedFields"])
+    return found
+
+
+def _own_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
+    """What is wrong apart from a change."""
+    found: list[FieldError] = []
+    if metadata.get("generation", 0) < 0:
+        found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
     if metadata.get("finalizers"):
         found += _finalizer_errors(metadata["finalizers"], custom=custom)
     return found
@@ -150,8 +161,11 @@ def _managed_errors(entries: list[Document]) -> list[FieldError]:
     return found
 
 
-def without_repeated_owners(document: Document) -> list[str]:
-    """Drop owner references that stand twice; returns the warning about it."""
+def without_repeated_owners(document: Document, *, patched: bool = False) -> list[str]:
+    """Drop owner references that stand twice; returns the warning about it.
+
+    patched: they come from a patch, which kube-apiserver looks at later than at other writes.
+    """
     owners = document["metadata"].get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
@@ -165,10 +179,11 @@ def without_repeated_owners(document: Document) -> list[str]:
     if not again:
         return []
     document["metadata"]["ownerReferences"] = kept
+    when = " after mutating admission happens" if patched else ""
     return [
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references "
-        "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; "
-        f"duplicate UID(s) observed: {', '.join(dict.fromkeys(again))}"
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
+        "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+        f"requests; duplicate UID(s) observed: {', '.join(dict.fromkeys(again))}"
     ]
 
 
@@ -205,11 +220,15 @@ def _owner_errors(owners: list[Document]) -> list[FieldError]:
     controller = ""
     for owner in owners:
         version = owner.get("apiVersion", "")
-        if not version or version.count("/") > 1:
+        if version.count("/") > 1 or not version.rpartition("/")[2]:
             found.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
         for field in ("kind", "name", "uid"):
             if not owner.get(field):
                 found.append(invalid(f"{path}.{field}", owner.get(field, ""), "must not be empty"))
+        if (version, owner.get("kind")) == ("v1", "Event"):
+            text = "/v1, Kind=Event is disallowed from being an owner"
+            shown = {key: owner[key] for key in _OWNER_FIELDS if key in owner}
+            found.append(invalid(path, Shown.of(shown), text))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -277,7 +296,7 @@ def change_errors(document: Document, old: Document) -> list[FieldError]:
     """What a change of metadata may not do."""
     metadata, before = document["metadata"], old["metadata"]
     found: list[FieldError] = []
-    for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
+    for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", _GRACE):
         if metadata.get(field) != before.get(field):
             found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
     if before.get("deletionTimestamp"):

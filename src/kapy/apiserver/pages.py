@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kapy.apiserver import discovery, openapi
 from kapy.apiserver.health import Health
+from kapy.apiserver.refusals import method_unknown
 from kapy.apiserver.resources.registry import Registry
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request
@@ -43,23 +44,42 @@ def version() -> Document:
 
 
 def page(registry: Registry, health: Health, request: Request) -> Reply | None:
-    """The answer to a path that is no resource, None when there is nothing."""
-    if request.method not in ("GET", "HEAD"):
+    """The answer to a path that is no resource, None when there is nothing.
+
+    As on kube-apiserver, many of them do not look at the method. Raises MethodNotAllowed.
+    """
+    if "//" in request.path:
         return None
     parts = [part for part in request.path.split("/") if part]
+    if request.method != "GET" and _only_got(registry, parts):
+        raise method_unknown()
     match parts:
-        case []:
+        case [] | ["index.html"]:
             return Reply(200, {"paths": _paths(registry, health)})
         case ["version"]:
             return Reply(200, version())
         case ["healthz" | "livez" | "readyz", *_]:
-            return health.page(request)
-        case ["openapi", *rest]:
+            return None if request.path.endswith("/") else health.page(request)
+        case ["openapi", "v3", *rest]:
             return _openapi(registry, rest)
         case ["api" | "apis" as root, *rest]:
             return _discovery(registry, root, rest, request)
         case _:
             return None
+
+
+def _only_got(registry: Registry, parts: list[str]) -> bool:
+    """Whether a page takes no other method than GET."""
+    match parts:
+        case ["version"] | ["api"] | ["api", "v1"]:
+            return True
+        case [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"]:
+            return True
+        case ["apis", group, version]:
+            kinds = [one for one in registry if one.resource.group == group]
+            served = any(one.resource.version == version for one in kinds)
+            return served and not any(one.custom for one in kinds)
+    return False
 
 
 def _paths(registry: Registry, health: Health) -> list[str]:
@@ -72,11 +92,11 @@ def _paths(registry: Registry, health: Health) -> list[str]:
 
 def _openapi(registry: Registry, rest: list[str]) -> Reply:
     match rest:
-        case ["v3"]:
+        case []:
             return Reply(200, openapi.encoded(openapi.index(registry)), _TEXT)
-        case ["v3", "api", version_name]:
+        case ["api", version_name]:
             found = openapi.document(registry, "", version_name)
-        case ["v3", "apis", group, version_name]:
+        case ["apis", group, version_name]:
             found = openapi.document(registry, group, version_name)
         case _:
             found = None

@@ -113,9 +113,11 @@ def nothing_runs(kind: Kind, name: str, part: str) -> ApiError:
     return NothingRuns(message, details=details(kind, name))
 
 
-def already_exists(kind: Kind, name: str) -> ApiError:
-    """An object of that name is there."""
+def already_exists(kind: Kind, name: str, *, ending: bool = False) -> ApiError:
+    """An object of that name is there. ending: it is being deleted."""
     message = f'{kind.group_resource} "{name}" already exists'
+    if ending:
+        message = f"object is being deleted: {message}"
     return AlreadyExists(message, details=details(kind, name))
 
 
@@ -139,14 +141,6 @@ def invalid_object(kind: Kind, name: str, errors: list[FieldError]) -> ApiError:
 def invalid_options(options: str, errors: list[FieldError]) -> ApiError:
     """Query parameters break rules. options: `ListOptions`, `DeleteOptions` …"""
     return Invalid.of(options, "meta.k8s.io", "", errors)
-
-
-def bad_dry_run(values: list[str], options: str) -> ApiError:
-    """`dryRun` may only be All."""
-    error = FieldError(
-        "FieldValueNotSupported", "dryRun", 'supported values: "All"', values[0] if values else ""
-    )
-    return invalid_options(options, [error])
 
 
 def bad_integer(text: str, why: str = "invalid syntax") -> ApiError:

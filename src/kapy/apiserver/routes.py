@@ -26,7 +26,8 @@ def resolve(registry: Registry, info: RequestInfo) -> Route | None:
     if not info.is_resource or info.path[:1] != "/":
         return None
     if "//" in info.path:
-        raise no_such_resource()
+        outside = info.path.startswith("//")
+        raise PageNotFound if outside else _nothing(registry, info.group, info.version)
     route = None if info.prefix == "proxy" else _route(registry, info)
     if route is None:
         raise _nothing(registry, info.group, info.version)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kapy.apiserver.parameters import whole
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
@@ -28,17 +27,20 @@ class Selection(NamedTuple):
 EVERYTHING = Selection(None, "")
 
 
-def selection(kind: Kind, query: Mapping[str, str]) -> Selection:
-    """What a request selects. Raises BadRequest."""
-    if "timeoutSeconds" in query:
-        whole(query, "timeoutSeconds")
+def selection(kind: Kind, query: Mapping[str, str], check: Callable[[], None]) -> Selection:
+    """What a request selects. Raises BadRequest.
+
+    check: looks at the other options, when it is known that the selectors can be read.
+    """
     labels_text, fields_text = query.get("labelSelector", ""), query.get("fieldSelector", "")
     if not labels_text and not fields_text:
+        check()
         return EVERYTHING
     try:
         labels, fields = parse_labels(labels_text), parse_fields(fields_text)
     except InvalidSelector as error:
         raise BadRequest(str(error)) from None
+    check()
     _check(kind, fields)
     return Selection(_matcher(kind, labels, fields), fields.exact("metadata.name") or "")
 

@@ -32,6 +32,7 @@ from kapy.apiserver.controllers.namespaces import (
 from kapy.apiserver.definitions import Definitions
 from kapy.apiserver.health import Health
 from kapy.apiserver.pages import page, swagger
+from kapy.apiserver.parameters import check_timeout
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.refusals import (
     PageNotFound,
@@ -180,6 +181,8 @@ class Server:
         try:
             user = request.user or ANONYMOUS
             info = request_info(request)
+            if "timeout" in request.query:
+                check_timeout(request.query["timeout"])
             route = self._route(request, user, info)
             if route is None:
                 reply = await self._page(request, user, info)
@@ -251,7 +254,7 @@ class Server:
             return self.pages[request.path](request)
         found = page(self.plane.registry, self.health, request) or self.access.page(request)
         if found is None:
-            if request.path.startswith("/api/"):
+            if request.path.startswith("/api/") and "//" not in request.path:
                 raise no_such_resource()
             raise PageNotFound
         return found

@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
+from kapy.apiserver.refusals import StorageFailure, plain_failure
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import NotAcceptable
@@ -55,18 +56,17 @@ def check_acceptable(ask: Ask) -> None:
 
     Raises NotAcceptable; of Kubernetes' own kinds in the words of the router in front of them.
     """
-    try:
-        accepted(ask.request.headers)
-    except NotAcceptable:
-        header = ask.request.headers["accept"]
+    header = ask.request.headers["accept"]
+    if not ask.kind.custom and header:
         named = {clause.partition(";")[0].strip() for clause in header.split(",")}
-        if ask.kind.custom or named & {*_AVAILABLE.split(", ")}:
-            raise
-        streams = "" if ask.name else _STREAMS
-        message = f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}{streams}"
-        raise NotAcceptable(message, details={}) from None
+        if not named & _ROUTED:
+            streams = _STREAMS if ask.verb in ("list", "watch") else ""
+            message = f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}{streams}"
+            raise NotAcceptable(message, details={})
+    accepted(ask.request.headers)
 
 
+_ROUTED = {*_AVAILABLE.split(", "), "*/*"}
 _STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
@@ -97,7 +97,8 @@ def _formed(
 
         return table(ask, documents, accept.version, metadata, plane.clock)
     if accept.form == "PartialObjectMetadataList":
-        raise NotAcceptable("you requested PartialObjectMetadataList, but the object is no list")
+        message = "content is not a list"
+        raise StorageFailure(message, status=plain_failure(message))
     return partial_metadata(documents[0], accept.version)
 
 
@@ -116,7 +117,7 @@ def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Docu
             "kind": "PartialObjectMetadataList",
             "apiVersion": f"meta.k8s.io/{accept.version}",
             "metadata": metadata,
-            "items": [partial_metadata(one, accept.version) for one in documents],
+            "items": [partial_metadata(one, accept.version) for one in documents] or None,
         }
     kind = ask.kind
     if kind.custom:

@@ -72,12 +72,7 @@ def table(
     ask: Ask, documents: Sequence[Document], version: str, metadata: Document, clock: Clock
 ) -> Document:
     """The Table of some objects. Raises BadRequest."""
-    include = ask.request.query.get("includeObject", "")
-    if include not in INCLUDE:
-        raise BadRequest(
-            "Unable to convert to Table as requested: includeObject: Invalid value: "
-            f"\"{include}\": must be 'Metadata', 'Object', 'None', or empty"
-        )
+    include = check_include(ask)
     kind, now = ask.kind, clock()
     columns = columns_of(kind)
     kept = ("resourceVersion", "continue", "remainingItemCount")
@@ -94,6 +89,17 @@ def table(
             for document in documents
         ],
     }
+
+
+def check_include(ask: Ask) -> str:
+    """What rows are to have of their objects (`includeObject`). Raises BadRequest."""
+    include = ask.request.query.get("includeObject", "")
+    if include not in INCLUDE:
+        raise BadRequest(
+            "Unable to convert to Table as requested: includeObject: Invalid value: "
+            f"\"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        )
+    return include
 
 
 def _included(document: Document, include: str, version: str) -> Document | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kapy.kube import Document
+from kapy.kube.go_quoted import go_quoted
 
 
 class _Nothing:
@@ -74,6 +75,8 @@ def _shown(value: object) -> str:
     if isinstance(value, Shown):
         return str(value)
     if isinstance(value, str):
+        if not value.isprintable():
+            return go_quoted(value)
         return json.dumps(value, ensure_ascii=False)
     if value is None:
         return "null"

@@ -53,7 +53,8 @@ class Arrival:
 class Request:
     """One request.
 
-    path: percent-decoded, without query. query: first value of each parameter. headers: names in
+    path: percent-decoded, without query. query: first value of each parameter (of `dryRun`
+    all, one a line). headers: names in
     lower case. body: bytes from the network, or (in process) a document, or a list for a JSON
     patch; the server neither changes nor keeps it. user: None until authentication ran; in
     process the transport's owner says who. arrival: of what comes over the network, and of what

@@ -116,7 +116,7 @@ ASKED = [
     (request(CONFIG_MAPS, method=b"OPTIONS"), 405),
     (request(CONFIG_MAPS, method=b"TRACE"), 405),
     (request(CONFIG_MAPS, method=b"PROPFIND"), 405),
-    (request(b"/version", method=b"TRACE"), 404),
+    (request(b"/version", method=b"TRACE"), 405),
     (request(b"*", method=b"OPTIONS"), 404),
     (request(b"http://elsewhere/version"), 200),
     (request(CONFIG_MAPS, b"Accept: text/html\r\n"), 406),
@@ -175,7 +175,7 @@ async def test_requests_may_follow_each_other_without_waiting() -> None:
 
 async def test_head_is_an_answer_without_its_body() -> None:
     async with wired() as wire, wire.talk() as talk:
-        for path, status in ((b"/version", 200), (CONFIG_MAPS, 405), (b"/nothing", 404)):
+        for path, status in ((b"/readyz", 200), (CONFIG_MAPS, 405), (b"/nothing", 404)):
             await talk.send(request(path, method=b"HEAD"))
             assert (await talk.answer(body=False)).status == status
 

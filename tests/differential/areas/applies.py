@@ -82,15 +82,24 @@ def apply(draw: Draw, kind: Kind) -> Step:
             )
         )
     if draw.chance(0.1) and kind.status:
-        body["status"] = widget_status(draw) if kind is WIDGET else shape_status(draw)
+        body["status"] = _status(draw, kind)
     body = maybe_mutated(draw, body, 0.12)
     return patch(kind.at("alpha"), APPLY_PATCH, body, query=_query(draw))
+
+
+def _status(draw: Draw, kind: Kind) -> Json:
+    """A status, which has at most one unknown field: which of several is named is chance."""
+    if kind is WIDGET:
+        return widget_status(draw)
+    if kind is SHAPE:
+        return shape_status(draw)
+    return draw.one(({"replicas": 1}, {"replicas": 2}, {"phase": "x"}, {}))
 
 
 def apply_status(draw: Draw, kind: Kind) -> Step:
     """An apply of a status."""
     body = kind.object(draw, "alpha")
-    body["status"] = widget_status(draw) if kind is WIDGET else shape_status(draw)
+    body["status"] = _status(draw, kind)
     if draw.chance(0.7):
         body.pop("spec")
     return patch(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.kube.apply import Tracker, Types, Write
+from kapy.kube.apply.tracker import ApplyFailed
 from kapy.kube.errors import BadRequest, Conflict
 from tests.kube.apply.shapes import (
     API,
@@ -273,7 +274,7 @@ def test_an_object_without_owners_belongs_to_before_first_apply() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(spec: Any, message: str) -> None:
-    with pytest.raises(BadRequest) as refused:
+    with pytest.raises(ApplyFailed) as refused:
         TRACKER.apply(None, shape(spec), write("one"), force=False)
     start = "failed to create typed patch object (n/alpha; x.dev/v1, Kind=Shape): "
     assert refused.value.message == start + message
@@ -357,7 +358,7 @@ def test_an_object_that_an_owners_version_cannot_hold_is_refused() -> None:
     old = {"apiVersion": OLD, "kind": "Shape", "metadata": {"name": "a"}, "spec": {"title": "x"}}
     live = stored(converted(VERSIONS.apply(None, old, Write("one", OLD, FIRST), force=False), API))
     wanted = shape({"count": 1})
-    with pytest.raises(BadRequest, match=r"failed to convert new object: \.spec\.count: field"):
+    with pytest.raises(ApplyFailed, match=r"failed to convert new object: \.spec\.count: field"):
         VERSIONS.apply(live, wanted, write("two"), force=False)
     after = VERSIONS.track(live, {**live, "spec": {"name": "x", "count": 1}}, write("two"))
     assert "managedFields" not in after["metadata"]

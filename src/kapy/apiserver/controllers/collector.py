@@ -128,7 +128,8 @@ class Collector:
             found = self._read(dependent)
             if found is None:
                 continue
-            self._queue.add(dependent)
+            if not _waits(found["metadata"]):  # else two that own each other never rest
+                self._queue.add(dependent)
             blocking = blocking or _blocks(found, uid)
         if not blocking:
             self._release(kind, place, FOREGROUND)
@@ -180,12 +181,31 @@ class Collector:
             uid = document["metadata"]["uid"]
             if waiting and any(self._blocked(uid)):
                 policy = "Foreground"
+                if self._in_a_circle(uid):
+                    document = self._unblock(kind, place, document)
             await self._delete(kind, place, document, policy)
 
     def _blocked(self, uid: str) -> Iterator[bool]:
         for dependent in self._dependents.get(uid, ()):
             found = self._read(dependent)
             yield found is not None and _blocks(found, uid)
+
+    def _in_a_circle(self, uid: str) -> bool:
+        """Whether a dependent of an object that is to go waits for its own dependents."""
+        found = (self._read(one) for one in self._dependents.get(uid, ()))
+        return any(one is not None and _waits(one["metadata"]) for one in found)
+
+    def _unblock(self, kind: Kind, place: Place, document: Document) -> Document:
+        """Let the owners of an object go before it."""
+        owners = [
+            {**one, "blockOwnerDeletion": False} if one.get("blockOwnerDeletion") else one
+            for one in document["metadata"]["ownerReferences"]
+        ]
+        self._amend(kind, place, document, ownerReferences=owners)
+        for owner in owners:
+            if (waiting := self._alive.get(owner["uid"])) is not None:
+                self._queue.add(waiting)
+        return self._read(place) or document
 
     def _state(self, place: Place, owner: Document) -> str:
         """`solid`, `waiting` (it is deleted in the foreground) or `gone`.

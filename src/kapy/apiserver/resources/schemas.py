@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kapy.apiserver.resources.structs import Malformed, Misfit, decoder
+from kapy.apiserver.resources.structs import Malformed, Misfit, decoder, sorted_by_name
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
 from kapy.kube.field_errors import FieldError
@@ -151,6 +151,11 @@ def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Documen
         known = {key: value for key, value in found.items() if settled.get(key) is value}
         found = {key: value for key, value in found.items() if key not in known}
     misplaced: list[str] = []
-    metadata: Document = _metadata(found, None, misplaced)
+    try:
+        metadata: Document = _metadata(found, None, misplaced)
+    except Misfit:
+        # kube-apiserver names the first by name, of metadata that it sorted.
+        _metadata(sorted_by_name(found), None, [])
+        raise
     unknown.extend(f"metadata.{path}" for path in misplaced)
     return known | metadata if known else metadata

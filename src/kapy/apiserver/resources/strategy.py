@@ -19,12 +19,16 @@ class Strategy:
     generation: `metadata.generation` counts changes of everything but metadata and status.
     status: `status` is a subresource, written only through it. unconditional: an update without
     a resourceVersion is allowed. status_at_birth: a new object may bring its status along.
+    created_by_update: an update of what is not there creates it. looks: how often an update
+    validates the whole object, and lists what it finds each time.
     """
 
     generation = False
     status = False
     unconditional = True
     status_at_birth = False
+    created_by_update = False
+    looks = 1
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         """What is wrong with a name; `prefix`: it is a generateName."""

@@ -71,9 +71,7 @@ def described(value: Any) -> str:
     """What Go calls a JSON value."""
     if isinstance(value, bool):
         return "bool"
-    if isinstance(value, float):
-        return f"number {value:g}" if value != int(value) else f"number {value}"
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return "number"
     names: dict[type, str] = {str: "string", list: "array", dict: "object"}
     return names.get(type(value), "null")
@@ -99,6 +97,35 @@ def struct_of(group: str, version: str, kind: str) -> str | None:
     """The name of the struct of a kind, None when it is not known."""
     name: str | None = facts()["kinds"].get(f"{group}/{version}/{kind}")
     return name
+
+
+def field_type(kind: str, field: str) -> str:
+    """The type of a field of a type, "" when it is not known."""
+    if kind.startswith("{}"):
+        return kind[2:]
+    fact = facts()["structs"].get(kind, {}).get(field)
+    return "" if fact is None else str(fact["t"])
+
+
+def sorted_by_name(value: Any) -> Any:
+    """JSON data with the fields of all objects sorted."""
+    if isinstance(value, dict):
+        return {key: sorted_by_name(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [sorted_by_name(one) for one in value]
+    return value
+
+
+def in_go_order(value: Any, kind: str) -> Any:
+    """A value with its fields in the order of Go's structs, those of maps by name."""
+    if isinstance(value, list):
+        return [in_go_order(one, kind.removeprefix("[]")) for one in value]
+    if not isinstance(value, dict):
+        return value
+    order = facts()["structs"].get(kind)
+    known = [key for key in order if key in value] if order else []
+    keys = [*known, *sorted(value.keys() - set(known))]
+    return {key: in_go_order(value[key], field_type(kind, key)) for key in keys}
 
 
 def _go_name(kind: str, named: str) -> str:
@@ -251,7 +278,8 @@ def _integer(bits: int) -> Callable[[str], Decode]:
     def make(wanted: str) -> Decode:
         def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
             if type(value) is not int:
-                raise Misfit(described(value), wanted)
+                what = described(value)
+                raise Misfit(f"number {value:g}" if type(value) is float else what, wanted)
             if not -limit <= value < limit:
                 raise Misfit(f"number {value}", wanted)
             return value
@@ -280,10 +308,10 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", r
 def _time(fraction: bool) -> Callable[[str], Decode]:  # noqa: FBT001
     layout = "2006-01-02T15:04:05.000000Z07:00" if fraction else "2006-01-02T15:04:05Z07:00"
 
-    def make(wanted: str) -> Decode:
+    def make(_wanted: str) -> Decode:
         def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
             if not isinstance(value, str):
-                raise Misfit(described(value), wanted)
+                raise Misfit(described(value), "string")
             if not _TIME.fullmatch(value):
                 raise Malformed(
                     f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
@@ -339,6 +367,8 @@ def _quantity(wanted: str) -> Decode:
 
 def _bytes(wanted: str) -> Decode:
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if isinstance(value, list):
+            return _of_numbers(value)
         if not isinstance(value, str):
             raise Misfit(described(value), wanted)
         try:
@@ -350,6 +380,16 @@ def _bytes(wanted: str) -> Decode:
         return value
 
     return decode
+
+
+def _of_numbers(values: list[Any]) -> str:
+    """Bytes that are given one by one: Go reads them, too."""
+    for one in values:
+        if type(one) is not int and one is not None:
+            raise Misfit(described(one), "uint8")
+        if not 0 <= (one or 0) < 256:
+            raise Misfit(f"number {one}", "uint8")
+    return base64.b64encode(bytes(one or 0 for one in values)).decode()
 
 
 def _int_or_string(wanted: str) -> Decode:

@@ -33,7 +33,7 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 def query_of(scope: Scope) -> dict[str, str]:
-    """The first value of each query parameter.
+    """The first value of each query parameter; of `dryRun`, the only list, all, one a line.
 
     As in Go, a pair with a semicolon or with an escape that is none counts as absent.
     """
@@ -47,7 +47,11 @@ def query_of(scope: Scope) -> dict[str, str]:
             if _BAD_ESCAPE.search(pair):
                 continue
             key, value = _unescaped(key), _unescaped(value)
-        query.setdefault(key.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
+        name, text = key.decode("utf-8", "replace"), value.decode("utf-8", "replace")
+        if name == "dryRun" and name in query:
+            query[name] += f"\n{text}"
+        else:
+            query.setdefault(name, text)
     return query
 
 

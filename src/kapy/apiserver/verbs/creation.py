@@ -12,7 +12,7 @@ from kapy.apiserver.shown import shown
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated, with_conversions
 from kapy.apiserver.verbs.namespaces import check_definition, check_namespace
-from kapy.apiserver.verbs.options import check_manager, field_validation
+from kapy.apiserver.verbs.options import write_options
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Reply
@@ -22,9 +22,8 @@ _NAME_ATTEMPTS = 8
 
 async def create(plane: Plane, ask: Ask) -> Reply:
     """Store a new object."""
-    dry_run = ask.dry_run("CreateOptions")
-    check_manager(ask, "CreateOptions")
-    checks = field_validation(ask, "CreateOptions")
+    body.check_media_type(ask)
+    dry_run, checks = write_options(ask, "CreateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
     if ask.name:  # the right was for this name
         check_name(ask, document["metadata"])
@@ -90,9 +89,7 @@ async def insert(
     kind, table = ask.kind, plane.table(ask.kind)
     check_namespace(plane, ask, document)
     check_definition(plane, ask, document)
-    version = document["metadata"].get("resourceVersion")
-    if version and version != "0" and not applied:
-        raise resource_version_set()
+    version = document["metadata"].get("resourceVersion") or ""
     document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
     document = {**document, "metadata": {**document["metadata"]}}
     metadata.wiped(document)
@@ -102,9 +99,12 @@ async def insert(
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
     name = document["metadata"]["name"]
-    if table.latest(document["metadata"].get("namespace", ""), name) is not None:
+    if version.isdigit() and int(version) and not dry_run and not applied:
+        raise resource_version_set()
+    live = table.latest(document["metadata"].get("namespace", ""), name)
+    if live is not None:
         await plane.store.committed()  # who reads after this answer must find it
-        raise already_exists(kind, name)
+        raise already_exists(kind, name, ending=bool(live["metadata"].get("deletionTimestamp")))
     stored = await stored_form(plane, ask, document)
     if not dry_run:
         stored = await keep(plane, table, stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -9,15 +10,15 @@ from typing import Any, NamedTuple
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.metadata import stamp
-from kapy.apiserver.parameters import flag, whole
+from kapy.apiserver.parameters import dry_run_error, dry_run_values, flag, whole
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import bad_dry_run, conflict, details, invalid_options, not_found
+from kapy.apiserver.refusals import conflict, details, invalid_options, not_found
 from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.selection import selection
+from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.verbs.checks import review
-from kapy.apiserver.verbs.reading import list_
+from kapy.apiserver.verbs.reading import found_by, list_, list_selection
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Forbidden
 from kapy.kube.field_errors import FieldError, invalid
@@ -27,11 +28,11 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
 class Options(NamedTuple):
-    """DeleteOptions, from the body or the query."""
+    """DeleteOptions, from the body or the query. uid, resource_version: None: no precondition."""
 
-    uid: str = ""
-    resource_version: str = ""
-    propagation: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
+    propagation: str | None = None
     orphan: bool | None = None
     grace: int | None = None
     dry_run: bool = False
@@ -39,63 +40,95 @@ class Options(NamedTuple):
 
 def options_of(ask: Ask) -> Options:
     """What the request says about the deletion. Raises BadRequest or Invalid."""
+    content = _of_query(ask.request.query) if not ask.request.body else _of_body(ask)
     try:
-        content: Any = body.read(ask)
+        decoder(_STRUCT)(content, None, [])
+    except Misfit as error:
+        raise BadRequest(str(error)) from None
+    return _options(content)
+
+
+_STRUCT = "meta.v1.DeleteOptions"
+
+
+def _of_query(query: Mapping[str, str]) -> Document:
+    """The options in the query, which count where there is no body. Raises BadRequest."""
+    preconditions = {key: query[key] for key in ("uid", "resourceVersion") if key in query}
+    return {
+        "preconditions": preconditions,
+        "propagationPolicy": query.get("propagationPolicy"),
+        "gracePeriodSeconds": whole(query, "gracePeriodSeconds"),
+        "orphanDependents": (
+            flag(query, "orphanDependents") if "orphanDependents" in query else None
+        ),
+        "dryRun": dry_run_values(query),
+    }
+
+
+def _of_body(ask: Ask) -> Document:
+    """The options in the body: of any group's DeleteOptions. Raises BadRequest."""
+    media = body.check_media_type(ask, meta=True)
+    raw = ask.request.body
+    try:
+        yaml = media == body.YAML and isinstance(raw, bytes)
+        content: Any = body.from_yaml(raw) if yaml else body.read(ask)
     except body.NotJson as error:
-        raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from None
-    query = ask.request.query
+        why = "yaml:" if media == body.YAML else "couldn't get version/kind; json parse error:"
+        raise BadRequest(f"{why} {error}") from None
     if content is None:
-        content = {
-            "propagationPolicy": query.get("propagationPolicy"),
-            "gracePeriodSeconds": whole(query, "gracePeriodSeconds"),
-            "orphanDependents": (
-                flag(query, "orphanDependents") if "orphanDependents" in query else None
-            ),
-            "dryRun": [query["dryRun"]] if query.get("dryRun") else [],
-        }
-    elif not isinstance(content, dict):
-        raise BadRequest("the body is no DeleteOptions")
-    elif content.get("kind") not in (None, "DeleteOptions"):
-        raise BadRequest(
-            f"converting ({content.get('apiVersion', 'v1')}.{content['kind']}) to "
-            "(v1.DeleteOptions): unknown conversion"
-        )
-    return _options(body.fitted(content, "meta.v1.DeleteOptions"))
+        return {}
+    if not isinstance(content, dict):
+        raise BadRequest(f"couldn't get version/kind; {body.no_object(content)}")
+    version, kind = content.get("apiVersion"), content.get("kind")
+    for field, value in (("apiVersion", version), ("kind", kind)):
+        if not isinstance(value, str | None):
+            raise BadRequest(f"couldn't get version/kind; {body.not_a_text(field, value)}")
+    _check_kind(version or "", kind or "")
+    return content
 
 
-_POLICIES = ("Background", "Foreground", "Orphan")
+def _check_kind(version: str, kind: str) -> None:
+    """DeleteOptions may be those of any group. Raises BadRequest."""
+    if version.count("/") > 1:
+        raise BadRequest(f"unexpected GroupVersion string: {version}")
+    if (kind or "DeleteOptions") == "DeleteOptions":
+        return
+    known = _OTHERS if version == "v1" else _OPTIONS if not version else ()
+    if kind in known:
+        raise BadRequest(f"converting (v1.{kind}) to (v1.DeleteOptions): unknown conversion")
+    version = version or "meta.k8s.io/v1"
+    raise BadRequest(
+        f'no kind "{kind}" is registered for version "{version}" in scheme '
+        '"pkg/runtime/scheme.go:111"'
+    )
+
+
+_OTHERS = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status")
+_OPTIONS = ("CreateOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions")
+"""What else Kubernetes' own meta group has."""
+
+_POLICIES = ("Foreground", "Background", "Orphan")
 
 
 def _options(content: Document) -> Options:
-    dry_run = content.get("dryRun") or []
-    if [one for one in dry_run if one != "All"]:
-        raise bad_dry_run(dry_run, "DeleteOptions")
-    policy, orphan = content.get("propagationPolicy") or "", content.get("orphanDependents")
+    policy, orphan = content.get("propagationPolicy"), content.get("orphanDependents")
     errors: list[FieldError] = []
-    if policy and orphan is not None:
-        errors.append(
-            invalid(
-                "propagationPolicy",
-                policy,
-                "orphanDependents and deletionPropagation cannot be both set",
-            )
-        )
-    if policy and policy not in _POLICIES:
+    if policy is not None and orphan is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", policy, why))
+    if policy is not None and policy not in _POLICIES:
         supported = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
-        errors.append(
-            FieldError(
-                "FieldValueNotSupported",
-                "propagationPolicy",
-                f"supported values: {supported}",
-                policy,
-            )
-        )
+        why = f"supported values: {supported}"
+        errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", why, policy))
+    dry_run = content.get("dryRun") or []
+    if (error := dry_run_error(dry_run)) is not None:
+        errors.append(error)
     if errors:
         raise invalid_options("DeleteOptions", errors)
     preconditions = content.get("preconditions") or {}
     return Options(
-        preconditions.get("uid") or "",
-        preconditions.get("resourceVersion") or "",
+        preconditions.get("uid"),
+        preconditions.get("resourceVersion"),
         policy,
         orphan,
         content.get("gracePeriodSeconds"),
@@ -124,7 +157,8 @@ async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
     kept, gone = await end(plane, ask, document, options)
     if gone and ask.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success(ask, document["metadata"]["uid"]))
-    return await shown(plane, ask, kept)
+    accepted = not gone and options.orphan is False
+    return await shown(plane, ask, kept, 202 if accepted else 200)
 
 
 async def _admit(plane: Plane, ask: Ask, document: Document, options: Options) -> None:
@@ -141,8 +175,9 @@ def _told(options: Options) -> Document:
     if options.grace is not None:
         found["gracePeriodSeconds"] = options.grace
     conditions = {"uid": options.uid, "resourceVersion": options.resource_version}
-    if any(conditions.values()):
-        found["preconditions"] = {key: value for key, value in conditions.items() if value}
+    if any(one is not None for one in conditions.values()):
+        given = {key: value for key, value in conditions.items() if value is not None}
+        found["preconditions"] = given
     if options.orphan is not None:
         found["orphanDependents"] = options.orphan
     if options.propagation:
@@ -183,18 +218,21 @@ def _success(ask: Ask, uid: str) -> Document:
 def _check(ask: Ask, options: Options, document: Document) -> None:
     meta, resource = document["metadata"], ask.kind.resource
     qualified = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-    if options.uid and options.uid != meta["uid"]:
+    if options.uid is not None and options.uid != meta["uid"]:
         raise _precondition(ask, qualified, "UID", options.uid, meta["uid"])
     version = options.resource_version
-    if version and version != meta["resourceVersion"]:
+    if version is not None and version != meta["resourceVersion"]:
         raise _precondition(ask, qualified, "ResourceVersion", version, meta["resourceVersion"])
+
+
+_SINCE = {"UID": "deleted and then recreated", "ResourceVersion": "modified"}
 
 
 def _precondition(ask: Ask, qualified: str, what: str, wanted: str, found: str) -> Conflict:
     message = (
         f'Operation cannot be fulfilled on {qualified} "{ask.name}": the {what} in the '
         f"precondition ({wanted}) does not match the {what} in record ({found}). The object might "
-        "have been modified"
+        f"have been {_SINCE[what]}"
     )
     error = conflict(ask.kind, ask.name)
     found_details = {**(error.details or {}), "kind": ask.kind.resource.kind}
@@ -316,18 +354,17 @@ def _finalizers(found: list[str], options: Options) -> list[str]:
 
 async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     """Ask for the end of everything that the request selects."""
+    chosen, limit = list_selection(ask)
     options = options_of(ask)
-    whole(ask.request.query, "limit")
-    chosen = selection(ask.kind, ask.request.query)
     table = plane.table(ask.kind)
-    found = [one for one in table.scan(ask.namespace) if chosen.match is None or chosen.match(one)]
-    revision = plane.store.revision
+    revision, found = found_by(plane, ask, chosen, limit)
     for document in found:
         meta = document["metadata"]
         one = replace(ask, namespace=meta.get("namespace", ""), name=meta["name"])
         await _admit(plane, one, document, options)
         current = table.latest(one.namespace, one.name)
         if current is not None:
+            _check(one, options, current)
             await end(plane, ask, current, options)
     return Reply(200, listed(plane, ask, found, {"resourceVersion": str(revision)}))
 

@@ -1,15 +1,16 @@
-"""Options of a write: field validation."""
+"""Options of a write: dry run, field manager, field validation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.parameters import dry_run_error, dry_run_values
 from kapy.apiserver.refusals import invalid_options
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest
-from kapy.kube.field_errors import FieldError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.errors import ApiError, BadRequest
+from kapy.kube.field_errors import FieldError, invalid, not_supported
 
 _MANAGER_LIMIT = 128
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -23,8 +24,13 @@ class Validation:
     level: str
     duplicates: list[str] | None = field(default=None)
 
-    def report(self, ask: Ask, unknown: list[str]) -> None:
-        """Warn about what was found, or refuse it. Raises BadRequest."""
+    def report(
+        self, ask: Ask, unknown: list[str], patched: Callable[[str], ApiError] | None = None
+    ) -> None:
+        """Warn about what was found, or refuse it. Raises BadRequest, Invalid.
+
+        patched: the error where the object comes from a patch.
+        """
         if self.level == "Ignore":
             return
         repeated = [_repeated(one) for one in self.duplicates or ()]
@@ -34,6 +40,8 @@ class Validation:
         if self.level == "Strict":
             if any(one.startswith("line ") for one in repeated):
                 sentences[0] = f"yaml: unmarshal errors:\n  {sentences[0]}"
+            if patched is not None:
+                raise patched(f"strict decoding error: {', '.join(sentences)}")
             resource = ask.kind.resource
             raise BadRequest(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a '
@@ -47,16 +55,27 @@ def _repeated(what: str) -> str:
     return what if what.startswith("line ") else f'duplicate field "{what}"'
 
 
-def field_validation(ask: Ask, options: str) -> Validation:
-    """What the request asks for (`fieldValidation`, default Warn). Raises Invalid."""
-    level = ask.request.query.get("fieldValidation") or "Warn"
+def write_options(
+    ask: Ask, options: str, errors: Sequence[FieldError] = ()
+) -> tuple[bool, Validation]:
+    """Whether nothing is to be kept, and how fields are validated (by default Warn).
+
+    options: the kind that an error names. errors: what else is wrong with the options. Raises
+    Invalid, with everything that is wrong.
+    """
+    query = ask.request.query
+    if not query and not errors:
+        return False, Validation("Warn", [])
+    found = [*errors, *_manager_errors(query.get("fieldManager", ""))]
+    values = dry_run_values(query)
+    if (error := dry_run_error(values)) is not None:
+        found.append(error)
+    level = query.get("fieldValidation") or "Warn"
     if level not in _LEVELS:
-        supported = ", ".join(f'"{one}"' for one in ("", *_LEVELS))
-        error = FieldError(
-            "FieldValueNotSupported", "fieldValidation", f"supported values: {supported}", level
-        )
-        raise invalid_options(options, [error])
-    return Validation(level, None if level == "Ignore" else [])
+        found.append(not_supported("fieldValidation", level, ["", *_LEVELS]))
+    if found:
+        raise invalid_options(options, found)
+    return bool(values), Validation(level, None if level == "Ignore" else [])
 
 
 def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
@@ -70,21 +89,19 @@ def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
     return found
 
 
-def check_manager(ask: Ask, options: str) -> None:
-    """A field manager has a printable name of at most 128 bytes. Raises Invalid."""
-    name = ask.request.query.get("fieldManager", "")
+def _manager_errors(name: str) -> list[FieldError]:
+    """A field manager has a printable name of at most 128 bytes."""
     errors: list[FieldError] = []
-    if len(name) > _MANAGER_LIMIT:
+    if len(name.encode()) > _MANAGER_LIMIT:
         errors.append(
             FieldError(
                 "FieldValueTooLong", "fieldManager", f"may not be more than {_MANAGER_LIMIT} bytes"
             )
         )
-    wrong = next((at for at, character in enumerate(name) if not character.isprintable()), None)
-    if wrong is not None:
-        where = f"invalid character U+{ord(name[wrong]):04X} (at position {wrong})"
-        errors.append(
-            FieldError("FieldValueInvalid", "fieldManager", f"{go_quoted(name)}: {where}")
-        )
-    if errors:
-        raise invalid_options(options, errors)
+    at = 0
+    for character in name:
+        if not character.isprintable():
+            where = f"invalid character U+{ord(character):04X} (at position {at})"
+            errors.append(invalid("fieldManager", name, where))
+        at += len(character.encode())
+    return errors

@@ -10,11 +10,11 @@ from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import conflict, invalid_options, not_found
+from kapy.apiserver.refusals import conflict, not_found
 from kapy.apiserver.resources.structs import facts
 from kapy.apiserver.verbs.checks import bad_patch, typed, write_of
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of, insert, settle_namespace
-from kapy.apiserver.verbs.options import Validation, check_manager, field_validation
+from kapy.apiserver.verbs.options import Validation, write_options
 from kapy.apiserver.verbs.revision import revise
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Invalid
@@ -37,12 +37,11 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
     accepted += [APPLY_PATCH] if ask.kind.custom else [STRATEGIC_MERGE_PATCH, APPLY_PATCH]
     if media not in accepted:
         raise body.refuse_media_type(accepted)
-    dry_run = ask.dry_run("PatchOptions")
-    _check_options(ask.request.query, media)
-    check_manager(ask, "PatchOptions")
-    checks = field_validation(ask, "PatchOptions")
+    dry_run, checks = write_options(ask, "PatchOptions", patch_errors(ask.request.query, media))
     if media == APPLY_PATCH:
         return await _apply(plane, ask, checks, dry_run=dry_run)
+    if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
+        raise not_found(ask.kind, ask.name)
     content = read_patch(ask, checks)
 
     def change(live: Document) -> Document:
@@ -50,7 +49,9 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         if document is live:
             return live
         _check_identity(ask, document)
-        return typed(ask, document, checks, live=live)
+        document = typed(ask, document, checks, live=live)
+        check_identity_of(ask, document["metadata"])
+        return document
 
     return await revise(plane, ask, change, dry_run=dry_run, patched=True)
 
@@ -61,11 +62,11 @@ def _check_identity(ask: Ask, document: Document) -> None:
     kind, version = document.get("kind"), document.get("apiVersion")
     if kind is None:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        raise bad_patch(document, f"Object 'Kind' is missing in '{text}'", in_order=True)
-    meta = document.get("metadata")
-    check_name(ask, meta if isinstance(meta, dict) else {})
-    if isinstance(meta, dict):
-        check_namespace_of(ask, meta)
+        raise bad_patch(document, f"Object 'Kind' is missing in '{text}'")
+    for field, value in (("apiVersion", version), ("kind", kind)):
+        if not isinstance(value, str | None):
+            why = f"couldn't get version/kind; {body.not_a_text(field, value)}"
+            raise bad_patch(document, why)
     errors: list[FieldError] = []
     if version != resource.api_version:
         if ask.query.get("fieldValidation") != "Ignore":
@@ -77,15 +78,15 @@ def _check_identity(ask: Ask, document: Document) -> None:
         raise Invalid.of(str(kind), resource.group, ask.name, errors)
 
 
-def _check_options(query: Mapping[str, str], media: str) -> None:
+def patch_errors(query: Mapping[str, str], media: str) -> list[FieldError]:
+    """What is wrong with the options that only patches have."""
     errors: list[FieldError] = []
     if media == APPLY_PATCH:
         if not query.get("fieldManager"):
             errors.append(required("fieldManager", "is required for apply patch"))
     elif "force" in query:
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
-    if errors:
-        raise invalid_options("PatchOptions", errors)
+    return errors
 
 
 def read_patch(ask: Ask, checks: Validation) -> Any:
@@ -123,7 +124,9 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
     """Server-side apply: create the object, or merge what is applied into it."""
-    applied = _read_applied(ask, checks)
+    applied = read_applied(ask, checks)
+    resource = ask.kind.resource
+    check_type(applied, resource.api_version, resource.kind)
     force = flag(ask.request.query, "force")
     tracker, write = ask.kind.schema.tracker, write_of(plane, ask)
 
@@ -131,6 +134,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
         merged = tracker.apply(live, applied, write, force=force)
         if merged is live:
             return live
+        check_identity_of(ask, merged["metadata"])
         if merged["metadata"].get("namespace", "") != ask.namespace:
             settle_namespace(ask, merged)
         return typed(ask, merged, checks, applied=True)
@@ -138,31 +142,42 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         if ask.subresource:
             raise not_found(ask.kind, ask.name)
-        if uid := applied["metadata"].get("uid"):
+        meta = applied.get("metadata")
+        if isinstance(meta, dict) and (uid := meta.get("uid")):
             raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
         ask.check("create")
         merged = tracker.apply(None, applied, write, force=force)
+        check_identity_of(ask, merged["metadata"])
         settle_namespace(ask, merged)
         document = typed(ask, merged, checks, applied=True)
         return await insert(plane, ask, document, dry_run=dry_run, applied=True)
-    return await revise(plane, ask, change, dry_run=dry_run, applied=True)
+    return await revise(plane, ask, change, dry_run=dry_run, applied=True, patched=True)
 
 
-def _read_applied(ask: Ask, checks: Validation) -> Document:
+def check_identity_of(ask: Ask, meta: Document) -> None:
+    """What is applied must be the object of the path. Raises BadRequest."""
+    check_name(ask, meta)
+    check_namespace_of(ask, meta)
+
+
+def read_applied(ask: Ask, checks: Validation) -> Document:
+    """What is applied, whatever it is. Raises BadRequest."""
     raw = ask.request.body
     try:
         content = (
             body.from_yaml(raw, checks.duplicates) if isinstance(raw, bytes) else body.read(ask)
         )
     except body.NotJson as error:
-        raise BadRequest(f"error decoding YAML: {error}") from None
+        raise BadRequest(
+            f"error decoding YAML: error converting YAML to JSON: yaml: {error}"
+        ) from None
+    if content is None:
+        content = {}
     if not isinstance(content, dict):
-        raise BadRequest("error decoding YAML: the body is no object")
-    if not isinstance(content.get("metadata"), dict):
-        content["metadata"] = {}
-    _check_type(ask, content)
-    check_name(ask, content["metadata"])
-    check_namespace_of(ask, content["metadata"])
+        raise BadRequest(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+            f"unmarshal {body.go_type(content)} into Go value of type map[string]interface {{}}"
+        )
     return content
 
 
@@ -171,12 +186,10 @@ _NO_OBJECT = (
 )
 
 
-def _check_type(ask: Ask, applied: Document) -> None:
+def check_type(applied: Document, api_version: str, kind: str) -> None:
     """What is applied must be of the kind and version of the path. Raises BadRequest."""
-    found = applied.get("apiVersion") or "", applied.get("kind") or ""
-    for field, value in zip(("apiVersion", "kind"), found, strict=True):
-        if not isinstance(value, str):
-            raise BadRequest(f"error decoding YAML: {body.not_a_text(field, value)}")
-    if found != (ask.kind.resource.api_version, ask.kind.resource.kind):
+    given = applied.get("apiVersion"), applied.get("kind")
+    found = [one if isinstance(one, str) else "" for one in given]
+    if found != [api_version, kind]:
         group, version = split_api_version(found[0])
         raise BadRequest(f"invalid object type: {group}/{version}, Kind={found[1]}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,8 +15,14 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.parameters import whole
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import bad_resource_version, invalid_options, not_found
-from kapy.apiserver.selection import selection
+from kapy.apiserver.refusals import (
+    StorageFailure,
+    bad_resource_version,
+    invalid_options,
+    not_found,
+    plain_failure,
+)
+from kapy.apiserver.selection import EVERYTHING, Selection, selection
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.store.feed import Matcher
 from kapy.apiserver.store.table import Table
@@ -44,12 +51,20 @@ async def get(plane: Plane, ask: Ask) -> Reply:
     """One object."""
     version = ask.request.query.get("resourceVersion")
     if version:
-        check_not_ahead(plane, resource_version(version))
+        check_not_ahead(plane, _version_of_one(version))
     table = plane.store.peek(ask.kind.table)
     document = None if table is None else table.get(ask.namespace, ask.name)
     if document is None:
         raise not_found(ask.kind, ask.name)
     return await shown(plane, ask, document)
+
+
+def _version_of_one(text: str) -> int:
+    """A resourceVersion of the read of one object. Raises StorageFailure."""
+    if not text.isascii() or not text.isdigit():
+        message = bad_resource_version(text)
+        raise StorageFailure(message, status=plain_failure(message))
+    return int(text)
 
 
 def resource_version(text: str) -> int:
@@ -89,9 +104,16 @@ def decode_token(text: str) -> Token:
         if not isinstance(value, dict) or value.get("v") != "meta.k8s.io/v1":
             version = value.get("v", "") if isinstance(value, dict) else ""
             raise ValueError(f"server does not recognize this encoded version {version}")
+        if not value.get("rv"):
+            raise ValueError(f"incorrect encoded start resourceVersion {_OF_VERSION}")
+        if not value.get("start"):
+            raise ValueError(f"encoded start key empty {_OF_VERSION}")
         return Token(int(value["rv"]), str(value["start"]))
     except (ValueError, KeyError, TypeError) as error:
         raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
+
+
+_OF_VERSION = "(version meta.k8s.io/v1)"
 
 
 def json_of(text: str) -> Any:
@@ -115,31 +137,12 @@ def encode_token(token: Token) -> str:
 
 async def list_(plane: Plane, ask: Ask) -> Reply:
     """All objects that a request selects, by namespace and name, perhaps a page of them."""
+    chosen, limit = list_selection(ask)
     query = ask.request.query
-    chosen = selection(ask.kind, query)
-    limit = whole(query, "limit") or 0
-    version = check_list_options(query)
     token = decode_token(query["continue"]) if query.get("continue") else None
-    table = plane.table(ask.kind)
-    revision = plane.store.revision
-    name = ask.name or chosen.name
-    if token is not None:
-        revision = token.revision if token.revision > 0 else revision
-        found = _after(_as_of(plane, table, ask.namespace, revision), token.after)
-        if token.revision > 0 and token.revision < plane.store.history.floor:
-            raise _expired(token)
-    elif version and query.get("resourceVersionMatch") == "Exact":
-        revision = int(version)
-        check_not_ahead(plane, revision)
-        if revision < plane.store.history.floor:
-            raise _exact_expired(plane, revision)
-        found = _as_of(plane, table, ask.namespace, revision)
-    else:
-        if version:
-            check_not_ahead(plane, int(version))
-        found = _named(table, ask.namespace, name) if name else table.scan(ask.namespace)
+    revision, found = _found(plane, ask, token, limit, ask.name or chosen.name)
     metadata: Document = {"resourceVersion": str(revision)}
-    if token is not None and query.get("resourceVersion") == "0":
+    if query.get("resourceVersion") == "0":
         limit = 0  # as if from kube-apiserver's watch cache, which knows no pages
     if limit > 0:
         documents, more = _page(found, limit, chosen.match)
@@ -149,9 +152,61 @@ async def list_(plane: Plane, ask: Ask) -> Reply:
                 metadata["remainingItemCount"] = more
     else:
         documents = list(found if chosen.match is None else filter(chosen.match, found))
-    kind = ask.kind
-    documents = list(await plane.in_version(documents, kind.resource))
+    documents = list(await plane.in_version(documents, ask.kind.resource))
     return Reply(200, listed(plane, ask, documents, metadata))
+
+
+def found_by(plane: Plane, ask: Ask, chosen: Selection, limit: int) -> tuple[int, list[Document]]:
+    """The state that a list is of, and what it selects, at most one page. Raises BadRequest."""
+    query = ask.request.query
+    token = decode_token(query["continue"]) if query.get("continue") else None
+    revision, found = _found(plane, ask, token, limit, ask.name or chosen.name)
+    matching = found if chosen.match is None else filter(chosen.match, found)
+    return revision, list(itertools.islice(matching, limit) if limit > 0 else matching)
+
+
+def _found(
+    plane: Plane, ask: Ask, token: Token | None, limit: int, name: str
+) -> tuple[int, Iterable[Document]]:
+    """The state that a list is of, and its objects, before selectors.
+
+    Raises BadRequest, Expired.
+    """
+    table, query, now = plane.table(ask.kind), ask.request.query, plane.store.revision
+    version = query.get("resourceVersion", "")
+    version = "" if version == "0" else version
+    if token is not None:
+        if version:
+            raise BadRequest("specifying resource version is not allowed when using continue")
+        if 0 < token.revision < plane.store.history.floor:
+            raise _expired(token)
+        revision = token.revision if token.revision > 0 else now
+        return revision, _after(_as_of(plane, table, ask.namespace, revision), token.after)
+    if version:
+        check_not_ahead(plane, resource_version(version))
+    if version and _exact(query, limit, name):
+        revision = int(version)
+        if revision < plane.store.history.floor:
+            raise _exact_expired(plane, revision)
+        return revision, _as_of(plane, table, ask.namespace, revision)
+    return now, _named(table, ask.namespace, name) if name else table.scan(ask.namespace)
+
+
+def list_selection(ask: Ask) -> tuple[Selection, int]:
+    """What a list or its deletion selects, and its limit. Raises BadRequest, Invalid."""
+    query = ask.request.query
+    if not query:
+        return EVERYTHING, 0
+    whole(query, "timeoutSeconds")
+    limit = whole(query, "limit") or 0
+    chosen = selection(ask.kind, query, partial(check_list_options, query))
+    return chosen, limit
+
+
+def _exact(query: Mapping[str, str], limit: int, name: str) -> bool:
+    """Whether a list is as of its resourceVersion: who asks for pages gets them of one state."""
+    match = query.get("resourceVersionMatch", "")
+    return match == "Exact" or (not match and limit > 0 and not name)
 
 
 def _named(table: Table, namespace: str, name: str) -> Iterable[Document]:
@@ -205,9 +260,8 @@ def _exact_expired(plane: Plane, revision: int) -> ApiError:
     )
 
 
-def check_list_options(query: object) -> str:
-    """The resourceVersion of a list, after its options were checked. Raises Invalid."""
-    options: dict[str, str] = dict(query)  # type: ignore[call-overload]
+def check_list_options(options: Mapping[str, str]) -> None:
+    """Check the options of a list. Raises Invalid."""
     errors: list[FieldError] = []
     version, match = options.get("resourceVersion", ""), options.get("resourceVersionMatch", "")
     if match:
@@ -245,11 +299,6 @@ def check_list_options(query: object) -> str:
         errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if errors:
         raise invalid_options("ListOptions", errors)
-    if options.get("continue") and version and version != "0":
-        raise BadRequest("specifying resource version is not allowed when using continue")
-    if version:
-        resource_version(version)
-    return "" if version == "0" else version
 
 
 __all__ = ["get", "invalid", "list_"]

@@ -17,7 +17,7 @@ from kapy.apiserver.rbac.grants import Grants
 from kapy.apiserver.verbs.access_reviews import evaluation_error, question, question_errors
 from kapy.apiserver.verbs.checks import judged, tracked, typed
 from kapy.apiserver.verbs.creation import settle_namespace
-from kapy.apiserver.verbs.options import field_validation
+from kapy.apiserver.verbs.options import write_options
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, Invalid
 from kapy.kube.field_errors import FieldError
@@ -40,13 +40,13 @@ Answer = Callable[[Ask, Document, Answering], Document]
 
 async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
     """The question with its answer in `status`."""
-    checks = field_validation(ask, "CreateOptions")
+    dry_run, checks = write_options(ask, "CreateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
     name = ask.kind.resource.kind
     wiped(document)
     settle_namespace(ask, document)
     document = tracked(plane, ask, None, document)
-    document = await judged(plane, ask, document, dry_run=ask.dry_run("CreateOptions"))
+    document = await judged(plane, ask, document, dry_run=dry_run)
     answer = _ANSWERS[name]
     meta = document["metadata"]
     if name == "SelfSubjectReview":

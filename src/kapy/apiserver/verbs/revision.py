@@ -8,7 +8,7 @@ from functools import partial
 from kapy.apiserver import body, metadata
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import conflict, not_found
+from kapy.apiserver.refusals import StorageFailure, conflict, not_found, plain_failure
 from kapy.apiserver.shown import shown
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import (
@@ -18,11 +18,12 @@ from kapy.apiserver.verbs.checks import (
     validated,
     with_conversions,
 )
-from kapy.apiserver.verbs.creation import check_name, settle_namespace, stored_form
-from kapy.apiserver.verbs.options import check_manager, field_validation
+from kapy.apiserver.verbs.creation import check_name, insert, settle_namespace, stored_form
+from kapy.apiserver.verbs.options import write_options
 from kapy.kube import Document
-from kapy.kube.errors import Conflict, Invalid
+from kapy.kube.errors import ApiError, Conflict, Invalid
 from kapy.kube.field_errors import invalid
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import Reply
 
 Change = Callable[[Document], Document]
@@ -33,12 +34,14 @@ ATTEMPTS = 5
 
 async def update(plane: Plane, ask: Ask) -> Reply:
     """Replace an object (or what a subresource is of it)."""
-    dry_run = ask.dry_run("UpdateOptions")
-    check_manager(ask, "UpdateOptions")
-    checks = field_validation(ask, "UpdateOptions")
+    dry_run, checks = write_options(ask, "UpdateOptions")
     document = typed(ask, body.read_object(ask, checks.duplicates), checks)
     check_name(ask, document["metadata"])
     settle_namespace(ask, document)
+    if ask.kind.strategy.created_by_update and not ask.subresource:
+        created = await _created(plane, ask, document, dry_run=dry_run)
+        if created is not None:
+            return created
     return await revise(
         plane,
         ask,
@@ -46,6 +49,20 @@ async def update(plane: Plane, ask: Ask) -> Reply:
         dry_run=dry_run,
         strict=not ask.kind.strategy.unconditional,
     )
+
+
+async def _created(plane: Plane, ask: Ask, document: Document, *, dry_run: bool) -> Reply | None:
+    """What an update creates where there is nothing; None where there is something."""
+    if plane.table(ask.kind).latest(ask.namespace, ask.name) is not None:
+        return None
+    if uid := document["metadata"].get("uid"):
+        raise _wrong_uid(ask, uid, "")
+    version = document["metadata"].get("resourceVersion", "")
+    if version and not version.isdigit():
+        raise _no_version(version)
+    ask.check("create")
+    owned = await with_conversions(plane, ask, partial(tracked, plane, ask, None, document))
+    return await insert(plane, ask, owned, dry_run=dry_run, applied=True)
 
 
 async def revise(
@@ -108,16 +125,20 @@ def check_preconditions(
     if uid and uid != before["uid"] and not patched:
         raise _wrong_uid(ask, uid, before["uid"])
     version = meta.get("resourceVersion")
-    if (strict or (patched and ask.kind.custom)) and version in (None, "", "0"):
+    if (strict or (patched and not ask.kind.strategy.unconditional)) and version in (None, "", "0"):
         error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
         resource = ask.kind.resource
         raise Invalid.of(resource.plural, resource.group, ask.name, [error])
     if version and version != "0" and version != before["resourceVersion"]:
         if not version.isdigit():
-            why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-            error = invalid("metadata.resourceVersion", version, why)
-            raise Invalid.of(ask.kind.resource.kind, ask.kind.resource.group, ask.name, [error])
+            raise _no_version(version)
         raise conflict(ask.kind, ask.name)
+
+
+def _no_version(version: str) -> ApiError:
+    """A resourceVersion in an object that is no number."""
+    message = f"strconv.ParseUint: parsing {go_quoted(version)}: invalid syntax"
+    return StorageFailure(message, status=plain_failure(message))
 
 
 def _wrong_uid(ask: Ask, wanted: str, found: str) -> Conflict:

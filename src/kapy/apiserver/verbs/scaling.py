@@ -7,15 +7,23 @@ from typing import Any
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object, not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.verbs.checks import bad_patch
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of
-from kapy.apiserver.verbs.options import field_validation
-from kapy.apiserver.verbs.patching import read_patch
+from kapy.apiserver.verbs.options import Validation, write_options
+from kapy.apiserver.verbs.patching import (
+    check_identity_of,
+    check_type,
+    patch_errors,
+    read_applied,
+    read_patch,
+)
 from kapy.apiserver.verbs.revision import revise
+from kapy.apiserver.verbs.scale_apply import API_VERSION, applied_scale
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.field_errors import invalid
@@ -96,7 +104,7 @@ async def get(plane: Plane, ask: Ask) -> Reply:
 
 async def update(plane: Plane, ask: Ask) -> Reply:
     """Set the number of replicas."""
-    dry_run = ask.dry_run("UpdateOptions")
+    dry_run, _ = write_options(ask, "UpdateOptions")
     scale = body.read_document(ask)
     if not isinstance(scale, dict):
         raise BadRequest("the body is no Scale")
@@ -113,8 +121,12 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
     accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH]
     if media not in accepted:
         raise body.refuse_media_type(accepted)
-    dry_run = ask.dry_run("PatchOptions")
-    content = read_patch(ask, field_validation(ask, "PatchOptions"))
+    dry_run, checks = write_options(ask, "PatchOptions", patch_errors(ask.request.query, media))
+    if media == APPLY_PATCH:
+        return await _apply(plane, ask, checks, dry_run=dry_run)
+    if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
+        raise not_found(ask.kind, ask.name)
+    content = read_patch(ask, checks)
 
     def change(live: Document) -> Document:
         scale: Any
@@ -133,25 +145,48 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
     return await _revise(plane, ask, change, dry_run=dry_run)
 
 
+async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
+    """Server-side apply of a Scale."""
+    if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
+        raise not_found(ask.kind, ask.name)
+    applied = read_applied(ask, checks)
+    check_type(applied, API_VERSION, "Scale")
+    force = flag(ask.request.query, "force")
+    path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
+
+    def change(live: Document) -> Document:
+        scale = _lenient_scale(ask, live)
+        merged, entries = applied_scale(ask, live, scale, applied, path, force=force)
+        check_identity_of(ask, merged["metadata"])
+        wanted = _scaled(ask, live, merged)
+        return {**wanted, "metadata": {**wanted["metadata"], "managedFields": entries}}
+
+    reply = await revise(plane, ask, change, dry_run=dry_run, applied=True)
+    document: Any = reply.body
+    return Reply(reply.status, scale_of(ask, document))
+
+
 async def _revise(
     plane: Plane, ask: Ask, change: Callable[[Document], Document], *, dry_run: bool
 ) -> Reply:
-    paths = ask.kind.scale or _BUILT_IN
-
     def scaled(live: Document) -> Document:
-        scale = change(_lenient_scale(ask, live))
-        replicas = (scale.get("spec") or {}).get("replicas") or 0
-        _check(ask, live, replicas)
-        wanted = _with(live, paths["specReplicasPath"], replicas)
-        version = (scale.get("metadata") or {}).get("resourceVersion")
-        meta = {**wanted["metadata"]}
-        if version:
-            meta["resourceVersion"] = version
-        return {**wanted, "metadata": meta}
+        return _scaled(ask, live, change(_lenient_scale(ask, live)))
 
     reply = await revise(plane, ask, scaled, dry_run=dry_run)
     document: Any = reply.body
     return Reply(reply.status, scale_of(ask, document))
+
+
+def _scaled(ask: Ask, live: Document, scale: Document) -> Document:
+    """The object with the replicas of a Scale, which may know another resourceVersion."""
+    replicas = (scale.get("spec") or {}).get("replicas") or 0
+    _check(ask, live, replicas)
+    wanted = _with(live, (ask.kind.scale or _BUILT_IN)["specReplicasPath"], replicas)
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    meta = {**wanted["metadata"]}
+    if version:
+        meta["resourceVersion"] = version
+    return {**wanted, "metadata": meta}
 
 
 def _lenient_scale(ask: Ask, live: Document) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -42,14 +43,22 @@ INITIAL_END = {"k8s.io/initial-events-end": "true"}
 async def watch(plane: Plane, ask: Ask) -> Reply:
     """A stream of events about what the request selects."""
     query = ask.request.query
-    version, initial = _options(query)
     seconds: float = whole(query, "timeoutSeconds") or 0
+    whole(query, "limit")
+    initial = flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
     if seconds <= 0 and ask.request.arrival is not None and ask.request.arrival.peer:
         seconds = LIFE * (1 + plane.rng.random())
-    whole(query, "limit")
-    chosen = selection(ask.kind, query)
+    chosen = selection(ask.kind, query, partial(_check_options, initial, query))
+    version = query.get("resourceVersion", "")
+    if version and not version.isdigit():
+        message = bad_resource_version(version)
+        raise StorageFailure(message, status=plain_failure(message))
     name = ask.name or chosen.name
     accept = accepted(ask.request.headers)
+    if accept.form == "Table":
+        from kapy.apiserver.tables import check_include
+
+        check_include(ask)
     table = plane.table(ask.kind)
     since = int(version) if version and version != "0" else plane.store.revision
     known = range(plane.store.history.floor, plane.store.revision + 1)
@@ -76,10 +85,9 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
     return Reply(200, stream)
 
 
-def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
-    """The resourceVersion, and whether initial events are wanted. Raises Invalid."""
-    version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
-    initial = flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
+def _check_options(initial: bool | None, query: Mapping[str, str]) -> None:  # noqa: FBT001
+    """Check the options of a watch. initial: whether the state is wanted first. Raises Invalid."""
+    match = query.get("resourceVersionMatch", "")
     errors: list[FieldError] = []
     if initial is not None and match != "NotOlderThan":
         errors.append(
@@ -104,14 +112,11 @@ def _options(query: Mapping[str, str]) -> tuple[str, bool | None]:
                 match,
             )
         )
-    if query.get("continue"):
-        errors.append(forbidden("continue", "continue is forbidden for watch"))
+    if match and query.get("continue"):
+        why = "resourceVersionMatch is forbidden when continue is provided"
+        errors.append(forbidden("resourceVersionMatch", why))
     if errors:
         raise invalid_options("ListOptions", errors)
-    if version and not version.isdigit():
-        message = bad_resource_version(version)
-        raise StorageFailure(message, status=plain_failure(message))
-    return version, initial
 
 
 def _gone(plane: Plane, since: int) -> Document:

@@ -45,5 +45,5 @@ class Conflicts(Exception):
         lines = []
         for who in sorted(self.contested, key=Identity.order):
             lines.append(f"conflicts with {who.shown()}:")
-            lines += [f"- {path}" for path in sorted(paths(self.contested[who]))]
+            lines += [f"- {path}" for path in paths(self.contested[who])]
         return "\n".join(lines)

@@ -107,14 +107,14 @@ class Tracker:
         object nor any ownership changed.
 
         Raises Conflict with kube-apiserver's message and causes when others own a field with
-        another value and not force; BadRequest when `applied` carries managedFields or does not
-        fit the types (kube-apiserver answers its sentence with 500, though the client erred).
+        another value and not force; BadRequest when `applied` carries managedFields; ApplyFailed
+        (500, as kube-apiserver answers) when it does not fit the types.
         """
         _check(self._types[write.api_version], applied)
         try:
             result = self._applied_over(live, applied, write, force=force)
         except _Unconvertible as error:
-            raise BadRequest(str(error)) from None
+            raise _failure(str(error)) from None
         except Conflicts as conflicts:
             raise conflicts.error() from None
         return last_applied.refreshed(result, applied) if _by_kubectl(write) else result
@@ -381,11 +381,29 @@ def _managed(document: Document, found: Managers) -> Document:
 
 def _check(types: Types, applied: Document) -> None:
     """Refuse a configuration that says who owns it, or does not fit the types."""
-    metadata = applied.get("metadata") or {}
+    metadata = applied.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
     if metadata.get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil")
     if text := misfits(types.root, applied):
         group, version = split_api_version(applied["apiVersion"])
-        name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        parts = (metadata.get(field, "") for field in ("namespace", "name"))
+        name = "/".join(one if isinstance(one, str) else "" for one in parts)
         kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
-        raise BadRequest(f"failed to create typed patch object ({name}; {kind}): {text}")
+        raise _failure(f"failed to create typed patch object ({name}; {kind}): {text}")
+
+
+class ApplyFailed(ApiError):
+    """An apply that kube-apiserver fails at, though the client erred (500 without a reason)."""
+
+
+def _failure(message: str) -> ApplyFailed:
+    status: Document = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "code": 500,
+    }
+    return ApplyFailed(message, status=status)

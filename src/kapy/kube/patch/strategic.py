@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest
+from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.patch.merge_patch import same, without_nulls
 
 _PATCH: Final = "$patch"
@@ -35,8 +35,8 @@ class _Strategy(NamedTuple):
 def apply(live: Document, patch: Any, structs: Mapping[str, Document], struct: str) -> Document:
     """`live` (a kind whose struct is `struct`) with the patch; parts that stay are shared.
 
-    Raises BadRequest when the patch is no object, or a directive or a merge key is wrong (which
-    kube-apiserver answers with 500, though the client erred).
+    Raises BadRequest when the patch is no object, and an ApiError of 500 (as kube-apiserver
+    answers) when a directive or a merge key is wrong.
     """
     if not isinstance(patch, dict):
         names: dict[type, str] = {list: "array", str: "string", bool: "bool"}
@@ -45,6 +45,22 @@ def apply(live: Document, patch: Any, structs: Mapping[str, Document], struct: s
             f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
         )
     return _Merge(structs).mapped(live, patch, struct)
+
+
+class _Failure(ApiError):
+    """A patch that kube-apiserver fails at (500 without a reason)."""
+
+
+def _failure(message: str) -> ApiError:
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "code": 500,
+    }
+    return _Failure(message, status=status)
 
 
 class _Merge:
@@ -92,15 +108,22 @@ class _Merge:
 
     def _delete_from(self, result: Document, name: str, value: Any) -> None:
         old = result.get(name)
-        if isinstance(old, list) and isinstance(value, list):
+        if not isinstance(value, list):
+            raise BadRequest("invalid patch format of primitive list")
+        if isinstance(old, list):
+            if value and any(type(one) is not type(value[0]) for one in (*old, *value)):
+                raise _failure(f"list element types are not identical: {_go([old, value])}")
             result[name] = [one for one in old if not _has(value, one)]
 
     def _list(self, old: list[Any], patch: list[Any], how: _Strategy) -> list[Any]:
-        if not any(isinstance(one, dict) for one in (*old, *patch)):
-            merged = _without_repeats([*old, *patch])
+        items = [*old, *patch]
+        if items and any(type(one) is not type(items[0]) for one in items):
+            raise _failure(f"list element types are not identical: {_go([old, patch])}")
+        if not any(isinstance(one, dict) for one in items):
+            merged = _without_repeats(items)
             return _in_order(merged, patch, old, "")
         if not how.key:
-            raise BadRequest(f"cannot merge lists without merge key for {how.kind}")
+            raise _failure(f"cannot merge lists without merge key for {how.kind}")
         before, items = _special(old, patch, how.key)
         merged = list(before)
         kind = how.kind.removeprefix("[]")
@@ -119,7 +142,7 @@ class _Merge:
             name = directive.removeprefix(_ORDER)
             old, new = result.get(name), patch.pop(name, None)
             if not all(isinstance(one, list) for one in (order, old or [], new or [])):
-                raise BadRequest(f"invalid patch format of setElementOrder list: {_go(order)}")
+                raise BadRequest("invalid patch format of setElementOrder list")
             if old is None and new is None:
                 continue
             how = self._strategy(kind, name)
@@ -133,7 +156,7 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
     for item in patch:
         directed = isinstance(item, dict) and _PATCH in item
         if not directed and _position(order, item, key) < 0:
-            raise BadRequest(
+            raise _failure(
                 "The order in patch list:\n"
                 f"{_go(patch)}\n doesn't match $setElementOrder list:\n{_go(order)}\n"
             )
@@ -145,9 +168,10 @@ def _retain(result: Document, patch: Document) -> None:
     if keys is None:
         return
     if not isinstance(keys, list):
-        raise BadRequest(f"invalid patch format of retainKeys directive: {_go(keys)}")
-    if any(not key.startswith("$") and key not in keys for key in patch):
-        raise BadRequest(f"invalid patch format of retainKeys directive: {_go(keys)}")
+        raise BadRequest("invalid patch format of retainKeys")
+    said = (key for key, value in patch.items() if value is not None)
+    if any(not key.startswith((_DELETE_FROM, _ORDER)) and key not in keys for key in said):
+        raise BadRequest("invalid patch format of retainKeys")
     for name in [name for name in result if name not in keys]:
         del result[name]
 
@@ -158,7 +182,7 @@ def _directed(patch: Document) -> Document:
         return {key: value for key, value in patch.items() if key != _PATCH}
     if directive == "delete":
         return {}
-    raise BadRequest(f"unknown patch type: {directive} in map: {_go(patch)}")
+    raise _failure(f"unknown patch type: {_go(directive)} in map: {_go(patch)}")
 
 
 def _special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -176,13 +200,15 @@ def _special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], lis
             old = [one for one in old if not same(one.get(key), item[key])]
         elif directive == "replace":
             replaces = True
+        elif directive == "merge":
+            raise _failure("merging lists cannot yet be specified in the patch")
         else:
-            raise BadRequest(f"unknown patch type: {directive} in map: {_go(item)}")
+            raise _failure(f"unknown patch type: {_go(directive)} in map: {_go(item)}")
     return ([], items) if replaces else (old, items)
 
 
-def _no_key(item: Document, key: str) -> BadRequest:
-    return BadRequest(f"map: {_go(item)} does not contain declared merge key: {key}")
+def _no_key(item: Document, key: str) -> ApiError:
+    return _failure(f"map: {_go(item)} does not contain declared merge key: {key}")
 
 
 def _in_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:

@@ -18,13 +18,18 @@ _UNSET: Final = "needs to be unset"
 _FIXED: Final = (
     "involvedObject",
     "reason",
+    "message",
+    "source",
+    "firstTimestamp",
+    "lastTimestamp",
+    "count",
+    "reason",
+    "type",
+    "eventTime",
     "action",
     "related",
     "reportingComponent",
     "reportingInstance",
-    "type",
-    "message",
-    "eventTime",
 )
 
 
@@ -39,8 +44,10 @@ class EventStrategy(BuiltIn):
             found += _strict_errors(event)
         elif new and old is not None:
             before = as_core(old)
+            if event.get("series") != before.get("series"):
+                found += _series_errors(event)
             found += [
-                invalid(field, event.get(field), "field is immutable")
+                invalid(_NAMED.get(field, field), event.get(field), "field is immutable")
                 for field in _FIXED
                 if event.get(field) != before.get(field)
             ]
@@ -48,6 +55,7 @@ class EventStrategy(BuiltIn):
 
 
 _COMPONENT: Final = "reportingComponent"
+_NAMED: Final = {_COMPONENT: "reportingController"}
 
 
 def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
@@ -55,9 +63,10 @@ def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
     about = (event.get("involvedObject") or {}).get("namespace") or ""
     namespace = event["metadata"].get("namespace", "")
     timed = bool(event.get("eventTime"))
-    fitting = (
-        about == namespace if about else namespace in (_CLUSTERWIDE if timed else ("default",))
-    )
+    if about:
+        fitting = timed or about == namespace
+    else:
+        fitting = namespace in (_CLUSTERWIDE if timed else ("default",))
     if not fitting:
         yield invalid("involvedObject.namespace", about, "does not match event.namespace")
     if not timed:
@@ -70,14 +79,25 @@ def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
         value = event.get(field) or ""
         if not value:
             yield required(field)
-        elif len(value) > _LONGEST:
+        elif len(value.encode()) > _LONGEST:
             yield invalid(field, "", f"can have at most {_LONGEST} characters")
-    if len(event.get("message") or "") > _LONGEST_MESSAGE:
+    if len((event.get("message") or "").encode()) > _LONGEST_MESSAGE:
         yield invalid("message", "", f"can have at most {_LONGEST_MESSAGE} characters")
+
+
+def _series_errors(event: Document) -> Iterator[FieldError]:
+    series = event.get("series")
+    if series is None:
+        return
+    if (series.get("count") or 0) < 2:
+        yield invalid("series.count", "", "should be at least 2")
+    if not series.get("lastObservedTime"):
+        yield required("series.lastObservedTime")
 
 
 def _strict_errors(event: Document) -> Iterator[FieldError]:
     """What holds for new events of events.k8s.io only."""
+    yield from _series_errors(event)
     if not event.get("eventTime"):
         yield required("eventTime")
     kind = event.get("type") or ""

@@ -31,10 +31,6 @@ def _secret(document: Document) -> Iterable[Any]:
     return [document.get("type", ""), len(document.get("data") or {})]
 
 
-def _service_account(document: Document) -> Iterable[Any]:
-    return [len(document.get("secrets") or [])]
-
-
 def _lease(document: Document) -> Iterable[Any]:
     return [spec_of(document).get("holderIdentity", "")]
 
@@ -156,7 +152,7 @@ PRINTERS: dict[str, Printer] = {
     ),
     "configmaps": Printer(titles("Data", "Age"), _config_map),
     "secrets": Printer(titles("Type", "Data", "Age"), _secret),
-    "serviceaccounts": Printer(titles("Secrets", "Age"), _service_account),
+    "serviceaccounts": Printer(titles("Age"), lambda _: ()),
     "nodes": Printer(
         titles(
             "Status",

@@ -29,7 +29,8 @@ class NamespaceStrategy(BuiltIn):
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         if "." in name:
             return ["must not contain dots"]
-        return dns_label_errors(masked(name) if prefix else name)
+        found = dns_label_errors(masked(name) if prefix else name)
+        return [text.replace(" bytes", " characters") for text in found]
 
     def default(self, document: Document) -> None:
         metadata = document["metadata"]

@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.apiserver.label_selectors import selector_errors
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, duplicate, invalid, required
+from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, required
 from kapy.kube.qualified_names import dns_label_errors
 from kapy.kube.selectors import InvalidSelector, selector_of
 
@@ -26,6 +26,10 @@ def workload_errors(
     selector, template = spec.get("selector"), spec.get("template") or {}
     if counted and (spec.get("replicas") or 0) < 0:
         yield invalid("spec.replicas", spec["replicas"], _NOT_NEGATIVE)
+    strategy = spec.get("strategy") or {}
+    if strategy.get("type") == "Recreate" and strategy.get("rollingUpdate") is not None:
+        text = "may not be specified when strategy `type` is 'Recreate'"
+        yield forbidden("spec.strategy.rollingUpdate", text)
     if selector is None:
         yield required("spec.selector")
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):

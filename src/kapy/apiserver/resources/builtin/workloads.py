@@ -17,11 +17,25 @@ class ServiceStrategy(BuiltIn):
     """Services: cluster addresses and node ports are given out."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        return dns_label_errors(masked(name) if prefix else name)
+        found = dns_label_errors(masked(name) if prefix else name)
+        return [text.replace(" bytes", " characters") for text in found]
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         del old
         return list(service_errors(document.get("spec") or {}))
+
+    def warnings(self, document: Document) -> list[str]:
+        spec = document.get("spec") or {}
+        if spec.get("clusterIP") != "None":
+            return []
+        ignored = {
+            "spec.loadBalancerIP": spec.get("loadBalancerIP"),
+            "spec.externalIPs": spec.get("externalIPs"),
+            "spec.SessionAffinity": spec.get("sessionAffinity", "None") != "None",
+        }
+        return [
+            f"{field} is ignored for headless services" for field, set_ in ignored.items() if set_
+        ]
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
