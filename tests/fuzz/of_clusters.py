@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -22,8 +21,7 @@ from kapy.clusterctl.oci.artifact import titled
 from kapy.clusterctl.repository.web import Answer as WebAnswer
 from kapy.clusterctl.repository.web import Unreached, as_documented, refusal
 from kapy.hooks.application import Application
-from kapy.hooks.call import CallFailed
-from kapy.hooks.call import _response
+from kapy.hooks.call import CallFailed, _response
 from kapy.hooks.catalog import shipped
 from kapy.hooks.discovery import accepted
 from kapy.hooks.errors import HookError

@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from kapy.apiserver.store.errors import StoreError
 from kapy.apps.backup import back_up
 from kapy.apps.manifests import BadManifest, read_manifests
 from kapy.apps.restore import UnusableBackup, restore
 from kapy.apps.settings import Folder
-from kapy.apiserver.store.errors import StoreError
 from kapy.clusterctl.bundle import Bundle, Release
 from kapy.clusterctl.bundle.file import opened, save
 from kapy.clusterctl.components.reading import components_of

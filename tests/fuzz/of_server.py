@@ -489,7 +489,7 @@ def _webhook_answer(data: bytes) -> None:
             continue
         error = denial("w", answer.status)
         jsonified(error.status())
-        assert 400 <= error.code
+        assert error.code >= 400
         if answer.patch is not None:
             try:
                 json_patch.apply({"a": [1]}, answer.patch)

@@ -13,6 +13,7 @@ from kapy.apiserver.resources.structs import Misfit, decoder, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Invalid, TooLarge, UnsupportedMediaType
 from kapy.kube.field_errors import invalid
+from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep
 from kapy.kube.names import split_api_version
 
 LIMIT = 3 * 1024 * 1024
@@ -21,9 +22,6 @@ LIMIT = 3 * 1024 * 1024
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _SHOWN = 30
-DEPTH = 300
-"""How many levels a body may have: Kubernetes' own kinds need 30, and recursion copes with it."""
-
 _STRUCT = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
     'Kind string "json:\\"kind,omitempty\\"" }'
@@ -78,10 +76,9 @@ def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
     """JSON data from bytes. Raises NotJson."""
     try:
         value = _decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         value = _lenient(raw)
-    if raw.count(b"{") + raw.count(b"[") > DEPTH:
-        _check_depth(value)
+    _check_depth(raw, value)
     if duplicates is not None and len(_encode(value)) != len(raw.strip()):
         duplicates.extend(duplicate_fields(raw))
     return value
@@ -95,19 +92,12 @@ def _lenient(raw: bytes) -> Any:
         raise NotJson(syntax_error(raw)) from None
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(raw: bytes, value: Any) -> None:
     """Refuse what recursion could not walk through later. Raises NotJson."""
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(DEPTH):
-        level = [
-            one
-            for node in level
-            for one in (node.values() if isinstance(node, dict) else node)
-            if isinstance(one, dict | list)
-        ]
-        if not level:
-            return
-    raise NotJson("exceeded max depth")
+    try:
+        check_depth(raw, value)
+    except TooDeep:
+        raise NotJson("exceeded max depth") from None
 
 
 def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
@@ -120,7 +110,8 @@ def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
         value = encodable(yaml.load(raw, duplicates=duplicates))
     except (yaml.YamlError, ValueError) as error:
         raise NotJson(str(error)) from None
-    _check_depth(value)
+    if is_too_deep(value):
+        raise NotJson("exceeded max depth")
     return value
 
 

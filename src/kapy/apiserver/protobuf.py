@@ -7,21 +7,26 @@ Only decoding: answers are JSON, which every client that sends protobuf also tak
 from __future__ import annotations
 
 import base64
+import math
 import struct
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
 from kapy.apiserver.resources.structs import facts, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import decoded as from_json
+from kapy.kube.foreign_json import is_too_deep
 from kapy.kube.names import split_api_version
 from kapy.kube.wire_format import fields
 
 _MAGIC = b"k8s\x00"
+
+Bytes: TypeAlias = "bytes | memoryview"
 
 
 class NotProtobuf(KapyError):
@@ -39,14 +44,20 @@ def decoded(raw: bytes) -> Document:
     if not raw.startswith(_MAGIC):
         raise NotProtobuf("provided data does not appear to be a protobuf message")
     try:
-        return _enveloped(raw[len(_MAGIC) :])
-    except (IndexError, struct.error, UnicodeDecodeError, ValueError) as error:
+        # A view: every level of a message is a slice of the one above, and a copy otherwise.
+        found = _enveloped(memoryview(raw)[len(_MAGIC) :])
+    except RecursionError:
+        raise NotProtobuf("the protobuf message is damaged: exceeded max depth") from None
+    except (IndexError, struct.error, ValueError) as error:
         raise NotProtobuf(f"the protobuf message is damaged: {error}") from None
+    if is_too_deep(found):
+        raise NotProtobuf("the protobuf message is damaged: exceeded max depth")
+    return found
 
 
-def _enveloped(envelope: bytes) -> Document:
+def _enveloped(envelope: Bytes) -> Document:
     parts = dict(fields(envelope))
-    names = {number: value.decode() for number, value in fields(parts.get(1, b""))}
+    names = {number: _text(value) for number, value in fields(_bytes(parts.get(1, b"")))}
     version, kind = names.get(1, ""), names.get(2, "")
     group, number = split_api_version(version)
     name = struct_of(group, number, kind)
@@ -54,10 +65,11 @@ def _enveloped(envelope: bytes) -> Document:
         name = "meta.v1.DeleteOptions"
     if name is None:
         raise NotProtobuf(f'no kind "{kind}" is registered for version "{version}"')
-    return {"apiVersion": version, "kind": kind, **_struct(name, parts.get(2, b""))}
+    content = _struct(name, _bytes(parts.get(2, b"")))
+    return {"apiVersion": version, "kind": kind, **content}
 
 
-def _struct(name: str, data: bytes) -> Document:
+def _struct(name: str, data: Bytes) -> Document:
     """The fields of one struct as JSON has them."""
     numbers, known = _numbers().get(name, {}), facts()["structs"].get(name, {})
     found: Document = {}
@@ -66,23 +78,23 @@ def _struct(name: str, data: bytes) -> Document:
         if field is None:
             continue
         if field.startswith("~"):
-            found |= _struct(field[1:], value)
+            found |= _struct(field[1:], _bytes(value))
             continue
         kind = known[field]["t"]
         if kind.startswith("[]"):
             found.setdefault(field, []).append(_value(kind[2:], value))
         elif kind.startswith("{}"):
-            key, inner = _entry(kind[2:], value)
+            key, inner = _entry(kind[2:], _bytes(value))
             found.setdefault(field, {})[key] = inner
         else:
             found[field] = _value(kind, value)
     return found
 
 
-def _entry(kind: str, data: bytes) -> tuple[str, Any]:
+def _entry(kind: str, data: Bytes) -> tuple[str, Any]:
     """One entry of a map."""
     parts = dict(fields(data))
-    key = parts.get(1, b"").decode()
+    key = _text(parts.get(1, b""))
     if 2 in parts:
         return key, _value(kind, parts[2])
     empty: Any = "" if kind in ("string", "bytes", "quantity") else {}
@@ -91,22 +103,22 @@ def _entry(kind: str, data: bytes) -> tuple[str, Any]:
 
 def _value(kind: str, value: Any) -> Any:
     if "." in kind and not kind.startswith("["):
-        return _struct(kind, value)
+        return _struct(kind, _bytes(value))
     if kind.startswith("[]"):  # a list within a map: a message with the items in field 1
-        return [_value(kind[2:], item) for _, item in fields(value)]
+        return [_value(kind[2:], item) for _, item in fields(_bytes(value))]
     match kind:
         case "string":
-            return value.decode()
+            return _text(value)
         case "bool":
-            return bool(value)
+            return bool(_number(value))
         case "int" | "int32" | "int64":
-            return value - (1 << 64) if value >= 1 << 63 else value
+            return _signed(value)
         case "float64":
-            return struct.unpack("<d" if len(value) == 8 else "<f", value)[0]
+            return _float(_bytes(value))
         case "bytes":
-            return base64.b64encode(value).decode()
+            return base64.b64encode(_bytes(value)).decode()
         case _:
-            return _special(kind, dict(fields(value)))
+            return _special(kind, dict(fields(_bytes(value))))
 
 
 def _special(kind: str, parts: dict[int, Any]) -> Any:
@@ -115,21 +127,55 @@ def _special(kind: str, parts: dict[int, Any]) -> Any:
         case "time" | "microtime":
             return _moment(kind, parts)
         case "quantity":
-            return parts.get(1, b"0").decode()
+            return _text(parts.get(1, b"0"))
         case "intstr":
             if parts.get(1, 0) == 1:
-                return parts.get(3, b"").decode()
-            number = parts.get(2, 0)
-            return number - (1 << 64) if number >= 1 << 63 else number
+                return _text(parts.get(3, b""))
+            return _signed(parts.get(2, 0))
         case _:  # RawExtension, FieldsV1, JSON: bytes of JSON in the first field
-            raw = parts.get(1, b"")
-            return msgspec.json.decode(raw) if raw else {}
+            raw = bytes(_bytes(parts.get(1, b"")))
+            return from_json(raw) if raw else {}
 
 
 def _moment(kind: str, parts: dict[int, Any]) -> str | None:
     if not parts:
         return None
-    moment = datetime.fromtimestamp(parts.get(1, 0), tz=UTC)
+    seconds, nanos = _signed(parts.get(1, 0)), _signed(parts.get(2, 0))
+    try:
+        moment = datetime.fromtimestamp(seconds, tz=UTC)
+    except (OverflowError, OSError):
+        raise ValueError(f"{seconds} seconds since 1970 are no time") from None
     if kind == "time":
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return moment.replace(microsecond=parts.get(2, 0) // 1000).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.replace(microsecond=nanos // 1000).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+# The wire says of a value only whether it is a number or bytes; what a field needs is checked here.
+
+
+def _bytes(value: Any) -> Bytes:
+    if isinstance(value, int):
+        raise ValueError("a number stands where a message or a text is expected")
+    return cast(Bytes, value)
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int):
+        raise ValueError("a message or a text stands where a number is expected")
+    return value
+
+
+def _signed(value: Any) -> int:
+    number = _number(value)
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _text(value: Any) -> str:
+    return str(_bytes(value), "utf-8")
+
+
+def _float(value: Bytes) -> float:
+    found: float = struct.unpack("<d" if len(value) == 8 else "<f", value)[0]
+    if not math.isfinite(found):
+        raise ValueError(f"JSON has no number {found}")
+    return found

@@ -24,6 +24,7 @@ from kapy.apiserver.rbac.rules import quoted
 from kapy.apiserver.store.store import Store
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import decoded
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import User
 
@@ -47,7 +48,6 @@ _REMEMBERED: Final = 1024
 _HALF: Final = 32  # bytes of each of the two numbers of a signature
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
 
 
 class BadToken(NotAccepted):
@@ -192,12 +192,12 @@ class ServiceTokens:
             return known
         try:
             head, content, signature = token.split(".")
-            claims: Document = _decode(_raw(content))
-            header, signed = _decode(_raw(head)), _raw(signature)
+            claims: Document = decoded(_raw(content))
+            header, signed = decoded(_raw(head)), _raw(signature)
             if claims["iss"] != ISSUER:
                 return None
             own = header["alg"] == "ES256" and header["kid"] == self._identity()
-        except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
+        except (ValueError, KeyError, TypeError):
             return None
         if not own:
             raise BadToken("invalid signature, no keys found")

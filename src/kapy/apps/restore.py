@@ -25,6 +25,7 @@ from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
 from kapy.apps.presence import claimed, unfinished
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import decoded
 
 _NAMES: Final = re.compile(r"(data|pki)/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MANIFEST_LIMIT: Final = 2**20
@@ -106,14 +107,14 @@ def _manifest(archive: tarfile.TarFile) -> Manifest:
     assert content is not None
     raw = content.read()
     try:
-        found = msgspec.json.decode(raw)["format"]
+        found = decoded(raw)["format"]
         if found != FORMAT:
             raise UnusableBackup(
                 f"the backup has format {found}, this version of kapy knows {FORMAT}; "
                 "restore it with the version that took it, or a later one"
             )
         manifest = msgspec.json.decode(raw, type=Manifest)
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise UnusableBackup(f"the manifest of the backup cannot be read ({error})") from None
     if STORE not in manifest.files or not all(map(_NAMES.fullmatch, manifest.files)):
         raise UnusableBackup("the manifest of the backup names files that do not belong in one")

@@ -27,6 +27,7 @@ from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.proxies import proxy_for
 from kapy.kube import Document
 from kapy.kube.errors import Unauthorized, Unreachable
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
@@ -162,8 +163,8 @@ def _authorization(shown: Credential, access: Kubeconfig) -> Iterator[tuple[str,
 
 def _decoded(content: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
-        with suppress(msgspec.DecodeError):
-            found = msgspec.json.decode(content)
+        with suppress(BadJson):
+            found = decoded(content)
             if isinstance(found, dict):
                 return found
     return content

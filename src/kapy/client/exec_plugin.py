@@ -17,6 +17,7 @@ import msgspec
 
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
+from kapy.kube.foreign_json import decoded
 
 GROUP: Final = "client.authentication.k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
@@ -117,14 +118,14 @@ def executed(plugin: ExecPlugin) -> Credential:
 
 def _read(plugin: ExecPlugin, answer: bytes) -> Credential:
     try:
-        found: Any = msgspec.json.decode(answer)
+        found: Any = decoded(answer)
         version, status = found["apiVersion"], found.get("status") or {}
         token = status.get("token") or ""
         certificate = (status.get("clientCertificateData") or "").encode()
         key = (status.get("clientKeyData") or "").encode()
         ends = status.get("expirationTimestamp")
         until = None if not ends else datetime.fromisoformat(ends)
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError, ValueError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         raise _no(plugin, "it did not print an ExecCredential") from None
     if version != plugin.api_version:
         raise _no(plugin, f"it answered in version {version}, not {plugin.api_version}")

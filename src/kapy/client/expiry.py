@@ -64,7 +64,7 @@ def _end_of_token(token: str) -> datetime | None:
     try:
         claims = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         return datetime.fromtimestamp(msgspec.json.decode(claims, type=_Claims).exp, UTC)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError, OSError, RecursionError):
         return None
 
 

@@ -37,6 +37,7 @@ from kapy.client.pulse import Pulse
 from kapy.client.renewal import Renewal, renewal, shown
 from kapy.kube import Document
 from kapy.kube.errors import Unauthorized, Unreachable
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
@@ -345,8 +346,8 @@ def _encoded(body: Any) -> bytes | None:
 
 def _decoded(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
-        with suppress(msgspec.DecodeError):
-            found = msgspec.json.decode(body)
+        with suppress(BadJson):
+            found = decoded(body)
             if isinstance(found, dict):
                 return found
     return body

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, error_of
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.http import Reply
 
 
@@ -19,8 +18,8 @@ def document_of(reply: Reply) -> Document:
         return body
     if isinstance(body, bytes):
         try:
-            found = msgspec.json.decode(body)
-        except msgspec.DecodeError as error:
+            found = decoded(body)
+        except BadJson as error:
             raise error_of(502, {"message": f"the answer is not JSON: {error}"}) from None
         if isinstance(found, dict):
             return found
@@ -33,8 +32,8 @@ def failure_of(reply: Reply) -> ApiError:
     body: Any = reply.body
     if isinstance(body, bytes):
         try:
-            body = msgspec.json.decode(body)
-        except msgspec.DecodeError:
+            body = decoded(body)
+        except BadJson:
             body = body.decode("utf-8", "replace").strip()[:500]
     if isinstance(body, dict) and body.get("kind", "Status") == "Status":
         return error_of(reply.status, {"code": reply.status, **body}, retry_after=wait)

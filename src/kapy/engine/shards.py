@@ -78,7 +78,7 @@ class _Slot(Seen):
         text = (lease["metadata"].get("annotations") or {}).get(CLAIMS, "")
         try:
             found = msgspec.json.decode(text, type=_Claims)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             return ()
         return found.members if self.holder and found.holder == self.holder else ()
 

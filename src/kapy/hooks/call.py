@@ -30,6 +30,7 @@ from kapy.hooks.messages.message import (
 from kapy.hooks.posting import Answer, NoAnswer, Post
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
+from kapy.kube.foreign_json import BadJson, TooDeep, decoded
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.model import encode
 
@@ -167,8 +168,10 @@ def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
 def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
     """Raises ValueError. Upstream looks at no kind, and an answer without a status is none."""
     try:
-        document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        document = decoded(body)
+    except TooDeep as error:
+        raise ValueError(str(error)) from None
+    except BadJson:
         raise ValueError(syntax_error(body)) from None
     if not isinstance(document, dict):
         raise ValueError("it is no JSON object")

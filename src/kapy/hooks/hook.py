@@ -141,7 +141,7 @@ def _decoded(body: bytes, message: type[M], api_version: str, kind: str) -> M:
         found = msgspec.json.decode(body, type=message)
     except msgspec.ValidationError:
         found = _leniently(body, message, kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadMessage(f"the {kind} is not JSON: {error}") from None
     for field, said, meant in (
         ("apiVersion", found.api_version, api_version),

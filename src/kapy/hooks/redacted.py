@@ -10,9 +10,8 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any, Final
 
-import msgspec
-
 from kapy.kube import Document
+from kapy.kube.foreign_json import decoded
 
 REDACTED: Final = "(not shown)"
 _WORDS: Final = ("passw", "secret", "token", "key", "credential", "content")
@@ -22,7 +21,7 @@ _PLACES: Final = frozenset(("apiVersion", "kind", "namespace", "name"))
 
 def shown(message: bytes) -> Document:
     """A request or a response. Raises ValueError for what is no JSON object."""
-    document = msgspec.json.decode(message)
+    document = decoded(message)
     if not isinstance(document, dict):
         raise ValueError("it is no JSON object")
     for item in document.get("items") or ():
@@ -34,8 +33,8 @@ def shown(message: bytes) -> Document:
 
 def _readable(patch: Any) -> Any:
     try:
-        return msgspec.json.decode(b64decode(patch or ""))
-    except (ValueError, TypeError, msgspec.DecodeError):
+        return decoded(b64decode(patch or ""))
+    except (ValueError, TypeError):
         return patch
 
 

@@ -10,7 +10,7 @@ import re
 from decimal import ROUND_UP, Context, Decimal
 from typing import Final
 
-_EXACT: Final = Context(prec=60)
+_EXACT: Final = Context(prec=120)
 _MOST: Final = Decimal((1 << 63) - 1)
 """What larger amounts are cut to, as Kubernetes does."""
 
@@ -18,7 +18,13 @@ _NANO: Final = Decimal("1e-9")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _DECIMAL_E: Final = {**_DECIMAL, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_FORM: Final = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
+_FORM: Final = re.compile(
+    r"([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?", re.ASCII
+)
+_DIGITS_OF_MOST: Final = 19
+_FRACTION: Final = 40
+"""Digits behind the point that count: 1n is the ninth, and `Ei` moves the point by 19."""
+_LONGEST_EXPONENT: Final = 18
 
 
 class InvalidQuantity(ValueError):
@@ -54,15 +60,39 @@ def _split(text: str) -> tuple[Decimal, str]:
             "quantities must match the regular expression "
             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         )
-    number, suffix = Decimal(found[1]), found[2] or ""
+    sign, whole, fraction, suffix = found[1], found[2], found[3] or "", found[4] or ""
     if suffix in _BINARY:
+        number = _number(whole, fraction, 0)
         value = _EXACT.multiply(number, Decimal(2 ** _BINARY[suffix]))
     elif suffix in _DECIMAL_E:
-        value = number.scaleb(_DECIMAL_E[suffix], _EXACT)
+        value = _number(whole, fraction, _DECIMAL_E[suffix])
     else:
-        value = number.scaleb(max(-60, min(60, int(suffix[1:6]))), _EXACT)
-    value = max(-_MOST, min(_MOST, value))
-    return value.quantize(_NANO, rounding=ROUND_UP, context=_EXACT), suffix
+        value = _number(whole, fraction, _exponent(suffix[1:]))
+    value = min(_MOST, value).quantize(_NANO, rounding=ROUND_UP, context=_EXACT)
+    return -value if sign == "-" else value, suffix
+
+
+def _number(whole: str, fraction: str, power: int) -> Decimal:
+    """The digits times ten to a power, as exactly as 1n needs it. Takes linear time.
+
+    Digits that are too small to count are one digit together, which rounds up.
+    """
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return Decimal(0)
+    point = len(digits) - len(fraction) + power  # digits before the point
+    if point > _DIGITS_OF_MOST:
+        return _MOST
+    kept = digits[: max(0, point + _FRACTION)]
+    rest = digits[len(kept) :].strip("0") and "1"
+    return Decimal(f"0.{kept}{rest}").scaleb(max(point, -_FRACTION), _EXACT)
+
+
+def _exponent(text: str) -> int:
+    """Raises InvalidQuantity for one that 64 bits do not hold."""
+    if len(text.lstrip("+-0")) > _LONGEST_EXPONENT:
+        raise InvalidQuantity("unable to parse quantity's suffix")
+    return int(text)
 
 
 def _with_binary_suffix(value: Decimal) -> str:

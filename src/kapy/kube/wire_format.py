@@ -13,6 +13,7 @@ from kapy.kube import Document
 
 _VARINT, _BYTES = 0, 2
 _WIDTHS: Final = {1: 8, 5: 4}
+_LARGEST: Final = (1 << 64) - 1
 
 
 class Field(NamedTuple):
@@ -27,12 +28,17 @@ class Field(NamedTuple):
 Message = Mapping[int, Field]
 
 
-def fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field: an int, or bytes. Raises ValueError and IndexError."""
+def fields(data: bytes | memoryview) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field: an int, or bytes (a view where `data` is one).
+
+    Raises ValueError and IndexError.
+    """
     at, end = 0, len(data)
     while at < end:
         key, at = _number(data, at)
         number, wire = key >> 3, key & 7
+        if not number:
+            raise ValueError("a field has the number 0")
         value: Any
         if wire == _VARINT:
             value, at = _number(data, at)
@@ -76,6 +82,9 @@ def encoded(message: Message, document: Document) -> bytes:
 
 
 def _read(field: Field, value: Any) -> Any:
+    """The value of a field as JSON has it. Raises ValueError where the wire has another type."""
+    if isinstance(value, int) is (field.kind in ("message", "string")):
+        raise ValueError(f"{field.name} is no {field.kind}")
     match field.kind:
         case "message":
             assert isinstance(field.of, Mapping)
@@ -120,14 +129,14 @@ def _varint(value: int) -> bytes:
     return bytes(data)
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _number(data: bytes | memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value & _LARGEST, at
         shift += 7
         if shift > 63:
             raise ValueError("a number is too long")

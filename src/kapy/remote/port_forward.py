@@ -15,13 +15,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-import msgspec
-
 from kapy._aio.byte_streams import ByteStream
 from kapy._aio.spdy_protocol import SpdyProtocol
 from kapy.client.credentials import tls_context
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube.errors import Unreachable, error_of
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.names import PODS
 
 PROTOCOL: Final = "portforward.k8s.io"
@@ -135,8 +134,8 @@ def _head(access: Kubeconfig, host: str, root: str, namespace: str, pod: str) ->
 
 def _status(body: bytes) -> Any:
     try:
-        found = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+        found = decoded(body)
+    except BadJson:
         found = None
     said = body.decode("utf-8", "replace").strip()
     return found if isinstance(found, dict) else {"message": said or "the upgrade was refused"}

@@ -80,7 +80,7 @@ def _up(document: Document, version: Version) -> Document:
         return found
     try:
         kept: Document = msgspec.json.decode(annotations[DATA], type=dict)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CannotConvert(f"metadata.annotations[{DATA}] cannot be read: {error}") from None
     # What was changed since in the older version counts, on top of all that it could not say.
     kept = {**kept, "metadata": found["metadata"]}

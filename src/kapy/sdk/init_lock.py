@@ -18,6 +18,7 @@ from kapy.engine.failure import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.foreign_json import decoded
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import CONFIG_MAPS
@@ -101,7 +102,7 @@ def _lock(cluster: Cluster, machine: str) -> Document:
 def _holder(lock: Document) -> str:
     """The name of the Machine that holds the lock, "" when it cannot be told."""
     try:
-        information: Any = json.loads((lock.get("data") or {}).get(_INFORMATION, ""))
-    except ValueError:
+        information: Any = decoded((lock.get("data") or {}).get(_INFORMATION, ""))
+    except (ValueError, TypeError):
         return ""
     return str(information.get("machineName", "")) if isinstance(information, dict) else ""

@@ -71,7 +71,7 @@ class Reviews:
             return 413, _TEXT, f"a review has {MOST} bytes at most".encode()
         try:
             review = msgspec.json.decode(body, type=_Review)
-        except msgspec.MsgspecError as error:
+        except (ValueError, RecursionError) as error:
             return 400, _TEXT, f"this is no review: {error}".encode()
         if review.apiVersion not in VERSIONS:
             known = " and ".join(VERSIONS)

@@ -157,7 +157,7 @@ def _remembered(data: str | None, hub: type[Any]) -> Document | None:
         return None
     try:
         return wired_json(data, hub)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CannotConvert(f"metadata.annotations[{DATA}]", str(error)) from None
 
 

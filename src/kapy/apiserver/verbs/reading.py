@@ -29,6 +29,7 @@ from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Expired
 from kapy.kube.field_errors import FieldError, forbidden, invalid
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.http import Reply
 
 _TOO_OLD = (
@@ -124,8 +125,8 @@ def json_of(text: str) -> Any:
         raise ValueError(f"illegal base64 data at input byte {min(good, len(text) - 1)}")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decoded(raw)
+    except BadJson:
         raise ValueError(syntax_error(raw, encoding="latin-1")) from None
 
 

@@ -15,6 +15,7 @@ from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.webhooks.clients import ClientConfig, Services
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import BadJson, TooDeep, decoded
 
 _encode = msgspec.json.Encoder().encode
 _ANSWER_LIMIT: Final = 64 * 1024 * 1024
@@ -151,8 +152,8 @@ def _refused(response: aiohttp.ClientResponse, raw: bytes) -> str:
     """What Go's client makes of an answer that is no success."""
     status = response.status
     try:
-        document: Any = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
+        document: Any = decoded(raw)
+    except BadJson:
         document = None
     if isinstance(document, dict) and document.get("status") == "Failure":
         return str(document.get("message") or "unknown")
@@ -170,8 +171,12 @@ def _refused(response: aiohttp.ClientResponse, raw: bytes) -> str:
 def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
     """The answer as an object of the kind that was asked for. Raises CallFailed."""
     try:
-        document: Any = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        document: Any = decoded(raw)
+    except TooDeep:
+        raise CallFailed(
+            "couldn't get version/kind; json parse error: exceeded max depth"
+        ) from None
+    except BadJson:
         why = syntax_error(raw, encoding="latin-1")
         raise CallFailed(f"couldn't get version/kind; json parse error: {why}") from None
     if not isinstance(document, dict):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
-
-import msgspec
 
 from kapy.apiserver.admission import Review, denied
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.webhooks.configuration import Role
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, KapyError, error_of
+from kapy.kube.foreign_json import decoded
 
 VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 
@@ -139,8 +137,8 @@ def _sendable(warning: str) -> bool:
 
 def _operations(patch: object) -> Any:
     try:
-        return msgspec.json.decode(base64.b64decode(str(patch), validate=True))
-    except (binascii.Error, msgspec.DecodeError) as error:
+        return decoded(base64.b64decode(str(patch), validate=True))
+    except ValueError as error:
         raise InvalidAnswer(f"response.patch is no base64 of a JSON patch: {error}") from None
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from kapy.hooks.errors import HookError
 from kapy.hooks.messages.can_update_machine import CanUpdateMachineResponse
 from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetResponse
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH, Patch
 from kapy.kube import Document
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.nested import Path, value_at
 from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.patch.strict_json_patch import BadPatch
@@ -107,20 +106,20 @@ def _patched(part: Part, document: Document, patch: Patch | None) -> Document:
         return document
     try:
         after = _applied(document, patch)
-    except (BadPatch, msgspec.DecodeError) as error:
+    except (BadPatch, BadJson) as error:
         raise HookError(f"the patch of the {document['kind']} does not apply: {error}") from None
     return after if isinstance(after, dict) and value_at(after, part.path) is not None else document
 
 
 def _applied(document: Document, patch: Patch) -> Any:
-    """Raises BadPatch and DecodeError."""
+    """Raises BadPatch and BadJson."""
     if patch.patch_type == JSON_PATCH:
-        operations = strict_json_patch.compiled(msgspec.json.decode(patch.patch))
+        operations = strict_json_patch.compiled(decoded(patch.patch))
         return strict_json_patch.apply(document, operations)
     if patch.patch_type != JSON_MERGE_PATCH:
         said = f'"{patch.patch_type}"' if patch.patch_type else "not set"
         raise BadPatch(f"patchType is {said}; it can be {JSON_PATCH} or {JSON_MERGE_PATCH}")
-    changes = msgspec.json.decode(patch.patch) if patch.patch else {}
+    changes = decoded(patch.patch) if patch.patch else {}
     if not isinstance(changes, dict):
         raise BadPatch("a JSON merge patch is an object")
     return merge_patch.apply(document, changes)

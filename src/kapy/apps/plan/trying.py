@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import msgspec
-
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.apps.plan.sandbox import Sandbox, Unknown
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, KapyError, NotFound
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.names import CRDS, NAMESPACES, split_api_version
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -126,8 +125,8 @@ def last_applied(live: Document) -> Document:
     if not text:
         return {}
     try:
-        found = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        found = decoded(text)
+    except BadJson:
         return {}
     if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
         return {}

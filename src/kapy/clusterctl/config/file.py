@@ -80,7 +80,7 @@ def _parsed(source: str, end: str, content: bytes) -> File:
         )
     try:
         values, texts = _READERS[end](content)
-    except (ValueError, KapyError) as error:
+    except (ValueError, KapyError, RecursionError) as error:
         raise ConfigError(
             f"{_CANNOT}: While parsing config: {source}: {error}; correct the file, or name "
             "another one with --config"

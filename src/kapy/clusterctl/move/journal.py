@@ -298,7 +298,7 @@ def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:
     lines = content.split(b"\n")[:-1]  # behind the last line break is what was cut off
     try:
         entries = [_DECODER.decode(line) for line in lines]
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise MoveError(
             f"{path} is no journal of a move that this kapy can read: {error}"
         ) from None

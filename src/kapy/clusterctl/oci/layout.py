@@ -24,6 +24,7 @@ from kapy.clusterctl.oci.artifact import (
     titled,
 )
 from kapy.clusterctl.whole_file import whole_file
+from kapy.kube.foreign_json import decoded
 
 REFERENCE: Final = "org.opencontainers.image.ref.name"
 _MARK: Final = "oci-layout"
@@ -77,7 +78,7 @@ class Layout:
         """An artifact of the index. Raises BundleError."""
         manifest = self._content(entry.digest)
         with self._as_written():
-            document = msgspec.json.decode(manifest)
+            document = decoded(manifest)
             named = descriptors([document["config"], *document["layers"]])
             return Artifact(manifest, {one.digest: self._content(one.digest) for one in named})
 
@@ -85,14 +86,14 @@ class Layout:
         """The files of an artifact by name; names are plain names. Raises BundleError."""
         artifact = self.artifact(entry)
         with self._as_written():
-            named = titled(msgspec.json.decode(artifact.manifest))
+            named = titled(decoded(artifact.manifest))
         for name in named:
             if "/" in name or "\\" in name or name in (".", ".."):
                 raise BundleError(f'{self._path} is no bundle: "{name}" is no name of a file')
         return {name: artifact.blobs[one.digest] for name, one in named.items()}
 
     def _json(self, name: str) -> Any:
-        return msgspec.json.decode(self._members[name])
+        return decoded(self._members[name])
 
     def _content(self, digest: str) -> bytes:
         content = self._members.get(_blob(digest))

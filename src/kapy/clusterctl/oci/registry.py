@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urljoin
 
-import msgspec
-
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import DIGEST, INDEX, MANIFEST, Artifact, digest_of
 from kapy.clusterctl.oci.credentials import Credentials, authorization
 from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal
+from kapy.kube.foreign_json import BadJson, decoded
 
 _DOCKER: Final = "application/vnd.docker.distribution.manifest"
 ACCEPTED: Final = f"{MANIFEST}, {INDEX}, {_DOCKER}.v2+json, {_DOCKER}.list.v2+json"
@@ -159,7 +158,7 @@ def _next_page(answer: Answer, url: str) -> str:
 def _refusal(answer: Answer) -> str:
     """The status, and what the registry says about it."""
     try:
-        told = msgspec.json.decode(answer.body)["errors"][0]
+        told = decoded(answer.body)["errors"][0]
         return f"{answer.status}: {told.get('message') or told['code']}"
-    except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+    except (BadJson, LookupError, TypeError, AttributeError):
         return refusal(answer)

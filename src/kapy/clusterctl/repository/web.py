@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import msgspec
 
 from kapy import __version__
 from kapy.client.no_answer import NO_ANSWER, why_no_answer
 from kapy.clusterctl.errors import RepositoryError
+from kapy.kube.foreign_json import BadJson, decoded
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config.variables import Variables
@@ -47,8 +47,8 @@ class Answer:
     def json(self) -> Any:
         """The body's value. Raises Unreached."""
         try:
-            return msgspec.json.decode(self.body)
-        except msgspec.DecodeError as error:
+            return decoded(self.body)
+        except BadJson as error:
             raise Unreached(
                 f"{self.url} answered with something that is not JSON ({error}): is there a proxy "
                 "or a login page in between?"
@@ -105,9 +105,9 @@ def as_documented(answer: Answer) -> Iterator[None]:
 def refusal(answer: Answer) -> str:
     """What a server says about its refusal: its message, where it has one, and the status."""
     try:
-        told = msgspec.json.decode(answer.body)
+        told = decoded(answer.body)
         message = told.get("message") or told.get("error") if isinstance(told, dict) else ""
-    except msgspec.DecodeError:
+    except BadJson:
         message = ""
     said = f": {message}" if isinstance(message, str) and message else ""
     return f"{answer.status}{said}"

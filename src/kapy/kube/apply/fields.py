@@ -13,6 +13,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from kapy.kube.foreign_json import decoded as from_json
+
 Fields: TypeAlias = dict[str, Any]
 
 LEAF: Final[Fields] = {}
@@ -223,7 +225,7 @@ def _is_known(element: str) -> bool:
     if kind not in ("f", "k", "v", "i"):
         return False
     try:
-        parsed = None if kind == "f" else json.loads(value)
+        parsed = None if kind == "f" else from_json(value)
     except ValueError as error:
         raise InvalidFields(f"path element {element!r} is not valid: {error}") from error
     if kind == "k" and not isinstance(parsed, dict):

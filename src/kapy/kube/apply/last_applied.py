@@ -14,6 +14,7 @@ from kapy.kube.apply.comparison import changes
 from kapy.kube.apply.fields import Fields, difference
 from kapy.kube.apply.merging import owned
 from kapy.kube.apply.types import MapType
+from kapy.kube.foreign_json import decoded
 
 MANAGER: Final = "kubectl"
 """The field manager of kubectl's server-side apply; nobody else's is treated like this."""
@@ -27,7 +28,7 @@ _LIMIT: Final = 256 * 1024
 def allowed(root: MapType, live: Document) -> Fields:
     """The fields of the last client-side apply that still have its values."""
     try:
-        last = json.loads(_annotations(live).get(ANNOTATION) or "null")
+        last = decoded(_annotations(live).get(ANNOTATION) or "null")
     except ValueError:
         return {}
     if not isinstance(last, dict) or last.get("apiVersion") != live["apiVersion"]:

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-import msgspec
-
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
+from kapy.kube.foreign_json import decoded
 from kapy.kube.json_numbers import fitting
 from kapy.kube.patch.strict_json_patch import BadPatch, Operation, compiled
 from kapy.topology.patches.item import Holder, Item
@@ -103,7 +102,7 @@ def _read(encoded: str, kind: Any, where: str) -> list[Operation] | MergePatch:
     if not encoded and kind == "JSONMergePatch":
         return MergePatch({})
     try:
-        patch = msgspec.json.decode(binascii.a2b_base64(encoded))
+        patch = decoded(binascii.a2b_base64(encoded))
         return MergePatch(fitting(patch)) if kind == "JSONMergePatch" else compiled(patch)
     except BadPatch as error:
         raise BadPatch(f"{where}: {error}") from None

@@ -133,6 +133,8 @@ def _type_errors(document: Document, data: Document) -> Iterator[FieldError]:
 def _json_errors(key: str, value: str) -> Iterator[FieldError]:
     try:
         json.loads(base64.b64decode(value))
+    except RecursionError:
+        yield invalid(f"data[{key}]", "<secret contents redacted>", "exceeded max depth")
     except ValueError as error:
         text = _go_sentence(error)
         yield invalid(f"data[{key}]", "<secret contents redacted>", text)

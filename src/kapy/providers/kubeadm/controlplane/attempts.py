@@ -16,6 +16,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import moment, stamp
 from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import decoded
 
 MIN_HEALTHY_PERIOD = timedelta(hours=1)
 
@@ -63,7 +64,7 @@ class TooOften:
 def parse_attempt(text: str, annotation: str) -> Attempt:
     """What an annotation says. Raises BadAttempt."""
     try:
-        content: Any = json.loads(text)
+        content: Any = decoded(text)
         time = content.get("timestamp")
         return Attempt(
             machine=str(content.get("machine", "")),

@@ -9,13 +9,13 @@ value is left out. Errors are `{"error", "code", "message"}` with an HTTP status
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.foreign_json import decoded
 from kapy.kube.http import Request, Transport
 from kapy.remote.connections import Kubeconfig
 
@@ -148,7 +148,7 @@ def _document(body: Any) -> Document:
     if isinstance(body, dict):
         return body
     try:
-        found = json.loads(body) if isinstance(body, bytes) else None
+        found = decoded(body) if isinstance(body, bytes) else None
     except ValueError:
         found = None
     if not isinstance(found, dict):
