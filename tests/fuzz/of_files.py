@@ -1,4 +1,4 @@
-"""Harnesses of files: templates, configurations, releases, bundles, backups, journals, manifests."""
+"""Harnesses of files: templates, configurations, releases, bundles, backups, journals."""
 
 from __future__ import annotations
 
@@ -233,10 +233,10 @@ HARNESSES = (
             b"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\n"
             b"metadata: {name: x}\nsubjects: [{kind: ServiceAccount, name: a, namespace: x}]\n"
             b"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
-            b"metadata: {name: x, annotations: {cert-manager.io/inject-ca-from: x/y}}\nspec: {group: g,"
-            b" conversion: {webhook: {clientConfig: {service: {name: a, namespace: x}}}}}\n"
-            b"---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: c, namespace: x}\n"
-            b"spec: {dnsNames: [a.x.svc, a.x.svc.cluster.local]}\n",
+            b"metadata: {name: x, annotations: {cert-manager.io/inject-ca-from: x/y}}\n"
+            b"spec: {group: g, conversion: {webhook: {clientConfig: {service: {name: a}}}}}\n"
+            b"---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: c, "
+            b"namespace: x}\nspec: {dnsNames: [a.x.svc, a.x.svc.cluster.local]}\n",
         ),
     ),
     Harness(
@@ -244,9 +244,9 @@ HARNESSES = (
         _configuration,
         (),
         (
-            b"providers:\n- {name: a, url: 'https://x.y/z', type: InfrastructureProvider}\nimages:\n"
-            b"  all: {repository: a.b/c, tag: d}\ncert-manager: {url: 'https://a', version: v1, "
-            b"timeout: 10m}\noverridesFolder: ${HOME}/x\nA: 1.5\n",
+            b"providers:\n- {name: a, url: 'https://x.y/z', type: InfrastructureProvider}\n"
+            b"images:\n  all: {repository: a.b/c, tag: d}\ncert-manager: {url: 'https://a', "
+            b"version: v1, timeout: 10m}\noverridesFolder: ${HOME}/x\nA: 1.5\n",
             b'{"providers": [{"name": "a", "url": "/x/{version}", "type": "CoreProvider"}]}',
             b'a = 1\n[images.all]\ntag = "x"\n',
         ),

@@ -1,9 +1,10 @@
-"""Harnesses of formats: JSON, YAML, protobuf, templates, CEL, patterns, JSONPath, PEM, SPDY, gRPC."""
+"""Harnesses of formats: JSON, YAML, protobuf, templates, CEL, patterns, PEM, SPDY, gRPC."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -220,10 +221,8 @@ def _grpc_server(data: bytes) -> None:
 
 def _grpc_seeds() -> tuple[bytes, bytes]:
     client, server = _Stream(b""), _Stream(b"")
-    try:
+    with suppress(OSError):
         loop().run_until_complete(GrpcClient(client, "etcd").call("/a/B", b"x"))
-    except OSError:
-        pass
     server = _Stream(bytes(client.written))
     loop().run_until_complete(serve_grpc(server, _echo))
     return bytes(server.written), bytes(client.written)

@@ -32,7 +32,8 @@ def _quantity(data: bytes) -> str:
     assert quantity.parse(printed) == amount, (text[:80], printed)
     assert quantity.canonical(printed) == printed, (text[:80], printed)
     assert quantity.compare(text, printed) == 0
-    assert printed.isascii() and len(printed) < 80, printed
+    assert printed.isascii()
+    assert len(printed) < 80, printed
     return printed
 
 
@@ -75,7 +76,8 @@ def _names(data: bytes) -> str:
     ):
         found = errors(text)
         if not found and text:
-            assert text.isascii() and not set(text) & set(string.whitespace), text
+            assert text.isascii()
+            assert not set(text) & set(string.whitespace), text
     made = label_value(text)
     assert not label_value_errors(made), made
     return made

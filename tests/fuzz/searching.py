@@ -33,7 +33,7 @@ class _TooSlow(BaseException):
 
 def search(name: str, seconds: int, folder: Path) -> None:
     """Search for so many seconds of CPU; ends the process."""
-    import atheris
+    import atheris  # type: ignore[import-untyped]
 
     with atheris.instrument_imports(include=["kapy"]):
         from tests.fuzz.every import HARNESSES

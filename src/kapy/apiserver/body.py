@@ -59,17 +59,19 @@ def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
     if len(raw) > LIMIT:
         raise TooLarge(f"Request entity too large: limit is {LIMIT}")
     if raw.startswith(b"k8s\0") and media_type(ask) == PROTOBUF:
-        return _from_protobuf(raw)
+        return _from_protobuf(ask, raw)
     return parsed(raw, duplicates)
 
 
-def _from_protobuf(raw: bytes) -> Any:
+def _from_protobuf(ask: Ask, raw: bytes) -> Any:
     from kapy.apiserver import protobuf
 
     try:
         return protobuf.decoded(raw)
+    except protobuf.BadContent as error:
+        raise BadRequest(f"{error.said} cannot be handled as a {error.kind}: {error}") from None
     except protobuf.NotProtobuf as error:
-        raise BadRequest(str(error)) from None
+        raise _unrecognized(ask, str(error)) from None
 
 
 def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
@@ -219,9 +221,10 @@ def _custom(ask: Ask, document: Document) -> Document:
             f"({resource.api_version})"
         )
     if kind != resource.kind:
-        name = (document.get("metadata") or {}).get("name", "")
+        metadata = document.get("metadata")
+        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
         error = invalid("kind", kind, f"must be {resource.kind}")
-        raise Invalid.of(str(kind), resource.group, name, [error])
+        raise Invalid.of(str(kind), resource.group, str(name), [error])
     return {**document, "apiVersion": version}
 
 

@@ -39,34 +39,45 @@ def _numbers() -> dict[str, dict[str, str]]:
     return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, str]])
 
 
+class BadContent(NotProtobuf):
+    """The envelope names a kind, and the content is no object of it."""
+
+    def __init__(self, version: str, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+        self.said = f'{kind} in version "{version}"'
+
+
 def decoded(raw: bytes) -> Document:
     """The object in an envelope of Kubernetes' own. Raises NotProtobuf."""
     if not raw.startswith(_MAGIC):
         raise NotProtobuf("provided data does not appear to be a protobuf message")
     try:
         # A view: every level of a message is a slice of the one above, and a copy otherwise.
-        found = _enveloped(memoryview(raw)[len(_MAGIC) :])
-    except RecursionError:
-        raise NotProtobuf("the protobuf message is damaged: exceeded max depth") from None
-    except (IndexError, struct.error, ValueError) as error:
-        raise NotProtobuf(f"the protobuf message is damaged: {error}") from None
-    if is_too_deep(found):
-        raise NotProtobuf("the protobuf message is damaged: exceeded max depth")
-    return found
+        parts = dict(fields(memoryview(raw)[len(_MAGIC) :]))
+        names = {number: _text(value) for number, value in fields(_bytes(parts.get(1, b"")))}
+        content = _bytes(parts.get(2, b""))
+    except (IndexError, ValueError) as error:
+        raise NotProtobuf(f"proto: {error}") from None
+    return _object(names.get(1, ""), names.get(2, ""), content)
 
 
-def _enveloped(envelope: Bytes) -> Document:
-    parts = dict(fields(envelope))
-    names = {number: _text(value) for number, value in fields(_bytes(parts.get(1, b"")))}
-    version, kind = names.get(1, ""), names.get(2, "")
+def _object(version: str, kind: str, content: Bytes) -> Document:
     group, number = split_api_version(version)
     name = struct_of(group, number, kind)
     if name is None and kind == "DeleteOptions":
         name = "meta.v1.DeleteOptions"
     if name is None:
         raise NotProtobuf(f'no kind "{kind}" is registered for version "{version}"')
-    content = _struct(name, _bytes(parts.get(2, b"")))
-    return {"apiVersion": version, "kind": kind, **content}
+    try:
+        found = {"apiVersion": version, "kind": kind, **_struct(name, content)}
+    except RecursionError:
+        raise BadContent(number, kind, "proto: exceeded max depth") from None
+    except (IndexError, struct.error, ValueError) as error:
+        raise BadContent(number, kind, f"proto: {error}") from None
+    if is_too_deep(found):
+        raise BadContent(number, kind, "proto: exceeded max depth")
+    return found
 
 
 def _struct(name: str, data: Bytes) -> Document:

@@ -68,7 +68,7 @@ from kapy.apiserver.verbs.watching import WatchStream
 from kapy.apiserver.warnings import warning_headers
 from kapy.apiserver.webhooks.clients import Services
 from kapy.apiserver.webhooks.following import Following
-from kapy.kube.errors import ApiError, BadRequest, KapyError, ServerError
+from kapy.kube.errors import ApiError, BadRequest, ServerError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
 from kapy.kube.prometheus import text_of
 
@@ -90,6 +90,7 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 BOOKMARK_SECONDS = 60.0
+_AUDIT_ID_LIMIT = 64
 METRICS_TYPE = {"content-type": "text/plain; version=0.0.4; charset=utf-8"}
 
 Verb = Callable[[Plane, Ask], Awaitable[Reply]]
@@ -190,9 +191,7 @@ class Server:
                 verb = info.verb
                 reply = await self._resource(request, user, route, info)
         except Exception as error:
-            if request.arrival is not None:
-                request.arrival.failed = not isinstance(error, KapyError)
-            reply = failure(error)
+            reply = failure(error, request)
         tally = plane.traffic.tally(request, route, verb)
         if verb == "watch" and isinstance(reply.body, WatchStream):
             tally.open += 1
@@ -284,7 +283,7 @@ class Server:
         except ApiError as error:
             if not ask.warnings:
                 raise
-            reply = failure(error)
+            reply = failure(error, ask.request)
         if ask.warnings and (told := warning_headers(ask.warnings)):
             reply.headers = {**reply.headers, "warning": told}
         return reply
@@ -357,7 +356,7 @@ def _action(route: Route, verb: str) -> Verb:
     return action
 
 
-def failure(error: Exception) -> Reply:
+def failure(error: Exception, request: Request) -> Reply:
     """The Reply for what went wrong. What nobody foresaw is logged and answered with 500."""
     match error:
         case PageNotFound():
@@ -372,8 +371,18 @@ def failure(error: Exception) -> Reply:
         case StoreError():
             return Reply(503, StorageUnavailable(str(error)).status())
         case _:
-            _log.exception("a request failed", exc_info=error)
+            name = _named(request)
+            _log.error("the request %s failed", name, exc_info=error)
             return Reply(500, ServerError("Internal error occurred").status())
+
+
+def _named(request: Request) -> str:
+    """A request as the log calls it; notes that nobody foresaw how it fails."""
+    arrival = request.arrival
+    if arrival is None:
+        return f"{request.method} {request.path}"
+    arrival.failed = True
+    return f"{request.method} {request.path} (audit-ID {arrival.audit_id[:_AUDIT_ID_LIMIT]!r})"
 
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

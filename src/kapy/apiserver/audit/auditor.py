@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,7 +21,7 @@ from kapy.apiserver.request_info import request_info
 from kapy.apiserver.traffic.counts import Audited
 from kapy.apiserver.verbs.watching import WatchStream
 from kapy.kube import Document
-from kapy.kube.errors import ApiError
+from kapy.kube.errors import KapyError
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, Transport, User
 from kapy.kube.micro_time import micro_time
 
@@ -31,6 +32,17 @@ _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollec
 _OBJECTS: Final = frozenset({"create", "update"})
 _ANNOTATION: Final = "authorization.k8s.io/"
 
+_BODIES: Final = ("requestObject", "responseObject")
+_CUT_OFF: Final = {
+    "metadata": {},
+    "status": "Success",
+    "message": "Connection closed early",
+    "code": 200,
+}
+"""What kube-apiserver says of a request whose client went away before there was an answer."""
+_AUDIT_ID_LIMIT: Final = 64
+
+_log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -76,7 +88,12 @@ class Auditor:
             name = request.headers.get("audit-id") or new_uid(self._rng)
             request.arrival = Arrival(name, request.path + query, user=request.user)
         trail = self.begin(request)
-        reply = await answer(request)
+        try:
+            reply = await answer(request)
+        except BaseException:
+            if trail is not None:
+                self.cut_off(trail)
+            raise
         if trail is not None:
             self.answered(trail, reply)
         return reply
@@ -100,7 +117,10 @@ class Auditor:
     def answered(self, trail: Trail, reply: Reply) -> None:
         """The answer is there; of a watch, it begins."""
         if trail.verdict.level >= Level.METADATA and trail.asked.is_resource:
-            self._add_bodies(trail, reply)
+            try:
+                self._add_bodies(trail, reply)
+            except Exception:  # bodies may be anything: an event without them is better than none
+                _log.exception("the audit event %s has no bodies", _id_of(trail))
         status = events.response_status(reply.status, reply.body)
         annotations = _annotations(trail.request.arrival)
         later = {"responseStatus": status, **annotations}
@@ -111,6 +131,11 @@ class Auditor:
             return
         arrival = trail.request.arrival
         self._write(trail, _PANIC if arrival is not None and arrival.failed else _COMPLETE, later)
+
+    def cut_off(self, trail: Trail) -> None:
+        """Nobody waits for the answer any more, or there is none."""
+        later = {"responseStatus": _CUT_OFF, **_annotations(trail.request.arrival)}
+        self._write(trail, _COMPLETE, later)
 
     def refused(self, trail: Trail, reply: Reply, why: str) -> None:
         """Nobody knows who asks, so nobody is answered."""
@@ -144,11 +169,20 @@ class Auditor:
             "requestReceivedTimestamp": trail.received,
             "stageTimestamp": moment or micro_time(self._clock()),
         }
-        line = _encode({**trail.event, "stage": stage, **later, **times}) + b"\n"
+        event = {**trail.event, "stage": stage, **later, **times}
+        try:
+            line = _encode(event) + b"\n"
+        except Exception:
+            _log.exception("the audit event %s has no bodies", _id_of(trail))
+            line = _encode({key: one for key, one in event.items() if key not in _BODIES}) + b"\n"
         if self._log.put(line):
             self._counts.events += 1
         else:
             self._counts.lost += 1
+
+
+def _id_of(trail: Trail) -> str:
+    return str(trail.event.get("auditID", ""))[:_AUDIT_ID_LIMIT]
 
 
 def _annotations(arrival: Arrival | None) -> Document:
@@ -172,5 +206,5 @@ def _sent(request: Request) -> Any:
 
             return protobuf.decoded(raw)
         return body.from_yaml(raw) if media.endswith("yaml") else body.parsed(raw)
-    except (body.NotJson, ApiError, ValueError):
+    except (body.NotJson, KapyError, ValueError):
         return None

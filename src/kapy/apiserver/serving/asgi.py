@@ -15,7 +15,7 @@ from kapy.apiserver.serving.forwarding import PortForward, Ports, head
 from kapy.apiserver.serving.lasting import Lasting
 from kapy.apiserver.serving.wire import Receive, Scope, Send
 from kapy.apiserver.traffic.inflight import RETRY_AFTER, Room, is_probe
-from kapy.kube.errors import ApiError, TooManyRequests, Unauthorized
+from kapy.kube.errors import TooManyRequests, Unauthorized
 from kapy.kube.http import Arrival, Reply, Request, User
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ class Application:
         request = Request(
             scope["method"], scope["path"], wire.query_of(scope), headers, None, None, arrival
         )
-        reply = await self._answer(scope, request, arrival, receive)
+        try:
+            reply = await self._answer(scope, request, arrival, receive)
+        except Exception as error:  # the audit log itself failed
+            reply = failure(error, request)
         if reply is None:
             return
         if isinstance(reply, PortForward):
@@ -57,7 +60,7 @@ class Application:
         if stream:
             await self._stream(reply, name, scope, receive, send)
         else:
-            size = await wire.send_reply(send, scope, reply, name)
+            size = await self._send(send, scope, reply, request)
             if reply.sent is not None:
                 reply.sent(size)
         seconds = perf_counter() - arrival.received
@@ -72,20 +75,35 @@ class Application:
             user = self._authentication.user(
                 request.headers.get("authorization", ""), scope.get("state", {}).get("peer")
             )
-        except Unauthorized as error:
-            reply = failure(error)
-            if audit is not None and (trail := audit.begin(request)) is not None:
-                audit.refused(trail, reply, "Authentication failed, attempted: bearer")
-            return reply
+        except Exception as error:
+            return self._unknown(request, error)
         arrival.user = request.user = user
         introduce = scope.get("state", {}).get("introduce")
         if introduce is not None and not introduce(user):
             return _CROWDED
         trail = None if audit is None else audit.begin(request)
-        found = await self._admitted(scope, request, user, receive, trail)
-        if audit is not None and trail is not None and found is not None:
-            audit.answered(trail, found)
+        try:
+            found = await self._admitted(scope, request, user, receive, trail)
+        except BaseException:  # the task is cancelled: every request that began ends in the log
+            if audit is not None and trail is not None:
+                audit.cut_off(trail)
+            raise
+        if audit is not None and trail is not None:
+            if found is None:
+                audit.cut_off(trail)
+            else:
+                audit.answered(trail, found)
         return found
+
+    def _unknown(self, request: Request, error: Exception) -> Reply:
+        """The answer to somebody of whom it is not known who it is. Written down, too."""
+        reply, audit = failure(error, request), self._server.audit
+        if audit is not None and (trail := audit.begin(request)) is not None:
+            if isinstance(error, Unauthorized):
+                audit.refused(trail, reply, "Authentication failed, attempted: bearer")
+            else:
+                audit.answered(trail, reply)
+        return reply
 
     async def _admitted(
         self, scope: Scope, request: Request, user: User, receive: Receive, trail: Trail | None
@@ -111,11 +129,20 @@ class Application:
                 return None
             request.body = body
             return await server(request)
-        except ApiError as error:
-            return failure(error)
+        except Exception as error:
+            return failure(error, request)
         finally:
             if room is not None:
                 room.leave()
+
+    async def _send(self, send: Send, scope: Scope, reply: Reply, request: Request) -> int:
+        """Send a whole answer; how many bytes its body has."""
+        name = "" if request.arrival is None else request.arrival.audit_id
+        try:
+            messages = wire.messages_of(scope, reply, name)
+        except Exception as error:  # it cannot be encoded: nothing was sent yet
+            messages = wire.messages_of(scope, failure(error, request), name)
+        return await wire.send_messages(send, messages)
 
     async def _stream(
         self, reply: Reply, name: str, scope: Scope, receive: Receive, send: Send

@@ -15,7 +15,8 @@ from kapy.kube.http import Arrival, Reply
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Message = MutableMapping[str, Any]
+Send = Callable[[Message], Awaitable[None]]
 
 JSON = b"application/json"
 _BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -96,8 +97,8 @@ def _too_large() -> TooLarge:
     return TooLarge(f"Request entity too large: limit is {LIMIT}")
 
 
-async def send_reply(send: Send, scope: Scope, reply: Reply, audit_id: str) -> int:
-    """Send a whole answer; how many bytes its body has."""
+def messages_of(scope: Scope, reply: Reply, audit_id: str) -> tuple[Message, bytes]:
+    """The message that begins a whole answer, and the bytes of its body as they are sent."""
     body = reply.body
     if isinstance(body, bytes):
         content, kind = body, reply.headers.get("content-type", "").encode()
@@ -105,10 +106,15 @@ async def send_reply(send: Send, scope: Scope, reply: Reply, audit_id: str) -> i
         content, kind = _yaml(body), b"application/yaml"
     else:
         content, kind = _encode(body), reply.headers.get("content-type", "").encode() or JSON
-    await send(start(reply, kind, audit_id, len(content)))
-    await send(
-        {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content}
-    )
+    begin = start(reply, kind, audit_id, len(content))
+    return begin, b"" if scope["method"] == "HEAD" else content
+
+
+async def send_messages(send: Send, messages: tuple[Message, bytes]) -> int:
+    """Send a whole answer; how many bytes its body has."""
+    begin, content = messages
+    await send(begin)
+    await send({"type": "http.response.body", "body": content})
     return len(content)
 
 
