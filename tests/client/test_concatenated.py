@@ -42,7 +42,7 @@ def test_documents_are_found_wherever_they_are_cut(
 ) -> None:
     texts = (json.dumps(one, indent=indent, ensure_ascii=ascii_only) for one in documents)
     body = between.join(texts).encode()
-    events, found = Concatenated(b""), []
+    events, found = Concatenated(b"", 1 << 20), []
     for begin in range(0, len(body), cut):
         events.feed(body[begin : begin + cut])
         while (one := events.next()) is not None:

@@ -366,7 +366,7 @@ async def test_a_proxy_that_does_not_let_through_is_told(answer: bytes, words: s
 def test_lines_are_cut_wherever_the_chunks_end() -> None:
     text = b'{"a":1}\n\n{"b":2}\r\n{"c":3'
     for size in range(1, len(text) + 1):
-        lines, found = Lines(), []
+        lines, found = Lines(1 << 20), []
         for start in range(0, len(text), size):
             lines.feed(text[start : start + size])
             while (line := lines.next()) is not None:

@@ -74,16 +74,12 @@ def _configuration(data: bytes) -> None:
         try:
             file = parsed_config("x", end, data)
             config = Config(file, {"HOME": "/nowhere"})
-            for read in (
-                lambda c: c.providers,
-                lambda c: c.images.altered("x", "a.b/c:d"),
-                lambda c: c.cert_manager,
-                lambda c: c.overrides_folder,
-            ):
+            for name in ("providers", "cert_manager", "overrides_folder", "images"):
                 try:
-                    read(config)
+                    getattr(config, name)
                 except KapyError:
                     continue
+            config.images.altered("x", "a.b/c:d")
         except KapyError:
             continue
 

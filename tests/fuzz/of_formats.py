@@ -148,7 +148,7 @@ def _jsonpath(data: bytes) -> str:
 def _pem(data: bytes) -> None:
     for read in (pki.facts, pki.public_key_hashes, pki.public_key):
         try:
-            read(data)  # type: ignore[operator]
+            read(data)
         except pki.InvalidPem:
             continue
     pki.belongs_together(pki.KeyPair(data, data))
@@ -232,13 +232,13 @@ _FROM_SERVER, _FROM_CLIENT = _grpc_seeds()
 
 
 def _events(data: bytes) -> None:
-    lines = Lines()
+    lines = Lines(1 << 20)
     for at in range(0, len(data), 7):
         lines.feed(data[at : at + 7])
     while (line := lines.next()) is not None:
         assert b"\n" not in line
     lines.drain()
-    events = Concatenated(b"")
+    events = Concatenated(b"", 1 << 20)
     for at in range(0, len(data), 16):
         events.feed(data[at : at + 16])
         while events.next() is not None:

@@ -19,6 +19,7 @@ from kapy.apiserver.resources.structs import Misfit, decoder, facts
 from kapy.apiserver.server import Server
 from kapy.apiserver.verbs.reading import decode_token
 from kapy.apiserver.webhooks.calls import CallFailed, _decoded
+from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
 from kapy.apiserver.webhooks.review import InvalidAnswer, answer_of, denial
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import checked, written
@@ -495,10 +496,11 @@ def _policy(data: bytes) -> None:
 
 
 def _webhook_answer(data: bytes) -> None:
-    document = _decoded(data, "admission.k8s.io/v1", "AdmissionReview")
+    reading = _decoded(data, "admission.k8s.io/v1", "AdmissionReview")
+    document = loop().run_until_complete(reading)
     for role in ("mutating", "validating"):
         try:
-            answer = answer_of(document, "u", role)  # type: ignore[arg-type]
+            answer = answer_of(document, "u", role)
         except InvalidAnswer:
             continue
         error = denial("w", answer.status)
@@ -509,6 +511,25 @@ def _webhook_answer(data: bytes) -> None:
                 json_patch.apply({"a": [1]}, answer.patch)
             except ApiError:
                 continue
+
+
+class _Answering:
+    """A conversion webhook that answers with an input."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    async def ask(self, *_: Any) -> Any:
+        return await _decoded(self._data, "apiextensions.k8s.io/v1", "ConversionReview")
+
+
+_HOOK = {"webhook": {"clientConfig": {"url": "https://a"}}}
+_OLD = {"apiVersion": "a.b/v1", "kind": "X", "metadata": {"name": "a", "labels": {"c": "d"}}}
+
+
+def _conversion_answer(data: bytes) -> None:
+    calls: Any = _Answering(data)
+    loop().run_until_complete(converted(calls, _HOOK, [_OLD], "a.b/v2", "u"))
 
 
 _REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
@@ -755,6 +776,26 @@ HARNESSES = (
             ),
         ),
         (b"JSONPatch", b"allowed", b"status", b"code", b"W10="),
+        structured=True,
+    ),
+    Harness(
+        "conversion-answer",
+        _conversion_answer,
+        (WebhookFailed,),
+        (
+            jsonified(
+                {
+                    "apiVersion": "apiextensions.k8s.io/v1",
+                    "kind": "ConversionReview",
+                    "response": {
+                        "uid": "u",
+                        "result": {"status": "Success", "message": "x"},
+                        "convertedObjects": [{**_OLD, "apiVersion": "a.b/v2"}],
+                    },
+                }
+            ),
+        ),
+        (b"Failed", b"a.b/v2", b"labels", b"annotations"),
         structured=True,
     ),
 )

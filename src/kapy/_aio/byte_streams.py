@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 _PIECE: Final = 1 << 16
+_MOST_UNREAD: Final = 1 << 24
 
 
 class ByteStream(Protocol):
@@ -49,6 +50,9 @@ class Channel:
             return
         self._came += data
         self._ended = self._ended or ended
+        if len(self._came) > _MOST_UNREAD:  # nothing holds the other side back
+            self._came.clear()
+            self._failure = ConnectionResetError(f"{_MOST_UNREAD} bytes came that nobody read")
         self._news.set()
 
     def fail(self, failure: OSError) -> None:

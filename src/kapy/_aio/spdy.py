@@ -23,7 +23,8 @@ from kapy._aio.spdy_dictionary import DICTIONARY
 _VERSION: Final = 3
 _FIN: Final = 0x01
 _CONTROL: Final = 0x80000000
-_LARGEST: Final = 1 << 24
+_LARGEST_BLOCK: Final = 1 << 16
+"""Bytes of a control frame, and of the headers that it may be when it is inflated."""
 _PIECE: Final = 1 << 15
 _CANCEL: Final = 5
 
@@ -121,6 +122,8 @@ class Session:
         self._in += data
         while len(self._in) >= 8:
             size = int.from_bytes(self._in[5:8], "big")
+            if self._in[0] & 0x80 and size > _LARGEST_BLOCK:
+                raise NotSpdy(f"a control frame is larger than {_LARGEST_BLOCK} bytes")
             if len(self._in) < 8 + size:
                 return
             head, body = bytes(self._in[:8]), bytes(self._in[8 : 8 + size])
@@ -171,7 +174,9 @@ class Session:
         return self._deflate.compress(plain) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
 
     def _headers(self, block: bytes) -> Mapping[str, str]:
-        plain = self._inflate.decompress(block, _LARGEST)
+        plain = self._inflate.decompress(block, _LARGEST_BLOCK)
+        if self._inflate.unconsumed_tail:
+            raise IndexError("headers are too large")
         texts, at = [], 4
         for _ in range(2 * int.from_bytes(plain[:4], "big")):
             size = int.from_bytes(plain[at : at + 4], "big")

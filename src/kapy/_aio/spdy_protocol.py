@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from kapy._aio.byte_streams import Channel
 from kapy._aio.spdy import NotSpdy, Opened, Received, Reset, Session
+
+MOST_STREAMS: Final = 1000
 
 
 class SpdyProtocol(asyncio.Protocol):
@@ -26,6 +28,8 @@ class SpdyProtocol(asyncio.Protocol):
         try:
             for event in self._session.receive(data):
                 match event:
+                    case Opened() if len(self._channels) >= MOST_STREAMS:
+                        raise NotSpdy(f"more than {MOST_STREAMS} streams are open")
                     case Opened(stream, headers, ended):
                         self._session.accept(stream)
                         channel = self._made(stream)

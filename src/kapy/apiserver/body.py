@@ -13,7 +13,7 @@ from kapy.apiserver.resources.structs import Misfit, decoder, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Invalid, TooLarge, UnsupportedMediaType
 from kapy.kube.field_errors import invalid
-from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep
+from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep, unchecked
 from kapy.kube.names import split_api_version
 
 LIMIT = 3 * 1024 * 1024
@@ -77,7 +77,7 @@ def _from_protobuf(ask: Ask, raw: bytes) -> Any:
 def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
     """JSON data from bytes. Raises NotJson."""
     try:
-        value = _decode(raw)
+        value = unchecked(raw)
     except (ValueError, RecursionError):
         value = _lenient(raw)
     _check_depth(raw, value)

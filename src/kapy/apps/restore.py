@@ -7,16 +7,19 @@ swapped there is a folder `restore.unfinished`, with which no plane starts.
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import re
 import shutil
 import tarfile
+import zlib
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Final
 
 import msgspec
 
+from kapy._aio.plain_tar import PlainInfo
 from kapy.apiserver.store.copies import State, renewed, state_of
 from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.lock import held
@@ -30,6 +33,7 @@ from kapy.kube.foreign_json import decoded
 _NAMES: Final = re.compile(r"(data|pki)/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MANIFEST_LIMIT: Final = 2**20
 _CHUNK: Final = 2**20
+_DAMAGED: Final = "{} in the backup is not as it was written: damaged"
 
 
 class UnusableBackup(KapyError):
@@ -82,26 +86,42 @@ def _served(folder: Folder) -> int:
 def _unpacked(source: IO[bytes], to: Path) -> Manifest:
     """Write the members below `to`, each proved. Raises UnusableBackup."""
     try:
-        with tarfile.open(fileobj=source, mode="r|*") as archive:
+        with tarfile.open(fileobj=source, mode="r|*", tarinfo=PlainInfo) as archive:
             manifest = _manifest(archive)
+            _check_room(manifest, to)
             left = dict(manifest.files)
             while (member := archive.next()) is not None:
                 proof = left.pop(member.name, None)
-                if proof is None or not member.isfile():
+                if proof is None or not member.isreg() or member.issparse():
                     raise UnusableBackup(f"the backup holds {member.name!r}, which does not belong")
+                if member.size != proof.size:
+                    raise UnusableBackup(_DAMAGED.format(member.name))
                 content = archive.extractfile(member)
                 assert content is not None
                 _write(to / member.name, content, proof)
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         raise UnusableBackup(f"the backup cannot be read ({error})") from None
+    except (zlib.error, lzma.LZMAError) as error:
+        raise UnusableBackup(f"the backup cannot be decompressed ({error})") from None
     if left:
         raise UnusableBackup(f"the backup is not complete: {', '.join(left)} is missing")
     return manifest
 
 
+def _check_room(manifest: Manifest, to: Path) -> None:
+    """Refuse what the disk cannot hold before it is full. Raises UnusableBackup."""
+    needed, free = sum(one.size for one in manifest.files.values()), shutil.disk_usage(to).free
+    if needed > free:
+        raise UnusableBackup(
+            f"the backup says that it holds {needed} bytes, and {to.parent} has room for {free}"
+        )
+
+
 def _manifest(archive: tarfile.TarFile) -> Manifest:
     first = archive.next()
-    if first is None or first.name != MANIFEST or first.size > _MANIFEST_LIMIT:
+    if first is None or not first.isreg() or first.issparse():
+        raise UnusableBackup(f"this is no backup of kapy: it does not begin with {MANIFEST}")
+    if first.name != MANIFEST or first.size > _MANIFEST_LIMIT:
         raise UnusableBackup(f"this is no backup of kapy: it does not begin with {MANIFEST}")
     content = archive.extractfile(first)
     assert content is not None
@@ -132,7 +152,7 @@ def _write(path: Path, content: IO[bytes], proof: File) -> None:
         file.flush()
         os.fsync(file.fileno())
     if (size, digest.hexdigest()) != (proof.size, proof.sha256):
-        raise UnusableBackup(f"{path.name} in the backup is not as it was written: damaged")
+        raise UnusableBackup(_DAMAGED.format(path.name))
 
 
 def _swap(folder: Folder, incoming: Path) -> None:

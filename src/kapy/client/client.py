@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from kapy.client.reply import document_of, failure_of
+from kapy.client.sound import check_list, nonsense
 from kapy.client.stream import Event as Event
 from kapy.client.stream import EventStream
 from kapy.client.turns import Turns
@@ -37,6 +38,8 @@ Newest = Callable[[Resource, Key], Document | None]
 
 ATTEMPTS: Final = 5
 PAGE: Final = 500
+MOST_PAGES: Final = 2_000
+"""Pages of one list, a million objects: a server that has more does not mean to end."""
 _METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 """Asks for what tells which objects there are (PartialObjectMetadata), where the server can."""
 LONGEST_WAIT: Final = 60.0  # seconds of Retry-After that a caller is kept waiting
@@ -286,6 +289,7 @@ class Client:
         self, path: str, query: Mapping[str, str], headers: Mapping[str, str]
     ) -> tuple[Sequence[Document], str]:
         items: list[Document] = []
+        pages = 0
         page: Mapping[str, str] = {**query, "limit": str(PAGE)}
         while True:
             try:
@@ -300,6 +304,9 @@ class Client:
             token = answer["metadata"].get("continue")
             if not token:
                 return items, version
+            pages += 1
+            if pages > MOST_PAGES or token == page.get("continue") or not isinstance(token, str):
+                raise nonsense("its pages have no end")
             page = {**query, "limit": str(PAGE), "continue": token}
 
     async def _send(self, request: Request) -> Document:
@@ -360,7 +367,8 @@ def _selectors(labels: str, fields: str) -> dict[str, str]:
 
 
 def _page(answer: Document) -> tuple[Sequence[Document], str]:
-    return answer.get("items") or [], answer["metadata"]["resourceVersion"]
+    check_list(answer)
+    return answer.get("items") or [], answer["metadata"].get("resourceVersion") or ""
 
 
 def _gone(key: Key, answer: Document) -> Document | None:

@@ -6,45 +6,85 @@ upstream's in-memory API server indents events, and puts nothing between two of 
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
-from json import JSONDecodeError, JSONDecoder
+import re
 from typing import Final
 
 from kapy.kube import Document
+from kapy.kube.foreign_json import decoded
 
-_CUT: Final = 8
-"""Characters that the end of a cut document may have which are no JSON: `fals`, `\\u00e`."""
+_MARK: Final = re.compile(rb'["{}\[\]]')
+_END_OF_TEXT: Final = re.compile(rb'\\.|"', re.DOTALL)
+_SPACE: Final = b" \t\r\n"
 
 
 class Concatenated:
-    """Feed chunks, take documents."""
+    """Feed chunks, take documents. Every byte is looked at once, in however many chunks it comes.
 
-    __slots__ = ("_decoder", "_text")
+    most: bytes that a document may have.
+    """
 
-    def __init__(self, begun: bytes) -> None:
-        self._decoder = getincrementaldecoder("utf-8")()
-        self._text = ""
+    __slots__ = ("_at", "_bytes", "_in_text", "_level", "_most")
+
+    def __init__(self, begun: bytes, most: int) -> None:
+        self._bytes = bytearray()
+        self._most = most
+        self._begin()
         self.feed(begun)
 
     @property
     def rest(self) -> bool:
         """Whether a document has begun that has not ended."""
-        return bool(self._text)
+        return bool(self._bytes)
 
     def feed(self, chunk: bytes) -> None:
-        """Take in the next bytes. Raises ValueError."""
-        self._text = (self._text + self._decoder.decode(chunk)).lstrip()
+        """Take in the next bytes."""
+        self._bytes += chunk
+        self._strip()
 
     def next(self) -> Document | None:
         """The next whole document, None until more is fed. Raises ValueError for what is none."""
-        try:
-            found, end = JSONDecoder().raw_decode(self._text)
-        except JSONDecodeError as error:
-            left = len(self._text) - error.pos
-            if error.msg.startswith("Unterminated string") or left < _CUT:
-                return None
-            raise
-        if not isinstance(found, dict):
+        if not self._bytes:
+            return None
+        if self._bytes[0] != ord("{"):
             raise ValueError("it is not an object")
-        self._text = self._text[end:].lstrip()
+        if not self._ended():
+            if len(self._bytes) > self._most:
+                raise ValueError(f"it is longer than {self._most} bytes")
+            return None
+        text = bytes(self._bytes[: self._at])
+        del self._bytes[: self._at]
+        self._begin()
+        self._strip()
+        found: Document = decoded(text)
         return found
+
+    def _begin(self) -> None:
+        self._at = self._level = 0
+        self._in_text = False
+
+    def _strip(self) -> None:
+        if not self._at:
+            spaces = len(self._bytes) - len(self._bytes.lstrip(_SPACE))
+            del self._bytes[:spaces]
+
+    def _ended(self) -> bool:
+        """Go on to the end of the document that has begun; whether it is there."""
+        while True:
+            wanted = _END_OF_TEXT if self._in_text else _MARK
+            found = wanted.search(self._bytes, self._at)
+            if found is None:
+                new = self._at < len(self._bytes)
+                self._at = len(self._bytes)
+                if new and self._in_text and self._bytes.endswith(b"\\"):
+                    self._at -= 1  # what the backslash is for comes with the next chunk
+                return False
+            self._at = found.end()
+            mark = found[0]
+            if mark == b'"':
+                self._in_text = not self._in_text
+            elif mark in (b"{", b"["):
+                self._level += 1
+            elif mark in (b"}", b"]"):
+                self._level -= 1
+                if not self._level:
+                    return True

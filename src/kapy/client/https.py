@@ -23,6 +23,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from kapy import __version__
+from kapy._aio.bounded import gathered
 from kapy._aio.clock import Clock, system_clock
 from kapy.client import socks
 from kapy.client.concatenated import Concatenated
@@ -37,7 +38,7 @@ from kapy.client.pulse import Pulse
 from kapy.client.renewal import Renewal, renewal, shown
 from kapy.kube import Document
 from kapy.kube.errors import Unauthorized, Unreachable
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decoded, in_pieces
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
@@ -49,8 +50,12 @@ _ENDS: Final = (
     aiohttp.ServerDisconnectedError,
     ConnectionResetError,
 )
-_EVENTS: Final = msgspec.json.Decoder(dict)
+LARGEST_ANSWER: Final = 256 << 20
+"""Bytes of an answer: a page of the largest objects. One of a workload cluster has fewer."""
+LARGEST_EVENT: Final = 4 << 20
+"""Bytes of an event: an object with 1.5 MB is the largest that etcd takes."""
 _PLAIN: Final = "/:@!$&'()*+,;=~"
+_LONG: Final = 1 << 20
 
 
 class Https:
@@ -68,6 +73,7 @@ class Https:
         access: Kubeconfig,
         *,
         timeout: float = TIMEOUT,
+        most: int = LARGEST_ANSWER,
         random: Random | None = None,
         clock: Clock = system_clock,
         environ: Mapping[str, str] = os.environ,
@@ -86,6 +92,7 @@ class Https:
         self._socks = socks.way(proxy) if proxy.startswith(socks.SCHEMES) else None
         self._proxy = None if self._socks is not None else proxy or None
         self._timeout = timeout
+        self._most = most
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
         self._pulse: Pulse | None = None
@@ -134,15 +141,15 @@ class Https:
             if streams and response.status < 400:
                 return self._stream(response)
             async with response:
-                body = await response.read()
+                raw = await gathered(response.content.iter_any(), self._most)
+            told = _lower(response.headers)
+            return Reply(response.status, await _unhurried(raw, told), told)
         except NO_ANSWER as error:
             _no_answer(self.host, error, self._expiry.ended(self._clock()))
         except RuntimeError as error:  # the session was closed meanwhile: another one is there
             if "closed" not in str(error):
                 raise
             raise Unreachable(f"cannot reach {self.host}: its connections were renewed") from None
-        told = _lower(response.headers)
-        return Reply(response.status, _decoded(body, told), told)
 
     async def probe(self, request: Request) -> Reply:
         """The answer to a GET without a query, by who only wants to know whether anybody answers.
@@ -269,7 +276,7 @@ class EventBody:
     def __init__(self, host: str, response: aiohttp.ClientResponse) -> None:
         self._host = host
         self._response = response
-        self._lines = Lines()
+        self._lines = Lines(LARGEST_EVENT)
         self._spread: Concatenated | None = None
 
     def __aiter__(self) -> AsyncIterator[Document]:
@@ -282,10 +289,9 @@ class EventBody:
                 return await self._next_of(self._spread)
             while (line := lines.next()) is None:
                 lines.feed(await self._chunk(lines))
-            try:
-                event: Document = _EVENTS.decode(line)
-            except msgspec.DecodeError:
-                self._spread = Concatenated(line + b"\n" + lines.drain())
+            event = _event(line)
+            if event is None:
+                self._spread = Concatenated(line + b"\n" + lines.drain(), LARGEST_EVENT)
                 return await self._next_of(self._spread)
             return event
         except NO_ANSWER as error:
@@ -342,6 +348,26 @@ def _encoded(body: Any) -> bytes | None:
     if body is None or isinstance(body, bytes):
         return body
     return msgspec.json.encode(body)
+
+
+def _event(line: bytes) -> Document | None:
+    """The event that a line is, None where it is none, or only a part of one."""
+    try:
+        found = decoded(line)
+    except BadJson:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+async def _unhurried(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
+    """A body as a document, if it is one; others have their turn while a long list is decoded."""
+    if len(body) < _LONG or "json" not in headers.get("content-type", ""):
+        return _decoded(body, headers)
+    found: Any = None
+    with suppress(BadJson):
+        for found in in_pieces(body):  # noqa: B007 - the last one counts
+            await asyncio.sleep(0)
+    return found if isinstance(found, dict) else body
 
 
 def _decoded(body: bytes, headers: Mapping[str, str]) -> Document | bytes:

@@ -25,6 +25,10 @@ from kapy.kube.yaml import YamlError, load
 PROXIES: Final = ("http://", "https://", "socks5://", "socks5h://")
 
 
+LARGEST: Final = 1 << 16
+"""Characters of a kubeconfig that is not a file: several times what one with certificates has."""
+
+
 class KubeconfigError(KapyError):
     """The kubeconfig cannot be used; the message says why and never shows what is secret."""
 
@@ -59,7 +63,12 @@ class Kubeconfig:
 
 
 def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:
-    """The access that a kubeconfig text gives in a context ("" is its current one)."""
+    """The access that a kubeconfig text gives in a context ("" is its current one).
+
+    The text may be anybody's: it names no files, and it is short, as YAML takes its time.
+    """
+    if len(text) > LARGEST:
+        raise KubeconfigError(f"{source}: is larger than {LARGEST} bytes")
     return access(document_of(text, source), source=source, context=context)
 
 

@@ -6,13 +6,18 @@ from collections import deque
 
 
 class Lines:
-    """Feed chunks, take lines. A long line that comes in many chunks is searched only once."""
+    """Feed chunks, take lines. A long line that comes in many chunks is searched only once.
 
-    __slots__ = ("_lines", "_rest")
+    most: bytes that a line may have.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_lines", "_most", "_rest", "_size")
+
+    def __init__(self, most: int) -> None:
         self._lines: deque[bytes] = deque()
         self._rest: list[bytes] = []
+        self._most = most
+        self._size = 0
 
     @property
     def rest(self) -> bool:
@@ -20,15 +25,19 @@ class Lines:
         return bool(self._rest)
 
     def feed(self, chunk: bytes) -> None:
-        """Take in the next bytes."""
+        """Take in the next bytes. Raises ValueError when a line is too long."""
         *whole, last = chunk.split(b"\n")
         for part in whole:
             line = b"".join((*self._rest, part)) if self._rest else part
             self._rest.clear()
+            self._size = 0
             if line:
                 self._lines.append(line)
         if last:
             self._rest.append(last)
+            self._size += len(last)
+            if self._size > self._most:
+                raise ValueError(f"a line is longer than {self._most} bytes")
 
     def next(self) -> bytes | None:
         """The next whole line that is not empty, None until more is fed."""
@@ -39,4 +48,5 @@ class Lines:
         left = b"\n".join((*self._lines, b"".join(self._rest)))
         self._lines.clear()
         self._rest.clear()
+        self._size = 0
         return left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from kapy.kube import Document
@@ -51,6 +52,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if text is None:
         return None
     try:
-        return max(0.0, float(text))
+        seconds = float(text)
     except ValueError:
         return None
+    return max(0.0, seconds) if isfinite(seconds) else None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from kapy.client.reply import failure_of
+from kapy.client.sound import check_object, code_of, nonsense
 from kapy.kube import Document
 from kapy.kube.errors import error_of
 from kapy.kube.http import Request, Transport
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+_TYPES: Final = get_args(EventType)
 
 
 class Event(NamedTuple):
@@ -54,7 +56,10 @@ class EventStream:
         if self._body is None:
             raise StopAsyncIteration
         event = await self._body.__anext__()
-        if event["type"] == "ERROR":
-            status = event["object"]
-            raise error_of(status.get("code", 500), status)
-        return Event(event["type"], event["object"])
+        kind, document = event.get("type"), event.get("object")
+        if kind == "ERROR" and isinstance(document, dict):
+            raise error_of(code_of(document), document)
+        if kind not in _TYPES:
+            raise nonsense(f"an event has the type {str(kind)[:20]!r}")
+        check_object(document)
+        return Event(kind, document)

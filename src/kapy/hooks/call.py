@@ -36,6 +36,8 @@ from kapy.kube.model import encode
 
 _SHOWN: Final = 512
 """Characters of an answer that is an error page, in messages."""
+_LONG: Final = 1 << 20
+"""Bytes of an answer that others would wait for while it is read."""
 _HEADING: Final = ("kind", "apiVersion")
 Resp = TypeVar("Resp", bound=Response)
 
@@ -88,7 +90,10 @@ class Calls:
             try:
                 answer = await self._in_time(client, url, body, seconds, until)
                 code = str(answer.code)
-                response = _response(hook, answer)
+                if len(answer.body) < _LONG:
+                    response = _response(hook, answer)
+                else:
+                    response = await asyncio.to_thread(_response, hook, answer)
                 status = response.status or NO_STATUS
             finally:
                 told.set_attribute("http.response.status_code", code)

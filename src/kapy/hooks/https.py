@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import aiohttp
 
+from kapy._aio.bounded import TooLong, gathered
 from kapy._aio.tracing import carried
 from kapy.api.extension_config import ClientConfig
 from kapy.apiserver.webhooks.calls import why_no_answer
@@ -22,7 +23,6 @@ from kapy.hooks.posting import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.model import encode
 
 _HEADERS: Final = {"content-type": "application/json", "accept": "application/json"}
-_CHUNK: Final = 1 << 16
 
 
 class ClientCertificate(NamedTuple):
@@ -112,12 +112,10 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     too_large = NoAnswer(f"the answer is larger than {LARGEST_ANSWER} bytes")
     if (response.content_length or 0) > LARGEST_ANSWER:
         raise too_large
-    found = bytearray()
-    async for chunk in response.content.iter_chunked(_CHUNK):
-        found += chunk
-        if len(found) > LARGEST_ANSWER:
-            raise too_large
-    return bytes(found)
+    try:
+        return await gathered(response.content.iter_any(), LARGEST_ANSWER)
+    except TooLong:
+        raise too_large from None
 
 
 @lru_cache(maxsize=64)

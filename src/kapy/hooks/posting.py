@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from kapy.api.extension_config import ClientConfig
 from kapy.kube.errors import KapyError
 
-LARGEST_ANSWER: Final = 20 << 20
+LARGEST_ANSWER: Final = 8 << 20
 """Bytes; far above any answer that means something, so a larger one is an attack or a mistake."""
 
 

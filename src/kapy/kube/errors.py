@@ -220,4 +220,7 @@ def error_of(code: int, status: Document, *, retry_after: float | None = None) -
     if code == 409 and status.get("reason") == "AlreadyExists":
         cls = AlreadyExists
     message = str(status.get("message") or f"the server answered {code}")
-    return cls(message, details=status.get("details"), retry_after=retry_after, status=status)
+    details = status.get("details")
+    if not isinstance(details, dict):
+        details = None
+    return cls(message, details=details, retry_after=retry_after, status=status)

@@ -168,8 +168,12 @@ class _Struct:
         self._zeros: list[tuple[str, Callable[[], Any]]] = []
 
     def _compile(self) -> None:
+        unions = _UNIONS if self._name == _SCHEMA else {}
         for key, fact in facts()["structs"][self._name].items():
-            field = self._fields[key] = _field(fact)
+            field = _field(fact)
+            if key in unions:
+                field = field._replace(decode=unions[key])
+            self._fields[key] = field
             if field.zero is not None:
                 self._zeros.append((key, field.zero))
 
@@ -418,4 +422,37 @@ _LEAVES: dict[str, Callable[[str], Decode]] = {
     "quantity": _quantity,
     "bytes": _bytes,
     "intstr": _int_or_string,
+}
+
+
+# What is a schema or something else; unknown fields below are dropped and not told, as in Go.
+
+_SCHEMA = "apiextensions.v1.JSONSchemaProps"
+
+
+def _schema_or_array(value: Any, path: Path, _unknown: list[str]) -> Any:
+    if isinstance(value, list):
+        return decoder(f"[]{_SCHEMA}")(value, path, [])
+    return decoder(_SCHEMA)(value, path, []) if isinstance(value, dict) else None
+
+
+def _schema_or_bool(value: Any, path: Path, _unknown: list[str]) -> Any:
+    if isinstance(value, dict):
+        return decoder(_SCHEMA)(value, path, [])
+    if not isinstance(value, bool):
+        raise Malformed("boolean or JSON schema expected")
+    return value
+
+
+def _schema_or_texts(value: Any, path: Path, _unknown: list[str]) -> Any:
+    if isinstance(value, list):
+        return decoder("[]string")(value, path, [])
+    return decoder(_SCHEMA)(value, path, []) if isinstance(value, dict) else None
+
+
+_UNIONS: dict[str, Decode] = {
+    "items": _schema_or_array,
+    "additionalItems": _schema_or_bool,
+    "additionalProperties": _schema_or_bool,
+    "dependencies": _map(_schema_or_texts, "v1.JSONSchemaDependencies"),
 }

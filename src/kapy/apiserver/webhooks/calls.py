@@ -11,14 +11,16 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
+from kapy._aio.bounded import gathered
 from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.webhooks.clients import ClientConfig, Services
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import BadJson, TooDeep, decoded
+from kapy.kube.foreign_json import BadJson, TooDeep, decoded, in_pieces
 
 _encode = msgspec.json.Encoder().encode
 _ANSWER_LIMIT: Final = 64 * 1024 * 1024
+_CONVERTED: Final = ("response", "convertedObjects")
 _HEADERS: Final = {"content-type": "application/json", "accept": "application/json, */*"}
 
 
@@ -61,7 +63,7 @@ class Calls:
     async def ask(self, client: ClientConfig, review: Document, seconds: int) -> Document:
         """The answer to a review: an object of its apiVersion and kind. Raises CallFailed."""
         raw = await self._posted(client, _encode(review), seconds)
-        return _decoded(raw, review["apiVersion"], review["kind"])
+        return await _decoded(raw, review["apiVersion"], review["kind"])
 
     async def _posted(self, client: ClientConfig, body: bytes, seconds: int) -> bytes:
         question = "&" if "?" in client.shown else "?"
@@ -84,9 +86,7 @@ class Calls:
                     allow_redirects=False,
                 )
                 async with response:
-                    raw = await response.content.read(_ANSWER_LIMIT)
-                    while len(raw) < _ANSWER_LIMIT and not response.content.at_eof():
-                        raw += await response.content.read(_ANSWER_LIMIT - len(raw))
+                    raw = await gathered(response.content.iter_any(), _ANSWER_LIMIT)
         except TimeoutError:
             raise CallFailed(f"{said}: context deadline exceeded") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -168,10 +168,13 @@ def _refused(response: aiohttp.ClientResponse, raw: bytes) -> str:
     return f"the server responded with the status code {status} but did not return more information"
 
 
-def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
+async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
     """The answer as an object of the kind that was asked for. Raises CallFailed."""
+    document: Any = None
     try:
-        document: Any = decoded(raw)
+        for document in in_pieces(raw, _CONVERTED):
+            if document is None:
+                await asyncio.sleep(0)  # whoever else has something to do does it
     except TooDeep:
         raise CallFailed(
             "couldn't get version/kind; json parse error: exceeded max depth"
@@ -182,6 +185,8 @@ def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
     if not isinstance(document, dict):
         raise CallFailed("couldn't get version/kind; json parse error: the answer is no object")
     found = document.get("apiVersion") or "", document.get("kind") or ""
+    if not all(isinstance(one, str) for one in found):
+        raise CallFailed("couldn't get version/kind; json parse error: they are no strings")
     if not found[1]:
         raise CallFailed(f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'")
     if found != (api_version, kind):

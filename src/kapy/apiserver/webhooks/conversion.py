@@ -80,16 +80,21 @@ def _objects(document: Document, uid: str) -> list[Any]:
     response = document.get("response")
     if not isinstance(response, dict):
         raise _Wrong("no response provided")
-    found = response.get("uid") or ""
-    if found != uid:
-        raise _Wrong(f'expected response.uid="{uid}", got "{found}"')
+    said = response.get("uid") or ""
+    if said != uid:
+        raise _Wrong(f'expected response.uid="{uid}", got "{said}"')
     result = response.get("result") or {}
+    if not isinstance(result, dict):
+        raise _Wrong("response.result is no Status")
     status = result.get("status") or ""
     if status != "Success":
         raise _Wrong(
             result.get("message") or f"response.result.status was '{status}', not 'Success'"
         )
-    return list(response.get("convertedObjects") or ())
+    found = response.get("convertedObjects") or []
+    if not isinstance(found, list):
+        raise _Wrong("response.convertedObjects is no list")
+    return found
 
 
 def _check_type(about: str, index: int, one: Document, other: Any, version: str) -> None:

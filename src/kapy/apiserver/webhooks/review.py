@@ -120,14 +120,19 @@ def answer_of(document: Document, uid: str, role: Role) -> Answer:
         raise InvalidAnswer('webhook returned invalid response.patchType of ""')
     elif patch_type is not None and patch_type != "JSONPatch":
         raise InvalidAnswer(f'unsupported patch type "{patch_type}"')
-    warnings = tuple(str(one) for one in response.get("warnings") or () if _sendable(str(one)))
     status = response.get("status")
     return Answer(
         response.get("allowed") is True,
         status if isinstance(status, dict) else None,
-        warnings,
+        _warnings(response.get("warnings") or []),
         _operations(patch) if patch else None,
     )
+
+
+def _warnings(told: Any) -> tuple[str, ...]:
+    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+        raise InvalidAnswer("webhook response.warnings is no list of strings")
+    return tuple(one for one in told if _sendable(one))
 
 
 def _sendable(warning: str) -> bool:
@@ -146,21 +151,23 @@ def denial(name: str, status: Document | None) -> ApiError:
     """The refusal that a webhook's answer is."""
     told = dict(status or {})
     code = told.get("code") or 0
-    code = code if isinstance(code, int) and code >= 400 else 400
+    code = code if isinstance(code, int) and 400 <= code < 1000 else 400
     why = told.get("message") or told.get("reason") or ""
     answer: Document = {
         "kind": "Status",
         "apiVersion": "v1",
-        "metadata": told.get("metadata") or {},
+        "metadata": metadata if isinstance(metadata := told.get("metadata"), dict) else {},
         "status": "Failure",
         "message": denied(name, str(why)),
     }
-    for field in ("reason", "details"):
-        if told.get(field):
+    for field, kind in (("reason", str), ("details", dict)):
+        if told.get(field) and isinstance(told[field], kind):
             answer[field] = told[field]
     answer["code"] = code
     details = answer.get("details")
-    after = details.get("retryAfterSeconds") if isinstance(details, dict) else None
+    after = details.get("retryAfterSeconds") if details else None
+    if not isinstance(after, int) or not 0 <= after < 1 << 31:
+        after = None
     return _class_of(code)(answer["message"], details=details, status=answer, retry_after=after)
 
 

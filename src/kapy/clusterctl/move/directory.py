@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -33,6 +33,9 @@ from kapy.clusterctl.move.tell import Tell
 from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
+
+_LARGEST: Final = 64 << 20
+"""Bytes of a file that a move wrote."""
 
 
 async def begin_saving(source: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
@@ -161,12 +164,20 @@ def documents_in(folder: Path) -> Iterator[Document]:
     """The objects of all files of a folder. Raises MoveError, and YamlError with the line."""
     try:
         paths = sorted(one for one in folder.iterdir() if one.is_file())
-        contents = [(path, path.read_bytes()) for path in paths]
+        contents = [(path, _content(path)) for path in paths]
     except OSError as error:
         raise MoveError(f"cannot read {error.filename}: {error.strerror}") from None
     for path, content in contents:
         for document in load_all(content, str(path)):
             yield _object(path, document)
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise MoveError(f"{path} is larger than {_LARGEST} bytes, so no move wrote it")
+    return content
 
 
 def _object(path: Path, document: Any) -> Document:

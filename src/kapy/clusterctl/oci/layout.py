@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kapy._aio.plain_tar import PlainInfo, members
 from kapy.clusterctl.errors import BundleError
 from kapy.clusterctl.oci.artifact import (
     INDEX,
@@ -118,10 +119,9 @@ def _members(path: Path) -> dict[str, bytes]:
     try:
         if path.stat().st_size > _LARGEST:
             raise BundleError(f"{path} is larger than {_LARGEST // 2**30} GiB, so it is no bundle")
-        with tarfile.open(path, "r:") as tar:
-            files = ((member.name, tar.extractfile(member)) for member in tar if member.isfile())
-            return {name.removeprefix("./"): file.read() for name, file in files if file}
-    except (tarfile.TarError, EOFError) as error:
+        with tarfile.open(path, "r:", tarinfo=PlainInfo) as tar:
+            return {one.name.removeprefix("./"): file.read() for one, file in members(tar)}
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise BundleError(f"{path} is no bundle, or damaged: {error}; copy it again") from error
     except OSError as error:
         raise BundleError(f"{path} cannot be read: {error.strerror or error}") from error

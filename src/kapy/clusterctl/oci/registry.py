@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import DIGEST, INDEX, MANIFEST, Artifact, digest_of
 from kapy.clusterctl.oci.credentials import Credentials, authorization
-from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal
+from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, pages, refusal
 from kapy.kube.foreign_json import BadJson, decoded
 
 _DOCKER: Final = "application/vnd.docker.distribution.manifest"
@@ -63,11 +63,13 @@ class Registry:
         """All tags. Raises RepositoryError."""
         found: list[str] = []
         url = f"{self.place}/tags/list?n=1000"
-        while url:
+        for _ in pages(self.place):
             answer = self._good(await self._ask("GET", url, {}))
             with as_documented(answer):
                 found += [str(one) for one in answer.json()["tags"] or []]
             url = _next_page(answer, url)
+            if not url:
+                break
         return found
 
     async def push(self, artifact: Artifact, tag: str) -> None:

@@ -19,7 +19,15 @@ from kapy.clusterctl.oci.artifact import digest_of
 from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
 from kapy.clusterctl.repository.tags import newest_first
-from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, refusal, secret
+from kapy.clusterctl.repository.web import (
+    Answer,
+    Unreached,
+    Web,
+    as_documented,
+    pages,
+    refusal,
+    secret,
+)
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
@@ -102,15 +110,14 @@ class GitHub:
 
     async def _tags(self) -> list[str]:
         tags: list[str] = []
-        page = 1
-        while True:
+        for page in pages(self.place):
             answer = await self._api(f"releases?per_page={_PAGE}&page={page}")
             with as_documented(answer):
                 releases = answer.json()
                 tags += [one["tag_name"] for one in releases if not one.get("draft")]
             if len(releases) < _PAGE:
-                return newest_first(tags)[::-1]
-            page += 1
+                break
+        return newest_first(tags)[::-1]
 
     async def _asset(self, version: str, name: str) -> bytes:
         asset = (await self._assets(version)).get(name)

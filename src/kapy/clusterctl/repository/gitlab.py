@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, quote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.tags import semantic
-from kapy.clusterctl.repository.web import Answer, Web, as_documented, refusal, secret
+from kapy.clusterctl.repository.web import Answer, Web, as_documented, pages, refusal, secret
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
@@ -65,13 +65,15 @@ class GitLab:
         """All pages of a list of maps that have a `wanted` key."""
         found: list[Any] = []
         page = "1"
-        while page:
+        for _ in pages(self.place):
             answer = await self._ask(f"{url}&per_page={_PAGE}&page={page}")
             if answer.status != 200:
                 raise RepositoryError(f"failed to list {url}: {self._refused(answer)}")
             with as_documented(answer):
                 found += [one for one in answer.json() if one[wanted]]
             page = answer.headers.get("x-next-page", "")
+            if not page:
+                break
         return found
 
     async def _ask(self, url: str) -> Answer:

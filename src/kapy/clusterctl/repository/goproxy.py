@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kapy.clusterctl.repository.web import Unreached, Web
+from kapy.clusterctl.repository.web import Unreached, Web, pages
 from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 DEFAULT: Final = "https://proxy.golang.org"
@@ -33,10 +33,11 @@ def proxies(goproxy: str) -> list[str]:
 async def module_versions(web: Web, proxy: str, module: str) -> list[str]:
     """Tags of all versions of a module, of every major version. Raises Unreached."""
     found: set[Version] = set()
-    major = 1
-    while (names := await _listed(web, proxy, module, major)) is not None:
+    for major in pages(proxy):
+        names = await _listed(web, proxy, module, major)
+        if names is None:
+            break
         found.update(names)
-        major += 1
     if not found:
         raise Unreached(f"{proxy} knows no version of {module}")
     return [f"v{one}" for one in sorted(found)]

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PAUSES: Final = (1.0, 2.0, 4.0)
 """Seconds before each further try."""
 LARGEST: Final = 128 * 2**20
+LARGEST_JSON: Final = 16 * 2**20
+MOST_PAGES: Final = 200
+"""Of a list; a server that goes on is broken, or means harm."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=600, sock_connect=10, sock_read=30)
 _AGAIN: Final = frozenset((500, 502, 503, 504))
 
@@ -46,6 +49,8 @@ class Answer:
 
     def json(self) -> Any:
         """The body's value. Raises Unreached."""
+        if len(self.body) > LARGEST_JSON:
+            raise Unreached(f"{self.url} answered with more than {LARGEST_JSON} bytes of JSON")
         try:
             return decoded(self.body)
         except BadJson as error:
@@ -88,6 +93,12 @@ class Web:
             # Nothing tells when a server of somebody else is well again.
             await asyncio.sleep(pause)
         return await _answer(method, url, headers, data)
+
+
+def pages(place: str) -> Iterator[int]:
+    """The numbers of a list's pages, from 1 on. Raises Unreached where they have no end."""
+    yield from range(1, MOST_PAGES + 1)
+    raise Unreached(f"{place} lists more than {MOST_PAGES} pages: is it the right server?")
 
 
 @contextmanager

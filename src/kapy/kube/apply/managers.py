@@ -80,6 +80,9 @@ def identity(entry: Document) -> Identity:
     )
 
 
+_TEXTS: Final = ("manager", "apiVersion", "time", "subresource")
+
+
 def checked(entries: Any) -> Managers | None:
     """The entries that a client sent; None when they cannot be understood."""
     found: Managers = {}
@@ -88,6 +91,8 @@ def checked(entries: Any) -> Managers | None:
             if entry.get("operation") not in ("Apply", "Update") or not entry.get("apiVersion"):
                 return None
             if entry.get("fieldsType") != "FieldsV1":
+                return None
+            if not all(isinstance(entry.get(name) or "", str) for name in _TEXTS):
                 return None
             fields = decoded(entry.get("fieldsV1") or {})
             found[identity(entry)] = Owned(entry["apiVersion"], fields, entry.get("time"))

@@ -159,9 +159,13 @@ def _validate_range(form: str, value: float, path: str, errors: Errors) -> None:
 
 
 def _is_multiple(value: float, factor: float) -> bool:
+    if factor <= 0:
+        return False  # a real server refuses every value, too
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
     quotient = value / factor
+    if not math.isfinite(quotient):
+        return False
     return math.isclose(quotient, round(quotient), rel_tol=0, abs_tol=1e-9)
 
 

@@ -1,0 +1,55 @@
+"""What a server's answer must be before anybody reads it: the shape of lists, objects and events.
+
+A server that is broken, or means harm, answers with whatever it likes. Code behind the client
+counts on `metadata` and its texts; what lacks them is a failure of the server here (502).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.errors import ApiError, error_of
+
+_TEXTS: Final = ("name", "namespace", "uid", "resourceVersion")
+_OBJECTS: Final = ("labels", "annotations")
+_LONGEST: Final = 20
+"""Digits of a resourceVersion: 64 bits have no more."""
+
+
+def nonsense(why: str) -> ApiError:
+    """The failure that an answer without sense is."""
+    return error_of(502, {"message": f"the answer makes no sense: {why}"})
+
+
+def check_object(document: Any) -> None:
+    """Raises ServerError unless it is an object with metadata that can be read."""
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    if not isinstance(metadata, dict):
+        raise nonsense("an object has no metadata")
+    for field in _TEXTS:
+        value = metadata.get(field)
+        if value is not None and not isinstance(value, str):
+            raise nonsense(f"metadata.{field} is no string")
+    if len(metadata.get("resourceVersion") or "") > _LONGEST:
+        raise nonsense("metadata.resourceVersion is too long")
+    for field in _OBJECTS:
+        value = metadata.get(field)
+        if value is not None and not isinstance(value, dict):
+            raise nonsense(f"metadata.{field} is no object")
+
+
+def check_list(document: Document) -> None:
+    """Raises ServerError unless it is a list of objects."""
+    items = document.get("items")
+    if items is not None and not isinstance(items, list):
+        raise nonsense("items is no list")
+    check_object(document)
+    for one in items or ():
+        check_object(one)
+
+
+def code_of(status: Document, otherwise: int = 500) -> int:
+    """The code of a Status, where it is a number of HTTP's."""
+    code = status.get("code")
+    return code if isinstance(code, int) and 400 <= code < 600 else otherwise
