@@ -367,8 +367,7 @@ def _selectors(labels: str, fields: str) -> dict[str, str]:
 
 
 def _page(answer: Document) -> tuple[Sequence[Document], str]:
-    check_list(answer)
-    return answer.get("items") or [], answer["metadata"].get("resourceVersion") or ""
+    return check_list(answer), answer["metadata"]["resourceVersion"]
 
 
 def _gone(key: Key, answer: Document) -> Document | None:

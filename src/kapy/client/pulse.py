@@ -99,6 +99,7 @@ class _Connection(asyncio.Protocol):
         self._began = False
         self._type = ""
         self._body = b""
+        self._came = 0
 
     @property
     def is_open(self) -> bool:
@@ -108,7 +109,7 @@ class _Connection(asyncio.Protocol):
     async def ask(self, request: bytes) -> Answer:
         """Send a request; whoever gives up waiting ends the connection."""
         assert self._transport is not None
-        self._began, self._type, self._body = False, "", b""
+        self._began, self._type, self._body, self._came = False, "", b"", 0
         answer = self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         try:
@@ -135,6 +136,10 @@ class _Connection(asyncio.Protocol):
         if self._answer is None:  # nobody asked
             self.end()
             return
+        self._came += len(data)
+        if self._came > LIMIT:  # with its head, which the parser would keep whatever its size
+            self._failed(NoHttp(f"the answer is longer than {LIMIT} bytes"))
+            return
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -149,8 +154,6 @@ class _Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         self._body += body
-        if len(self._body) > LIMIT:
-            self._failed(NoHttp(f"the answer is longer than {LIMIT} bytes"))
 
     def on_message_complete(self) -> None:
         answer, self._answer = self._answer, None

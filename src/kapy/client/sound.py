@@ -6,6 +6,7 @@ counts on `metadata` and its texts; what lacks them is a failure of the server h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kapy.kube import Document
@@ -39,14 +40,22 @@ def check_object(document: Any) -> None:
             raise nonsense(f"metadata.{field} is no object")
 
 
-def check_list(document: Document) -> None:
-    """Raises ServerError unless it is a list of objects."""
-    items = document.get("items")
-    if items is not None and not isinstance(items, list):
+def check_list(document: Document) -> Sequence[Document]:
+    """The objects of a list. Raises ServerError unless it is one, as of some version."""
+    items = document.get("items") or []
+    if not isinstance(items, list):
         raise nonsense("items is no list")
-    check_object(document)
-    for one in items or ():
+    check_versioned(document)
+    for one in items:
         check_object(one)
+    return items
+
+
+def check_versioned(document: Any) -> None:
+    """Raises ServerError unless it has metadata with a resourceVersion that can be compared."""
+    check_object(document)
+    if not (document["metadata"].get("resourceVersion") or "").isdecimal():
+        raise nonsense("metadata.resourceVersion is no number")
 
 
 def code_of(status: Document, otherwise: int = 500) -> int:

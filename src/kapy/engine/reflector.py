@@ -26,6 +26,7 @@ from typing import Final, Protocol
 
 from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
+from kapy.engine.bounds import Bound
 from kapy.engine.store import version_of
 from kapy.engine.trimming import Trim
 from kapy.kube import Document, Key
@@ -109,7 +110,8 @@ class Reflector:
 
     labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
     sink has been filled already. metadata: no more of the objects is asked for. trim: what
-    the sink is given of an object, None for all of it. recovered: is told what was the matter when
+    the sink is given of an object, None for all of it. bound: what the server may tell, None where
+    it is trusted. recovered: is told what was the matter when
     that is over. failure: why it is not kept so at the moment, None when it is.
     """
 
@@ -128,6 +130,7 @@ class Reflector:
     ) -> None:
         self._client = client
         self.trim: Trim | None = None
+        self.bound: Bound | None = None
         self.recovered: Callable[[Exception], None] | None = None
         self._metadata = metadata
         self._streams_lists = over_network(client.transport)
@@ -231,6 +234,10 @@ class Reflector:
         )
         trim = self.trim
         items = listed.items if trim is None else list(map(trim, listed.items))
+        if self.bound is not None:
+            self.bound.begin()
+            for one in items:
+                self.bound.add(one)
         self._replace(items, listed.resource_version)
 
     def _replace(self, items: Sequence[Document], version: str) -> None:
@@ -264,20 +271,25 @@ class Reflector:
     async def _begin(self, events: AsyncIterator[Event]) -> None:
         """Read up to the bookmark that ends the initial events."""
         items: dict[Key, Document] = {}
+        if self.bound is not None:
+            self.bound.begin()
         async for event in events:
+            if self.trim is not None and event.type != "BOOKMARK":
+                # At once: a whole list as it comes takes several times the memory.
+                event = Event(event.type, self.trim(event.document))
+            if self.bound is not None:
+                self.bound.follow(event)
             metadata = event.document["metadata"]
             key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
             if event.type == "BOOKMARK":
                 if (metadata.get("annotations") or {}).get(INITIAL_END) == "true":
-                    self._replace(list(items.values()), metadata["resourceVersion"])
+                    self._replace(list(items.values()), _version_in(event.document))
                     self._well()
                     return
             elif event.type == "DELETED":
                 items.pop(key, None)
             else:
-                # At once: a whole list as it comes takes several times the memory.
-                document = event.document
-                items[key] = document if self.trim is None else self.trim(document)
+                items[key] = event.document
         raise Unreachable(f"the watch of {self.resource.plural} ended in its beginning")
 
     def _lists_from_now_on(self, why: str) -> None:
@@ -310,8 +322,17 @@ class Reflector:
             if 0 < version_of(document) < since and event.type != "DELETED":
                 self._stale_lists = STALE_LISTS  # no replica that lags behind does so
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")
-            self._version = document["metadata"]["resourceVersion"]
-            if self.trim is None or event.type in ("BOOKMARK", "DELETED"):
-                self._sink.take(event)
-            else:
-                self._sink.take(Event(event.type, self.trim(document)))
+            self._version = _version_in(document)
+            if self.trim is not None and event.type not in ("BOOKMARK", "DELETED"):
+                event = Event(event.type, self.trim(document))
+            if self.bound is not None:
+                self.bound.follow(event)
+            self._sink.take(event)
+
+
+def _version_in(document: Document) -> str:
+    """The resourceVersion of an event. Raises Unreachable where nothing can go on from it."""
+    version: str = document["metadata"].get("resourceVersion") or ""
+    if not version.isdecimal():
+        raise Unreachable("an event has no resourceVersion")
+    return version

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor, probe_of
 from kapy.client.stream import Event
+from kapy.engine.bounds import Bound
 from kapy.engine.cache import Informer
 from kapy.engine.reflector import Backoff, Reflector
 from kapy.engine.store import Store
@@ -183,6 +184,7 @@ class Link:
                 reading, resource, found, random, labels=labels, fields=fields, since=since
             )
             reflector.trim = trim
+            reflector.bound = Bound() if self.over_network else None
             name = f"{self.cluster} {resource.plural}"
             # It outlives what it was asked for in.
             found.task = group.create_task(reflector.run(), name=name, context=Context())
