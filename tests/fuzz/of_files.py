@@ -127,7 +127,8 @@ def _packed(data: bytes) -> bytes:
     with tarfile.open(fileobj=made, mode="w") as tar:
         for name, content in members.items():
             raw = content if isinstance(content, str) else json.dumps(content)
-            member = tarfile.TarInfo(name.replace("\0", "")[:300])
+            told = name.replace("\0", "")[:300].encode("utf-8", "replace").decode()
+            member = tarfile.TarInfo(told)
             encoded = raw.encode("utf-8", "replace")
             member.size = len(encoded)
             tar.addfile(member, io.BytesIO(encoded))

@@ -110,7 +110,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "another kind, unknown fields": Fault(says(kind="Cow", handlers=[handler(later=5)], than=5)),
     "status Failure": Fault(says(status="Failure", message="no herders today")),
     "another status": Fault(says(status="Perhaps")),
-    "more than 20 MiB": Fault(large),
+    "more than 8 MiB": Fault(large),
     "a byte now and then": Fault(slowly, longest=1),
     "an answer after the timeout": Fault(late, longest=1),
     "a certificate of another CA": Fault(answer(b""), certificate(ANOTHER)),

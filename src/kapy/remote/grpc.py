@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -30,6 +31,7 @@ from kapy.kube.errors import KapyError
 OK, INTERNAL, UNIMPLEMENTED = 0, 13, 12
 _KIND: Final = "application/grpc"
 _LARGEST: Final = 4 << 20
+_STATUS: Final = re.compile(r"[0-9]{1,9}")
 
 
 class GrpcError(KapyError):
@@ -46,7 +48,7 @@ class GrpcClient:
     def __init__(self, stream: ByteStream, authority: str) -> None:
         self._stream = stream
         self._authority = authority
-        self._http = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+        self._http = H2Connection(H2Configuration(client_side=True, header_encoding=None))
         self._http.initiate_connection()
 
     async def call(self, method: str, message: bytes) -> bytes:
@@ -111,7 +113,7 @@ class _Answer:
 
     def message(self) -> bytes:
         status = self.headers.get("grpc-status")
-        if status is None or not status.isdecimal():
+        if status is None or not _STATUS.fullmatch(status):
             code = self.headers.get(":status", "no status")
             raise GrpcError(INTERNAL, f"who answers does not speak gRPC (HTTP {code})")
         if int(status) != OK:
@@ -133,7 +135,7 @@ Answer = Callable[[Call], Awaitable[bytes]]
 
 async def serve_grpc(stream: ByteStream, answer: Answer) -> None:
     """Answer the calls of one connection until the client ends it."""
-    http = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
+    http = H2Connection(H2Configuration(client_side=False, header_encoding=None))
     http.initiate_connection()
     stream.write(http.data_to_send())
     calls: dict[int, tuple[dict[str, str], bytearray]] = {}
@@ -148,11 +150,17 @@ async def serve_grpc(stream: ByteStream, answer: Answer) -> None:
             elif isinstance(event, DataReceived):
                 number = event.stream_id or 0
                 http.acknowledge_received_data(event.flow_controlled_length or 0, number)
-                calls[number][1].extend(event.data or b"")
+                body = calls[number][1]
+                body.extend(event.data or b"")
+                if len(body) > _LARGEST:
+                    return
             elif isinstance(event, StreamEnded):
                 number = event.stream_id or 0
                 headers, body = calls.pop(number)
-                await _answered(http, number, headers, bytes(body), answer)
+                try:
+                    await _answered(http, number, headers, bytes(body), answer)
+                except H2Error:
+                    return  # the client has ended the stream, or takes nothing
             elif isinstance(event, StreamReset):
                 calls.pop(event.stream_id or 0, None)
         stream.write(http.data_to_send())
