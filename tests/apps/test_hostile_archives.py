@@ -128,10 +128,7 @@ def titled(name: str) -> bytes:
     outer = f"sha256:{hashlib.sha256(inner).hexdigest()}"
     places = {digest: content, outer: inner}
     index = json.dumps({"manifests": [{"mediaType": "x", "digest": outer, "size": 1}]}).encode()
-    blobs = {
-        f"blobs/{digest.replace(':', '/')}": content,
-        f"blobs/{outer.replace(':', '/')}": inner,
-    }
+    blobs = {f"blobs/{name.replace(':', '/')}": held for name, held in places.items()}
     return layout(**MARK, **{"index.json": index}, **blobs)
 
 

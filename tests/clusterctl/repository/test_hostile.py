@@ -1,0 +1,108 @@
+"""Repositories that mean harm: lists without end, loops, bombs, nonsense."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kapy.clusterctl.errors import RepositoryError
+from kapy.clusterctl.oci.credentials import Credentials
+from kapy.clusterctl.oci.registry import Registry
+from kapy.clusterctl.repository.cache import Cache
+from kapy.clusterctl.repository.github import GitHub, Hosts
+from kapy.clusterctl.repository.gitlab import GitLab
+from kapy.clusterctl.repository.goproxy import module_versions
+from kapy.clusterctl.repository.web import Web
+from tests.clusterctl.repository.servers import Server, saying, serving
+
+pytestmark = pytest.mark.sockets
+
+
+@pytest.fixture(autouse=True)
+def _few_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapy.clusterctl.repository.web.MOST_PAGES", 5)
+
+
+def listing(document: Any, **headers: str) -> Server:
+    """A server whose every page has a next one."""
+
+    async def answer(_: Server, request: web.Request) -> web.StreamResponse:
+        told = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.json_response(document, headers=told)
+
+    return Server(answer)
+
+
+async def test_a_go_proxy_with_ever_more_major_versions_is_left() -> None:
+    async def answer(_: Server, request: web.Request) -> web.StreamResponse:
+        return web.Response(text="v1.0.0\n")
+
+    async with serving(Server(answer)) as server:
+        with pytest.raises(RepositoryError, match="more than 5 pages"):
+            await module_versions(Web(()), server.url, "a.b/c")
+        assert len(server.asked) == 5
+
+
+async def test_releases_without_end_are_left() -> None:
+    releases = [{"tag_name": f"v1.0.{n}"} for n in range(100)]
+    async with serving(listing(releases)) as server:
+        hosts = Hosts(server.url, server.url, ())
+        github = GitHub("a/b", "latest", "c.yaml", Web(()), Cache(None), "", hosts)
+        with pytest.raises(RepositoryError, match="more than 5 pages"):
+            await github._tags()
+        assert len(server.asked) == 5
+
+
+async def test_packages_without_end_are_left() -> None:
+    async with serving(listing([{"file_name": "a"}], x_next_page="2")) as server:
+        gitlab = GitLab(server.url, "c", "v1.0.0", "c.yaml", Web(()))
+        with pytest.raises(RepositoryError, match="more than 5 pages"):
+            await gitlab._listed(f"{server.url}/x?", "file_name")
+        assert len(server.asked) == 5
+
+
+async def test_tags_without_end_are_left() -> None:
+    link = '</v2/a/tags/list?n=1000&last=x>; rel="next"'
+    async with serving(listing({"tags": ["v1.0.0"]}, link=link)) as server:
+        registry = Registry(server.url, "a", Web(()), Credentials())
+        with pytest.raises(RepositoryError, match="more than 5 pages"):
+            await registry.tags()
+        assert len(server.asked) == 5
+
+
+async def test_a_loop_of_redirects_ends() -> None:
+    async def answer(server: Server, request: web.Request) -> web.StreamResponse:
+        raise web.HTTPFound(f"{server.url}/{len(server.asked)}")
+
+    async with serving(Server(answer)) as server:
+        with pytest.raises(RepositoryError, match="cannot reach"):
+            await Web(()).get(f"{server.url}/x")
+        assert len(server.asked) < 20
+
+
+async def test_a_gzip_bomb_is_a_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapy.clusterctl.repository.web.LARGEST", 1 << 20)
+    bomb = gzip.compress(b" " * (1 << 26))
+
+    async def answer(_: Server, request: web.Request) -> web.StreamResponse:
+        return web.Response(body=bomb, headers={"content-encoding": "gzip"})
+
+    async with serving(Server(answer)) as server:
+        with pytest.raises(RepositoryError, match="so it is no file of a release"):
+            await Web(()).get(f"{server.url}/x")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 100_000, b'"\xff"', b"", b'"' + b"x" * (17 << 20) + b'"'],
+    ids=["deep", "no text", "nothing", "long"],
+)
+async def test_json_that_is_none_is_told(body: bytes) -> None:
+    says = saying(body, "application/json")
+    async with serving(Server(lambda _, request: says(request))) as server:
+        answer = await Web(()).get(f"{server.url}/x")
+        with pytest.raises(RepositoryError, match="JSON"):
+            answer.json()
