@@ -8,6 +8,7 @@ import io
 import json
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def titled(name: str) -> bytes:
 
 
 BUNDLES: dict[str, Callable[[], bytes]] = {
-    **{f"the name {name!r}": (lambda n=name: titled(n)) for name in ("../e", "/e", "a/b", "..")},
+    **{f"the name {name!r}": partial(titled, name) for name in ("../e", "/e", "a/b", "..")},
     "a sparse file": lambda: layout(**MARK)[:1024] + sparse("index.json", 1 << 50),
     "a long header": lambda: bomb(1 << 20) + layout(**MARK),
     "deep JSON": lambda: layout(**MARK, **{"index.json": b'{"manifests":' + b"[" * 100_000}),

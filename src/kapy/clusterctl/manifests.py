@@ -5,7 +5,8 @@ Upstream: `util/yaml`. What a mistake is told with is the file's line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.kube import Document, yaml
@@ -26,7 +27,32 @@ def objects_of(text: str, source: str) -> list[Document]:
             raise BadManifest(
                 f"failed to parse yaml: {source}: document {place} is no object (kind, metadata …)"
             )
+        for field, what in _mistakes(value):
+            raise BadManifest(
+                f"failed to parse yaml: {source}: document {place}: {field} must be {what}"
+            )
     return values
+
+
+_TEXTS: Final = ("name", "namespace")
+_OBJECTS: Final = ("labels", "annotations")
+
+
+def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
+    """Fields of every object that are not what they have to be, with what that is."""
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.get(field) or "", str):
+            yield field, "a string"
+    if document.get("metadata") is None:
+        document.pop("metadata", None)
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict):
+        yield "metadata", "an object"
+        return
+    for fields, kind, what in ((_TEXTS, str, "a string"), (_OBJECTS, dict, "an object")):
+        for field in fields:
+            if metadata.get(field) is not None and not isinstance(metadata[field], kind):
+                yield f"metadata.{field}", what
 
 
 def text_of(documents: Iterable[Document]) -> str:

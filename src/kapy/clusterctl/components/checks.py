@@ -98,7 +98,8 @@ def _rights(
     documents: Sequence[Document], definitions: Sequence[Document], provider: Provider
 ) -> Iterator[str]:
     """In API groups of its own, the core provider has only the rights that it is given."""
-    groups = {(one.get("spec") or {}).get("group", "") for one in definitions}
+    specs = [one["spec"] for one in definitions if isinstance(one.get("spec"), dict)]
+    groups = {str(spec.get("group") or "") for spec in specs}
     own = sorted(one for one in groups - _GRANTED if not one.endswith("cluster.x-k8s.io"))
     given = any(
         one.get("kind") == "ClusterRole" and _label(one, AGGREGATED) == "true" for one in documents

@@ -49,7 +49,10 @@ def containers(document: Document) -> list[dict[str, Any]]:
         found = [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]
     except (KeyError, TypeError, AttributeError):
         found = [None]
-    if not all(isinstance(one, dict) for one in found):
+    texts = ("name", "image")
+    if not all(isinstance(one, dict) for one in found) or not all(
+        isinstance(one.get(name) or "", str) for one in found for name in texts
+    ):
         name = (document.get("metadata") or {}).get("name", "")
         raise ComponentsError(
             f"{document['kind']} {name} has no spec.template.spec with a list of containers"

@@ -61,7 +61,12 @@ def components_of(
     """
     variables = variables_of(text)
     documents = objects_of(_filled(text, config) if substitute else text, source)
-    warnings = tuple(warnings_of(documents, provider))
+    try:
+        warnings = tuple(warnings_of(documents, provider))
+    except (AttributeError, TypeError, KeyError):
+        raise ComponentsError(
+            f"{source}: a CustomResourceDefinition has no spec with group, names and versions"
+        ) from None
     for document in documents:
         rewrite(document, lambda image: config.images.altered(provider.label, image))
     images = tuple(images_of(documents))
@@ -110,7 +115,7 @@ def _target(documents: list[Document], wanted: str) -> str:
 
 
 def _label(document: Document, provider: Provider) -> None:
-    metadata = document["metadata"]
+    metadata = document.setdefault("metadata", {})
     metadata["labels"] = {**(metadata.get("labels") or {}), **common_labels(provider)}
 
 
