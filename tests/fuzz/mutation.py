@@ -109,3 +109,65 @@ def _places(root: list[Any]) -> Iterator[tuple[Any, Any]]:
             yield node, key
             if isinstance(value, (dict, list)):
                 waiting.append(value)
+
+
+class Splicer:
+    """Makes other inputs of bytes: parts of them doubled, removed, mixed, with words between."""
+
+    def __init__(self, seed: int, inputs: Sequence[bytes], words: Sequence[bytes] = ()) -> None:
+        self._random = random.Random(seed)
+        self._inputs = list(inputs) or [b""]
+        self._words = [*words, *_WORDS]
+
+    def made(self) -> bytes:
+        """One input."""
+        data = self._random.choice(self._inputs)
+        for _ in range(self._random.choice((1, 1, 2, 3, 8))):
+            data = self._changed(data)
+        return data[:8192]
+
+    def _changed(self, data: bytes) -> bytes:
+        at, end = sorted(self._random.randrange(len(data) + 1) for _ in range(2))
+        before, part, after = data[:at], data[at:end], data[end:]
+        match self._random.randrange(6):
+            case 0:
+                return before + after
+            case 1:
+                return before + part * self._random.choice((2, 3, 40)) + after
+            case 2:
+                return before + self._random.choice(self._words) + part + after
+            case 3:
+                return before + self._random.choice(self._words) + after
+            case 4:
+                other = self._random.choice(self._inputs)
+                return before + other[self._random.randrange(len(other) + 1) :]
+            case _:
+                return (
+                    before
+                    + self._random.randbytes(self._random.choice((1, 1, 2, 8)))
+                    + part
+                    + after
+                )
+
+
+_WORDS: Final = (
+    *(
+        b"",
+        b"\0",
+        b"\xff",
+        b"\n",
+        b'"',
+        b"'",
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"(",
+        b")",
+        b":",
+        b",",
+    ),
+    *(b"-", b"+", b"0", b"9" * 30, b"1e400", b".5", b" ", b"%", b"$", b"*", b"/", b"~", b"<", b"="),
+    *("é".encode(), "٣".encode(), "\u2028".encode(), b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
+)

@@ -29,10 +29,10 @@ from kapy.hooks.extension import Extension
 from kapy.hooks.messages.discovery import DISCOVERY
 from kapy.hooks.posting import Answer
 from kapy.kube.errors import ApiError, KapyError
-from kapy.kube.http import Reply
+from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload.kubeadm import cluster_configuration
 from kapy.providers.kubeadm.controlplane.attempts import BadAttempt, parse_attempt
-from kapy.providers.kubeadm.controlplane.etcd import _document, _member
+from kapy.providers.kubeadm.controlplane.etcd import EtcdGateway
 from kapy.remote.nodes import provider_id_of
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.templates import rendered_value, template_data
@@ -104,9 +104,12 @@ def _hook_request(data: bytes) -> bytes:
 
 
 def _etcd(data: bytes) -> None:
-    found = _document(data)
-    for member in found.get("members") or ():
-        _member(member)
+    async def answer(_: Request) -> Reply:
+        return Reply(200, data)
+
+    etcd = EtcdGateway(answer)
+    for ask in (etcd.leader, etcd.members, etcd.alarms):
+        loop().run_until_complete(ask())
 
 
 def _registry(data: bytes) -> None:
@@ -240,7 +243,12 @@ HARNESSES = (
         "etcd-json",
         _etcd,
         (KapyError,),
-        (jsonified({"members": [{"ID": "5", "name": "a", "peerURLs": ["x"], "isLearner": True}]}),),
+        (
+            jsonified(
+                {"members": [{"ID": "5", "name": "a", "peerURLs": ["x"], "isLearner": True}]}
+            ),
+            jsonified({"leader": "5", "alarms": [{"memberID": "5", "alarm": "NOSPACE"}]}),
+        ),
         structured=True,
     ),
     Harness(

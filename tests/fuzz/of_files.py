@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kapy.apiserver.store.errors import StoreError
 from kapy.apps.backup import back_up
 from kapy.apps.manifests import BadManifest, read_manifests
@@ -28,7 +30,7 @@ from kapy.clusterctl.envsubst import defaults, parsed, substituted
 from kapy.clusterctl.errors import ClusterctlError, MoveError
 from kapy.clusterctl.metadata import metadata_of
 from kapy.clusterctl.move.directory import documents_in
-from kapy.clusterctl.move.journal import _entries
+from kapy.clusterctl.move.journal import Begun, Done, Mode, Place, _entries
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.templates import template_of
 from kapy.clusterctl.variables import variables_of
@@ -94,6 +96,10 @@ def _convert(data: bytes) -> str:
 
 def _manifests(data: bytes) -> None:
     read_manifests(_text(data), "x")
+
+
+def _encoded(entry: Any) -> bytes:
+    return msgspec.json.encode(entry) + b"\n"
 
 
 def _journal(data: bytes) -> None:
@@ -265,7 +271,10 @@ HARNESSES = (
         "move-journal",
         _journal,
         (MoveError,),
-        (b'{"type":"begun","format":1}\n{"type":"done"}\n', b"{}\n"),
+        (
+            _encoded(Begun("a", Mode.CLUSTERS, "", Place(), Place())) + _encoded(Done()),
+            b"{}\n",
+        ),
     ),
     Harness(
         "move-folder",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -93,7 +95,10 @@ _PROTOBUFS = (
 
 def _wire(data: bytes) -> None:
     for call in CALLS:
-        document = wire_format.decoded(call.response, data)
+        try:
+            document = wire_format.decoded(call.response, data)
+        except (ValueError, IndexError):
+            continue
         again = wire_format.encoded(call.response, document)
         wire_format.decoded(call.response, again)
 
@@ -132,6 +137,7 @@ def _cel(data: bytes) -> str:
 
 def _pattern(data: bytes) -> bool:
     text = text_of(data)
+    warnings.simplefilter("ignore", FutureWarning)  # of sets within sets
     return compiled_pattern(text).search("aaaaabbbb 2026-01-01 éé") is not None
 
 
@@ -292,7 +298,7 @@ HARNESSES = (
     Harness(
         "wire-format",
         _wire,
-        (ValueError, IndexError),
+        (),
         (_field(1, _field(1, 5)) + _field(2, _field(1, 7) + _field(2, b"a") + _field(3, b"u")),),
     ),
     Harness(
@@ -351,7 +357,7 @@ HARNESSES = (
     Harness(
         "pattern",
         _pattern,
-        (ValueError, KapyError),
+        (ValueError, KapyError, re.error),
         (
             b"^[a-z]+$",
             b"(a|b)*c{1,3}",

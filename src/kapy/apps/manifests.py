@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kapy.api.cluster_class import ClusterClass
 from kapy.client.client import Client
@@ -60,19 +60,24 @@ def read_manifests(text: str, source: str) -> list[Document]:
         where = f"{source}: document {number}"
         if not isinstance(document, dict):
             raise BadManifest(f"{where} is not an object (it has no apiVersion and kind)")
-        items = document["items"] if document.get("kind") == "List" else [document]
+        items = document.get("items") if document.get("kind") == "List" else [document]
+        if not isinstance(items, list):
+            raise BadManifest(f"{where} is a List without items")
         objects += (_checked(item, where) for item in items)
     if not objects:
         raise BadManifest(f"{source} holds no objects")
     return objects
 
 
-def _checked(document: Document, where: str) -> Document:
+def _checked(document: Any, where: str) -> Document:
+    if not isinstance(document, dict):
+        raise BadManifest(f"{where} has an item that is not an object")
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field), str) or not document[field]:
             raise BadManifest(f"{where} has no {field}")
     metadata = document.get("metadata")
-    if not isinstance(metadata, dict) or not metadata.get("name"):
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
         raise BadManifest(f"{where} ({document['kind']}) has no metadata.name")
     return document
 

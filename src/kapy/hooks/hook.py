@@ -14,6 +14,7 @@ import msgspec
 
 from kapy.hooks.errors import BadMessage
 from kapy.hooks.messages.message import M, Message, Response, RetryResponse, without_nulls
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.model import encode
 
 GROUP: Final = "hooks.runtime.cluster.x-k8s.io"
@@ -155,7 +156,10 @@ def _decoded(body: bytes, message: type[M], api_version: str, kind: str) -> M:
 def _leniently(body: bytes, message: type[M], kind: str) -> M:
     """As Go reads it: a field that is null is absent."""
     try:
-        document = msgspec.json.decode(body)
+        document = decoded(body)
+    except BadJson as error:
+        raise BadMessage(f"the {kind} is not JSON: {error}") from None
+    try:
         return msgspec.convert(without_nulls(document, message), message)
     except msgspec.ValidationError as error:
         raise BadMessage(f"the {kind} is not as its schema says: {error}") from None

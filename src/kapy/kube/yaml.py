@@ -156,11 +156,15 @@ def _integer(loader: Any, node: yaml.ScalarNode) -> int:
     return -value if text.startswith("-") else value
 
 
-def _mapping(loader: Any, node: yaml.MappingNode) -> Any:
+def _mapping(loader: Any, node: yaml.Node) -> Any:
+    if not isinstance(node, yaml.MappingNode):
+        raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
     return loader.construct_mapping(node, deep=True)
 
 
-def _sequence(loader: Any, node: yaml.SequenceNode) -> list[Any]:
+def _sequence(loader: Any, node: yaml.Node) -> list[Any]:
+    if not isinstance(node, yaml.SequenceNode):
+        raise yaml.constructor.ConstructorError(None, None, "expected a list", node.start_mark)
     return [loader.construct_object(one, deep=True) for one in node.value]
 
 

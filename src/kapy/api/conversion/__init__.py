@@ -53,6 +53,7 @@ def convert(
             f"{_name(document)} cannot be converted to {api_version}: {_served(kind)}"
         )
     try:
+        _check_metadata(document.get("metadata") or {})
         if source != STORED:
             document = _to_hub(document, kind, source)
         if target != STORED:
@@ -140,6 +141,17 @@ def _object(kind: Kind, version: str, metadata: Document, body: Document) -> Doc
 def _spoke(kind: Kind, version: str) -> Spoke:
     found: Spoke = kind.conversion().SPOKES[kind.name, version]
     return found
+
+
+def _check_metadata(metadata: Any) -> None:
+    """Raises CannotConvert where it is not of the form that an API server sees to."""
+    if not isinstance(metadata, dict):
+        raise CannotConvert("metadata", "must be an object")
+    annotations = metadata.get("annotations") or {}
+    if not isinstance(annotations, dict):
+        raise CannotConvert("metadata.annotations", "must be an object")
+    if not isinstance(annotations.get(DATA) or "", str):
+        raise CannotConvert(f"metadata.annotations[{DATA}]", "must be a string")
 
 
 def _without_data(metadata: Document) -> tuple[Document, str | None]:

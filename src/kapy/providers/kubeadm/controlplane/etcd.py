@@ -9,7 +9,8 @@ value is left out. Errors are `{"error", "code", "message"}` with an HTTP status
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -86,18 +87,21 @@ class EtcdGateway:
 
     async def leader(self) -> int:
         answer = await self._ask("/v3/maintenance/status", {})
-        return int(answer.get("leader", 0))
+        with _understood():
+            return int(answer.get("leader", 0))
 
     async def members(self) -> Sequence[Member]:
         answer = await self._ask("/v3/cluster/member/list", {"linearizable": True})
-        return [_member(one) for one in answer.get("members") or ()]
+        with _understood():
+            return [_member(one) for one in answer.get("members") or ()]
 
     async def alarms(self) -> Sequence[Alarm]:
         answer = await self._ask("/v3/maintenance/alarm", {"action": "GET"})
-        found = [
-            Alarm(int(one.get("memberID", 0)), one.get("alarm", NO_ALARM))
-            for one in answer.get("alarms") or ()
-        ]
+        with _understood():
+            found = [
+                Alarm(int(one.get("memberID", 0)), str(one.get("alarm", NO_ALARM)))
+                for one in answer.get("alarms") or ()
+            ]
         return [alarm for alarm in found if alarm.kind != NO_ALARM]
 
     async def remove_member(self, member: int) -> None:
@@ -134,13 +138,22 @@ def member_names(members: Iterable[Member]) -> list[str]:
     return [one.name or f"name not set yet for member with id {one.id}" for one in members]
 
 
+@contextmanager
+def _understood() -> Iterator[None]:
+    """Where an answer is read. Raises EtcdError where it is not as etcd's API has it."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        raise EtcdError("the answer is not what etcd says") from None
+
+
 def _member(source: Document) -> Member:
     return Member(
         id=int(source.get("ID", 0)),
-        name=source.get("name", ""),
+        name=str(source.get("name", "")),
         is_learner=bool(source.get("isLearner", False)),
-        peer_urls=tuple(source.get("peerURLs") or ()),
-        client_urls=tuple(source.get("clientURLs") or ()),
+        peer_urls=tuple(map(str, source.get("peerURLs") or ())),
+        client_urls=tuple(map(str, source.get("clientURLs") or ())),
     )
 
 
