@@ -17,6 +17,7 @@ from typing import Final
 
 from kapy.clusterctl.certificates.wanted import Wanted
 from kapy.kube import Document, Key
+from kapy.kube.foreign_json import decoded
 from kapy.kube.pki import Algorithm, InvalidPem, KeyPair, facts, issue, new_ca
 
 OURS: Final = "kapy.cluster.x-k8s.io/certificate"
@@ -74,7 +75,10 @@ def issued(
 def kept(secret: Document) -> Wanted | None:
     """What the certificate of a Secret was asked to be, None where it is none of ours."""
     text = (secret["metadata"].get("annotations") or {}).get(OURS)
-    return Wanted.of(json.loads(text)) if text else None
+    try:
+        return Wanted.of(decoded(text)) if text else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # somebody else wrote it
 
 
 def value(secret: Document, name: str) -> bytes:

@@ -7,10 +7,10 @@ applier owns. No memory is needed, so a restarted program does not apply everyth
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 from kapy.kube import Document
+from kapy.kube.foreign_json import decoded
 
 _IDENTITY: Final = frozenset({"name", "namespace", "uid"})
 
@@ -80,11 +80,11 @@ def _list_matches(owned: Document, wanted: list[Any], live: list[Any]) -> bool:
     for path, below in items.items():
         kind, _, text = path.partition(":")
         if kind == "v":
-            value = json.loads(text)
+            value = decoded(text)
             if value not in wanted or value not in live:
                 return False
         elif kind == "k":
-            keys = json.loads(text)
+            keys = decoded(text)
             mine, theirs = _item(wanted, keys), _item(live, keys)
             if mine is None or theirs is None:
                 return False

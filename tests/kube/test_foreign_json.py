@@ -1,0 +1,90 @@
+"""JSON from outside is decoded in one place, with one exception."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import kapy
+from kapy.kube.foreign_json import BadJson, TooDeep, decoded
+
+SOURCES: Final = Path(kapy.__file__).parent
+_OWN_FILES: Final = {
+    "api/printed.py": "a file of the package",
+    "apiserver/protobuf.py": "a file of the package",
+    "apiserver/resources/structs.py": "a file of the package",
+    "apiserver/tables.py": "a file of the package",
+    "hooks/evolution.py": "a file of the repository",
+    "apps/presence.py": "written by this program, in its own folder",
+    "apiserver/store/copies.py": "written by the store",
+    "apiserver/store/schema.py": "written by the store",
+    "apiserver/store/stored.py": "written by the store",
+    "apiserver/store/table.py": "written by the store",
+    "apiserver/audit/events.py": "an item of an own answer",
+    "api/validation/cluster_class_variables.py": "encoded a line before",
+    "topology/patches/inline.py": "encoded a line before",
+    "apps/extension_server/process.py": "written by a process of this program",
+    "kube/apply/fields.py": "keys that were checked when they came",
+    "providers/inmemory/workload/etcd.py": "asked by this program",
+}
+_ITS_OWN_WAY: Final = {
+    "kube/foreign_json.py": "here it is",
+    "apiserver/body.py": "as lenient as Go; catches RecursionError",
+    "apiserver/go_json.py": "what body.py has decoded already; catches RecursionError",
+    "apiserver/resources/builtin/keyed_data.py": "Go's sentences; catches RecursionError",
+    "api/conversion/wire.py": "into a type; its caller catches ValueError and RecursionError",
+    "apps/restore.py": "into a type, after decoded()",
+    "client/expiry.py": "into a type; catches RecursionError",
+    "clusterctl/config/file.py": "numbers of any size; catches RecursionError",
+    "clusterctl/move/journal.py": "into a type; catches RecursionError",
+    "engine/shards.py": "into a type; catches RecursionError",
+    "hooks/hook.py": "into a type; catches RecursionError",
+    "sdk/admission_versions.py": "into a type; catches RecursionError",
+    "sdk/reviews.py": "into a type; catches RecursionError",
+}
+_NAMES: Final = frozenset(("msgspec.json.decode", "json.loads", "json.load", "JSONDecoder"))
+
+
+def _decoding(path: Path) -> Iterator[int]:
+    """The lines on which a module decodes JSON by itself."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if name in _NAMES or name.endswith("json.Decoder"):
+                yield node.lineno
+        elif isinstance(node, ast.Name) and node.id in _NAMES:
+            yield node.lineno
+
+
+def test_nobody_else_decodes_json_that_may_be_anybody_s() -> None:
+    found = {
+        name: lines
+        for path in SOURCES.rglob("*.py")
+        if (name := path.relative_to(SOURCES).as_posix()).partition("/")[0] != "testing"
+        if (lines := list(_decoding(path)))
+    }
+    known = {*_OWN_FILES, *_ITS_OWN_WAY}
+    assert set(found) - known == set(), "use kapy.kube.foreign_json, or say why not here"
+    assert known - set(found) == set(), "these do so no more"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b'"\xff"', b"NaN", b"1e999", b"9" * 5000, b"[" * 100_000, '{"a":"\ud83d"}', "x"],
+)
+def test_what_is_no_json_is_one_exception(text: bytes | str) -> None:
+    with pytest.raises(BadJson):
+        decoded(text)
+
+
+@pytest.mark.parametrize("pair", [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_depth_is_bounded_before_recursion_is(pair: tuple[str, str]) -> None:
+    levels = 301 // pair[0].count("[" if pair[0][0] == "[" else "{") // len(pair[1]) + 1
+    text = pair[0] * levels + "1" + pair[1] * levels
+    with pytest.raises(TooDeep):
+        decoded(text)
+    decoded(pair[0] * 100 + "1" + pair[1] * 100)
