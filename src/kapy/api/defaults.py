@@ -20,6 +20,7 @@ from kapy.api.names import (
     Label,
 )
 from kapy.kube import Document
+from kapy.kube.digits import whole
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, required
 from kapy.kube.label_values import label_value
@@ -278,7 +279,7 @@ def _bound(kind: str, annotations: Mapping[str, str], name: str) -> int:
     text = annotations[name]
     problem = "invalid syntax"
     if _INTEGER.fullmatch(text):
-        number = int(text)
+        number = whole(text)
         if -(2**31) <= number < 2**31:
             return number
         problem = "value out of range"

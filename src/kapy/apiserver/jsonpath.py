@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from kapy.kube.digits import whole
+
 Step = Callable[[Any], Iterable[Any]]
 
 _TOKEN = re.compile(
@@ -52,7 +54,7 @@ def _none(_value: Any) -> Iterable[Any]:
 
 def _step(match: re.Match[str]) -> Step:
     if match["index"] is not None:
-        return _item(int(match["index"]))
+        return _item(whole(match["index"]))
     if match["all"]:
         return _items
     if match["left"]:

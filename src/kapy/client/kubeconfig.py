@@ -140,7 +140,7 @@ def access(
         client_certificate_file=files.name_of(user, "client-certificate"),
         client_key_file=files.name_of(user, "client-key"),
         basic=_basic(user),
-        impersonate=tuple(_impersonated(user)),
+        impersonate=_impersonating(user, source),
         exec=None if exclusive else _plugin(user, cluster, files),
     )
 
@@ -161,6 +161,15 @@ def _impersonated(user: Document) -> Iterator[tuple[str, str]]:
     for key, values in (user.get("as-user-extra") or {}).items():
         for value in values or ():
             yield f"Impersonate-Extra-{quote(str(key), safe='')}", str(value)
+
+
+def _impersonating(user: Document, source: str) -> tuple[tuple[str, str], ...]:
+    try:
+        return tuple(_impersonated(user))
+    except (TypeError, AttributeError):
+        raise KubeconfigError(
+            f"{source}: as-groups must be a list, and as-user-extra a map of lists"
+        ) from None
 
 
 def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from kapy.kube.digits import whole
+
 _SECOND = 10**9
 _UNITS = {
     "ns": 1,
@@ -25,6 +27,8 @@ _CANONICAL = re.compile(
     rf"|(?:[1-9]|[1-5][0-9]){_FRACTION}s)"
 )
 _LONGEST = 2**63
+_COUNTING = 20
+"""Digits of a fraction that can make a nanosecond."""
 
 
 def parse(text: str) -> timedelta:
@@ -51,9 +55,9 @@ def _nanoseconds(text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise ValueError(f'time: invalid duration "{text}"')
     total = 0
-    for whole, fraction, unit in _PART.findall(text):
-        total += int(whole or 0) * _UNITS[unit]
-        if fraction:
+    for digits, rest, unit in _PART.findall(text):
+        total += whole(digits or "0") * _UNITS[unit]
+        if fraction := rest[:_COUNTING]:
             total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
     total = -total if text[0] == "-" else total
     if not -_LONGEST <= total < _LONGEST:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from kapy.kube.digits import whole
 from kapy.kube.errors import KapyError
 
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
@@ -28,5 +29,5 @@ def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
             f'invalid value for IntOrString: invalid value "{value}": '
             f'strconv.Atoi: parsing "{number}": invalid syntax'
         )
-    hundredths = int(number) * total
+    hundredths = whole(number) * total
     return -(-hundredths // 100) if round_up else hundredths // 100

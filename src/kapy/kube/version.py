@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 from typing import Final, TypeAlias
 
+from kapy.kube.digits import whole
 from kapy.kube.errors import KapyError
 
 DIFFERENT: Final = 2
@@ -135,7 +136,7 @@ def _compared_tags(a: tuple[str, ...], b: tuple[str, ...]) -> int:
 def _compared_tag(a: str, b: str) -> int:
     numeric = _is_number(a), _is_number(b)
     if numeric == (True, True):
-        one, other = int(a), int(b)
+        one, other = ((len(text), text) for text in (a.lstrip("0"), b.lstrip("0")))
         return (one > other) - (one < other)
     if numeric == (False, False):
         return 0 if a == b else DIFFERENT
@@ -162,7 +163,7 @@ def _number(name: str, text: str) -> int:
 def _parsed(text: str) -> int:
     if not text:
         raise InvalidVersion('strconv.ParseUint: parsing "": invalid syntax')
-    number = int(text)
+    number = whole(text)
     if number > _LARGEST:
         raise InvalidVersion(f'strconv.ParseUint: parsing "{text}": value out of range')
     return number

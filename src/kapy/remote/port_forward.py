@@ -10,6 +10,7 @@ speaks: a pair of streams for each connection, one for the bytes and one for wha
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -26,6 +27,7 @@ from kapy.kube.names import PODS
 PROTOCOL: Final = "portforward.k8s.io"
 CONNECT_TIMEOUT: Final = 10.0
 _HEAD_LIMIT: Final = 1 << 16
+_CODE: Final = re.compile(rb"[1-5][0-9]{2}")
 
 
 @asynccontextmanager
@@ -108,7 +110,7 @@ class PodPorts(SpdyProtocol):
             if rest:
                 super().data_received(rest)
             return
-        code = int(status[0]) if status and status[0].isdigit() else 502
+        code = int(status[0]) if status and _CODE.fullmatch(status[0]) else 502
         self._refused(error_of(code, _status(rest)))
         self.close()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
+from kapy.kube.digits import whole
 
 
 @dataclass(slots=True)
@@ -111,4 +112,4 @@ class UpgradeTracker:
 def _concurrency(cluster: Cluster) -> int:
     """Admission lets positive numbers through only; of anything else, one."""
     said = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_CONCURRENCY, "")
-    return max(1, int(said)) if said.isdecimal() else 1
+    return max(1, whole(said)) if said.isdecimal() else 1

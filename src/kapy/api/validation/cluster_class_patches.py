@@ -19,6 +19,7 @@ from kapy.api.cluster_class_patches import (
 )
 from kapy.api.features import FeatureGates
 from kapy.api.validation.patch_selectors import pretty, selector_errors
+from kapy.kube.digits import whole
 from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, not_supported, required
 from kapy.kube.gotemplate import BadTemplate, parsed
 from kapy.kube.model import encode
@@ -107,7 +108,7 @@ def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
     for part in change.path.split("/"):
         if not _INTEGER.fullmatch(part):
             continue
-        if change.op == "add" and int(part):
+        if change.op == "add" and whole(part):
             problem = 'arrays can only be accessed using "0" (prepend) or "-" (append)'
             yield invalid(where, change.path, problem)
         if change.op in ("replace", "remove"):

@@ -22,6 +22,7 @@ from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.naming import naming_errors
 from kapy.api.validation.taints import taint_errors
 from kapy.api.validation.versions import version_errors
+from kapy.kube.digits import whole
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.version import InvalidVersion, Version, compare, parse_image_tag, parse_tolerant
 
@@ -170,7 +171,7 @@ def _int_value(value: Any) -> int | None:
     """A number, or the number that a text is (0 if it is none)."""
     if not isinstance(value, str):
         return value if value is None else int(value)
-    return int(value) if re.fullmatch(r"[+-]?[0-9]+", value) else 0
+    return whole(value) if re.fullmatch(r"[+-]?[0-9]+", value) else 0
 
 
 def _cluster_errors(

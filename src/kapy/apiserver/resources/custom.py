@@ -13,6 +13,7 @@ from kapy.apiserver.resources.strategy import Strategy
 from kapy.apiserver.webhooks.foreseen import Conversions
 from kapy.kube import Document
 from kapy.kube.apply import ToVersion, Tracker, Types
+from kapy.kube.digits import whole
 from kapy.kube.names import Resource
 from kapy.kube.schema import Rules, Structural
 
@@ -142,4 +143,4 @@ def rank(version: str) -> tuple[int, int, int]:
     if found is None:
         return (0, 0, 0)
     stage = {"alpha": 1, "beta": 2, None: 3}[found[2]]
-    return (stage, int(found[1]), int(found[3] or 0))
+    return (stage, whole(found[1]), whole(found[3] or "0"))

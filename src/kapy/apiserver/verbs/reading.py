@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -60,19 +60,31 @@ async def get(plane: Plane, ask: Ask) -> Reply:
     return await shown(plane, ask, document)
 
 
+_DIGITS: Final = 20
+"""Of a number of 64 bits."""
+
+
 def _version_of_one(text: str) -> int:
     """A resourceVersion of the read of one object. Raises StorageFailure."""
-    if not text.isascii() or not text.isdigit():
+    found = _number(text)
+    if found is None:
         message = bad_resource_version(text)
         raise StorageFailure(message, status=plain_failure(message))
-    return int(text)
+    return found
 
 
 def resource_version(text: str) -> int:
     """A resourceVersion of a query as a number. Raises BadRequest."""
-    if not text.isascii() or not text.isdigit():
+    found = _number(text)
+    if found is None:
         raise BadRequest(f"invalid resource version: {bad_resource_version(text)}")
-    return int(text)
+    return found
+
+
+def _number(text: str) -> int | None:
+    if not text.isascii() or not text.isdigit() or len(text.lstrip("0")) > _DIGITS:
+        return None
+    return int(text.lstrip("0") or "0")
 
 
 def check_not_ahead(plane: Plane, version: int) -> None:

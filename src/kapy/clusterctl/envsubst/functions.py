@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from kapy.clusterctl.envsubst.globs import BadPattern, matches
 from kapy.clusterctl.envsubst.parser import BadSubstitution
+from kapy.kube.digits import whole
 
 _Operation: TypeAlias = Callable[..., str]
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -58,7 +59,7 @@ def _part(value: str, offset: str, length: str | None = None) -> str:
 
 def _integer(text: str) -> int | None:
     """A number of 64 bits in decimal; None for all else."""
-    number = int(text) if _INTEGER.fullmatch(text) else None
+    number = whole(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -_LARGEST <= number < _LARGEST else None
 
 

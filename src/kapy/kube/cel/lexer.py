@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kapy.kube.cel.errors import CompileError
 from kapy.kube.cel.values import UInt
+from kapy.kube.digits import whole
 
 RESERVED: Final = frozenset(
     (
@@ -89,7 +90,7 @@ def _token(source: str, found: re.Match[str]) -> Token:
 
 def _integer(source: str, found: re.Match[str]) -> int:
     digits = found["int"].rstrip("uU")
-    number = int(digits, 16 if digits.startswith("0x") else 10)
+    number = int(digits, 16) if digits.startswith("0x") else whole(digits)
     if found["unsigned"]:
         if number >= 2 * _LARGEST:
             raise CompileError("invalid uint literal", source, found.start())

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from kapy.kube.digits import whole
+
 Change = Callable[[Any, str], Any]
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
@@ -37,7 +39,7 @@ def index(token: str, length: int) -> int:
     """A position among `length` items; negative ones count from the end."""
     if not _INDEX.fullmatch(token):
         raise Inapplicable
-    at = int(token)
+    at = whole(token)
     if not -length <= at < length:
         raise Inapplicable
     return at % length

@@ -122,6 +122,8 @@ class _Merge:
         if not any(isinstance(one, dict) for one in items):
             merged = _without_repeats(items)
             return _in_order(merged, patch, old, "")
+        if not all(isinstance(one, dict) for one in (*old, *patch)):
+            raise BadRequest(f"list element types are not identical: {_go([*old, *patch])}")
         if not how.key:
             raise _failure(f"cannot merge lists without merge key for {how.kind}")
         before, items = _special(old, patch, how.key)

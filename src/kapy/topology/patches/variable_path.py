@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from kapy.kube.digits import whole
 from kapy.topology.patches.errors import NotThere, NoValue
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
@@ -63,6 +64,6 @@ def _segment(text: str, path: str) -> _Segment:
     index = text[opened + 1 : closed]
     if not _INDEX.fullmatch(index):
         raise NoValue(f'{problem} has "{index}" where the index of an array belongs')
-    if int(index) < 0:
+    if whole(index) < 0:
         raise NoValue(f"{problem} has an array index below zero: {index}")
-    return _Segment(text[:opened], int(index))
+    return _Segment(text[:opened], whole(index))

@@ -10,6 +10,7 @@ from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.functions import times
 from kapy.kube.cel.overloads import Function
 from kapy.kube.cel.values import Timestamp, UInt, type_name
+from kapy.kube.digits import whole
 
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
@@ -35,7 +36,7 @@ def _uint(value: float) -> UInt:
 def _whole(text: str) -> int:
     if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
         raise EvaluationError(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    return int(text)
+    return whole(text)
 
 
 def _double(text: str) -> float:

@@ -53,10 +53,20 @@ def duration(text: str) -> Duration:
     if not _WHOLE.fullmatch(text):
         raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")
     total = sum(
-        (Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text)),
-        Fraction(0),
+        (_amount(number) * _UNITS[unit] for number, unit in _PART.findall(text)), Fraction(0)
     )
     return Duration(int(-total if text[0] == "-" else total))
+
+
+def _amount(number: str) -> Fraction:
+    """Raises EvaluationError for one that is longer than any duration."""
+    digits, _, rest = number.partition(".")
+    if len(digits.lstrip("0")) > _DIGITS:
+        raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")
+    return Fraction(f"{digits.lstrip('0') or 0}.{rest[:_DIGITS] or 0}")
+
+
+_DIGITS: Final = 20
 
 
 def timestamp_text(value: Timestamp) -> str:
