@@ -357,7 +357,7 @@ HARNESSES = (
     Harness(
         "pattern",
         _pattern,
-        (ValueError, KapyError, re.error),
+        (ValueError, KapyError, re.error, OverflowError),
         (
             b"^[a-z]+$",
             b"(a|b)*c{1,3}",

@@ -119,7 +119,7 @@ def parsed(
     except gotpl.TemplateSyntaxError as error:
         what = str(error).partition(f"{error.line}:{error.column}: ")[2]
         raise BadTemplate(f"template: {name}:{error.line}: {what}") from None
-    except gotpl.TemplateError as error:
+    except (gotpl.TemplateError, ValueError, OverflowError) as error:
         raise BadTemplate(f"template: {name}: {error}") from None
     except RecursionError:
         raise BadTemplate(f"template: {name}: it nests too deeply") from None

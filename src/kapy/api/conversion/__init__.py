@@ -150,7 +150,7 @@ def _check_metadata(metadata: Any) -> None:
     annotations = metadata.get("annotations") or {}
     if not isinstance(annotations, dict):
         raise CannotConvert("metadata.annotations", "must be an object")
-    if not isinstance(annotations.get(DATA) or "", str):
+    if not isinstance(annotations.get(DATA), str | None):
         raise CannotConvert(f"metadata.annotations[{DATA}]", "must be a string")
 
 
