@@ -1,4 +1,4 @@
-"""Keep the few inputs of a search that together run all lines that it reached."""
+"""Keep the few inputs of a search that together go all ways through the code that it went."""
 
 from __future__ import annotations
 
@@ -16,46 +16,58 @@ LARGEST: Final = 1500
 MOST: Final = 60
 """Bytes of one input and inputs of one harness that are kept: the corpus stays readable."""
 
-Line = tuple[str, int]
+Step = tuple[str, int, int]
+"""A file, and two of its lines that were run one after the other."""
 
 
 def minimise(name: str, folder: Path) -> int:
     """Write the corpus of a harness anew, from what is kept and what was found; its size."""
     harness = HARNESSES[name]
-    found = {*harness.seeds, *kept(name), *_found(folder, name)}
+    findings = {one for one in _findings(folder, name) if len(one) <= LARGEST}
+    found = {*harness.seeds, *kept(name), *_reached(folder, name)}
     small = sorted((one for one in found if len(one) <= LARGEST), key=lambda one: (len(one), one))
-    chosen = list(_adding(harness, small))[:MOST]
+    chosen = {*list(_adding(harness, small))[:MOST], *findings}
     keep(name, chosen)
     return len(chosen)
 
 
-def _found(folder: Path, name: str) -> Iterator[bytes]:
+def _reached(folder: Path, name: str) -> Iterator[bytes]:
     yield from (path.read_bytes() for path in (folder / name).glob("*") if path.is_file())
-    findings = (folder / "findings").glob(f"{name}-*")
-    yield from (path.read_bytes() for path in findings if path.suffix != ".txt")
+
+
+def _findings(folder: Path, name: str) -> Iterator[bytes]:
+    """What failed, once: each place in the code is named in the name of its file."""
+    known = [one for one in HARNESSES if one.startswith(f"{name}-")]
+    for path in (folder / "findings").glob(f"{name}-[A-Z]*"):
+        if path.suffix != ".txt" and not any(path.name.startswith(f"{one}-") for one in known):
+            yield path.read_bytes()
 
 
 def _adding(harness: Harness, inputs: Iterable[bytes]) -> Iterator[bytes]:
-    """Those that run lines which none before did."""
-    known: set[Line] = set()
+    """Those that go a step which none before did."""
+    known: set[Step] = set()
     for one in inputs:
-        lines = _lines(harness, one)
-        if not lines <= known:
-            known |= lines
+        steps = _steps(harness, one)
+        if not steps <= known:
+            known |= steps
             yield one
 
 
-def _lines(harness: Harness, data: bytes) -> set[Line]:
-    lines: set[Line] = set()
+def _steps(harness: Harness, data: bytes) -> set[Step]:
+    steps: set[Step] = set()
 
     def trace(frame: FrameType, _event: str, _arg: Any) -> Any:
         name = frame.f_code.co_filename
         if "/kapy/" not in name:
             return None
 
+        before = frame.f_lineno
+
         def line(inner: FrameType, event: str, _: Any) -> Any:
+            nonlocal before
             if event == "line":
-                lines.add((name, inner.f_lineno))
+                steps.add((name, before, inner.f_lineno))
+                before = inner.f_lineno
             return line
 
         return line
@@ -64,7 +76,7 @@ def _lines(harness: Harness, data: bytes) -> set[Line]:
     try:
         check(harness, data)
     except Exception:  # a finding that is not mended yet is worth keeping
-        return {*lines, (repr(data), 0)}
+        return {*steps, (repr(data), 0, 0)}
     finally:
         sys.settrace(None)
-    return lines
+    return steps
