@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
 import tarfile
 from collections.abc import Callable
 from functools import partial
@@ -106,6 +107,16 @@ def test_a_backup_that_is_none_is_refused_and_touches_nothing(what: str, tmp_pat
     left = {one.name for one in tmp_path.rglob("*")} - {"plane", "lock"}
     assert not {one for one in left if not one.endswith("lock")}, left
     assert not Path("/tmp/evil").exists()
+
+
+def test_a_backup_that_the_disk_cannot_hold_is_refused_before_it_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(tmp_path)
+    told = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr("kapy.apps.restore.shutil.disk_usage", lambda _: told)
+    with pytest.raises(UnusableBackup, match="has room for 0"):
+        restore(folder, io.BytesIO(archive(ITSELF)))
 
 
 def layout(**files: bytes) -> bytes:

@@ -211,6 +211,15 @@ def test_a_line_is_collected_up_to_a_bound() -> None:
         lines.feed(b"z")
 
 
+def test_a_document_is_collected_up_to_a_bound() -> None:
+    events = Concatenated(b'{"a":"', 100)
+    events.feed(b"x" * 80)
+    assert events.next() is None
+    events.feed(b"x" * 80)
+    with pytest.raises(ValueError, match="longer than 100"):
+        events.next()
+
+
 documents = some.dictionaries(
     some.text(max_size=6),
     some.recursive(

@@ -33,8 +33,6 @@ class PlainInfo(tarfile.TarInfo):
         found = super().frombuf(buf, encoding, errors)
         if found.type in _EXTENDED and found.size > LARGEST_HEADER:
             raise tarfile.ReadError(f"a header of the archive is larger than {LARGEST_HEADER}")
-        if found.type == tarfile.GNUTYPE_SPARSE:
-            raise tarfile.ReadError(f"{found.name!r} is a sparse file")
         return found
 
 
