@@ -80,6 +80,9 @@ BACKUPS: dict[str, bytes] = {
     "a symbolic link": archive((info(STORE, type=tarfile.SYMTYPE, linkname="/etc/passwd"), b"")),
     "a hard link": archive((info(STORE, type=tarfile.LNKTYPE, linkname="manifest.json"), b"")),
     "a device": archive((info(STORE, type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")),
+    "a device that is told as empty": archive(
+        (info(STORE, type=tarfile.CHRTYPE, devmajor=1, devminor=5), b""), told=manifest(content=b"")
+    ),
     "a pipe": archive((info(STORE, type=tarfile.FIFOTYPE), b"")),
     "a folder": archive((info(STORE, type=tarfile.DIRTYPE), b"")),
     "a member twice": archive(ITSELF, ITSELF),
