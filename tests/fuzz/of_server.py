@@ -17,6 +17,7 @@ from kapy.apiserver.label_selectors import selector_errors
 from kapy.apiserver.parameters import whole
 from kapy.apiserver.resources.structs import Misfit, decoder, facts
 from kapy.apiserver.server import Server
+from kapy.apiserver.tokens import Bound
 from kapy.apiserver.verbs.reading import decode_token
 from kapy.apiserver.webhooks.calls import CallFailed, _decoded
 from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
@@ -126,9 +127,8 @@ class _Ear(logging.Handler):
 
 @lru_cache(maxsize=1)
 def _ear() -> _Ear:
-    ear, log = _Ear(), logging.getLogger("kapy.apiserver.server")
+    ear, log = _Ear(), logging.getLogger("kapy.apiserver.failures")
     log.addHandler(ear)
-    log.propagate = False
     return ear
 
 
@@ -286,7 +286,9 @@ def _tokens() -> tuple[bytes, ...]:
     server = _token_server()
     server.access.authenticate_by(Authentication())
     metadata = {"namespace": "default", "name": "a", "uid": "u"}
-    good = server.access.tokens.issue({"metadata": metadata}, ("Pod", "p", "u"), ["x"], 600, "id")
+    good = server.access.tokens.issue(
+        {"metadata": metadata}, [Bound("Pod", "p", "u")], ["x"], 600, "id"
+    )
     head, content, signature = good.encode().split(b".")
     return (
         b"Bearer " + good.encode(),

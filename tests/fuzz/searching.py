@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import signal
 import sys
@@ -38,6 +39,7 @@ def search(name: str, seconds: int, folder: Path) -> None:
     with atheris.instrument_imports(include=["kapy"]):
         from tests.fuzz.every import HARNESSES
     harness = HARNESSES[name]
+    logging.getLogger().addHandler(logging.NullHandler())
     inputs = folder / name
     inputs.mkdir(parents=True, exist_ok=True)
     for one in (*harness.seeds, *kept(name)):

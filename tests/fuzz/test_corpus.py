@@ -5,15 +5,11 @@ A finding that is mended stays in the corpus: the input that found it is replaye
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
 from tests.fuzz.corpus import FOLDER, kept
 from tests.fuzz.every import HARNESSES
 from tests.fuzz.harness import Harness, TooMuchOutput, TooMuchWork, check, check_work
-
-logging.getLogger("kapy").setLevel(logging.CRITICAL)
 
 
 @pytest.mark.parametrize("name", HARNESSES)

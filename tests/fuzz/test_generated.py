@@ -5,7 +5,6 @@ Few by default; `KAPY_FUZZ=100` makes a hundred times as many.
 
 from __future__ import annotations
 
-import logging
 import os
 from zlib import crc32
 
@@ -23,8 +22,6 @@ MUTATIONS = 40 * TIMES
 EXAMPLES = 10 * TIMES
 SLOW = ("backup", "bundle", "move-folder", "request")
 """Those whose inputs become files or a server's state."""
-
-logging.getLogger("kapy").setLevel(logging.CRITICAL)
 
 
 def few(name: str, many: int) -> int:

@@ -30,13 +30,13 @@ from kapy.apiserver.controllers.namespaces import (
     ensure_system_namespaces,
 )
 from kapy.apiserver.definitions import Definitions
+from kapy.apiserver.failures import failure
 from kapy.apiserver.health import Health
 from kapy.apiserver.pages import page, swagger
 from kapy.apiserver.parameters import check_timeout
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.refusals import (
     PageNotFound,
-    StorageUnavailable,
     method_not_allowed,
     method_unknown,
     name_missing,
@@ -68,7 +68,7 @@ from kapy.apiserver.verbs.watching import WatchStream
 from kapy.apiserver.warnings import warning_headers
 from kapy.apiserver.webhooks.clients import Services
 from kapy.apiserver.webhooks.following import Following
-from kapy.kube.errors import ApiError, BadRequest, ServerError
+from kapy.kube.errors import ApiError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
 from kapy.kube.prometheus import text_of
 
@@ -90,7 +90,6 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 BOOKMARK_SECONDS = 60.0
-_AUDIT_ID_LIMIT = 64
 METRICS_TYPE = {"content-type": "text/plain; version=0.0.4; charset=utf-8"}
 
 Verb = Callable[[Plane, Ask], Awaitable[Reply]]
@@ -354,35 +353,6 @@ def _action(route: Route, verb: str) -> Verb:
     if not route.name and verb in ("update", "patch"):
         raise name_missing() if route.kind.custom else method_unknown()
     return action
-
-
-def failure(error: Exception, request: Request) -> Reply:
-    """The Reply for what went wrong. What nobody foresaw is logged and answered with 500."""
-    match error:
-        case PageNotFound():
-            kind = {"content-type": "text/plain; charset=utf-8"}
-            return Reply(404, f"{error.message}\n".encode(), kind)
-        case ApiError():
-            after = error.retry_after
-            headers = {} if after is None else {"retry-after": str(int(after))}
-            return Reply(error.code, error.status(), headers)
-        case RecursionError():
-            return Reply(400, BadRequest("the request is nested too deeply").status())
-        case StoreError():
-            return Reply(503, StorageUnavailable(str(error)).status())
-        case _:
-            name = _named(request)
-            _log.error("the request %s failed", name, exc_info=error)
-            return Reply(500, ServerError("Internal error occurred").status())
-
-
-def _named(request: Request) -> str:
-    """A request as the log calls it; notes that nobody foresaw how it fails."""
-    arrival = request.arrival
-    if arrival is None:
-        return f"{request.method} {request.path}"
-    arrival.failed = True
-    return f"{request.method} {request.path} (audit-ID {arrival.audit_id[:_AUDIT_ID_LIMIT]!r})"
 
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -254,7 +254,7 @@ def _check_depth(text: str | bytes, source: str) -> None:
                 depth -= 1
             if depth > _MOST_LEVELS:
                 raise YamlError(f"{_where(source)}exceeded max depth")
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         return  # composing it will say so, before it gets deeper
 
 

@@ -7,9 +7,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.failures import failure
 from kapy.apiserver.impersonation import wish_of
 from kapy.apiserver.metadata import new_uid
-from kapy.apiserver.server import Server, failure
+from kapy.apiserver.server import Server
 from kapy.apiserver.serving import request_log, wire
 from kapy.apiserver.serving.forwarding import PortForward, Ports, head
 from kapy.apiserver.serving.lasting import Lasting

@@ -1,0 +1,44 @@
+"""The answers to requests that fail, whatever the reason."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from kapy.apiserver.refusals import PageNotFound, StorageUnavailable
+from kapy.apiserver.store.errors import StoreError
+from kapy.kube.errors import ApiError, BadRequest, ServerError
+from kapy.kube.http import Reply, Request
+
+_log = logging.getLogger(__name__)
+
+_AUDIT_ID_LIMIT: Final = 64
+
+
+def failure(error: Exception, request: Request) -> Reply:
+    """The Reply for what went wrong. What nobody foresaw is logged and answered with 500."""
+    match error:
+        case PageNotFound():
+            kind = {"content-type": "text/plain; charset=utf-8"}
+            return Reply(404, f"{error.message}\n".encode(), kind)
+        case ApiError():
+            after = error.retry_after
+            headers = {} if after is None else {"retry-after": str(int(after))}
+            return Reply(error.code, error.status(), headers)
+        case RecursionError():
+            return Reply(400, BadRequest("the request is nested too deeply").status())
+        case StoreError():
+            return Reply(503, StorageUnavailable(str(error)).status())
+        case _:
+            name = _named(request)
+            _log.error("the request %s failed", name, exc_info=error)
+            return Reply(500, ServerError("Internal error occurred").status())
+
+
+def _named(request: Request) -> str:
+    """A request as the log calls it; notes that nobody foresaw how it fails."""
+    arrival = request.arrival
+    if arrival is None:
+        return f"{request.method} {request.path}"
+    arrival.failed = True
+    return f"{request.method} {request.path} (audit-ID {arrival.audit_id[:_AUDIT_ID_LIMIT]!r})"
