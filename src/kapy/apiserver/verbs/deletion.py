@@ -70,8 +70,10 @@ def _of_body(ask: Ask) -> Document:
     media = body.check_media_type(ask, meta=True)
     raw = ask.request.body
     try:
-        yaml = media == body.YAML and isinstance(raw, bytes)
-        content: Any = body.from_yaml(raw) if yaml else body.read(ask)
+        is_yaml = media == body.YAML
+        content: Any = (
+            body.from_yaml(raw) if is_yaml and isinstance(raw, bytes) else body.read(ask)
+        )
     except body.NotJson as error:
         why = "yaml:" if media == body.YAML else "couldn't get version/kind; json parse error:"
         raise BadRequest(f"{why} {error}") from None

@@ -68,7 +68,7 @@ def _owns(entry: Document, path: tuple[str, ...]) -> bool:
 
 def _of_scale(entry: Document) -> Document:
     """An owner of `replicas` as one of the Scale."""
-    fields = {"f:spec": {"f:replicas": {}}}
+    fields: Document = {"f:spec": {"f:replicas": {}}}
     return {**entry, "apiVersion": API_VERSION, "fieldsV1": fields}
 
 
