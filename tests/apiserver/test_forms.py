@@ -12,6 +12,7 @@ from kapy.apiserver.protobuf import NotProtobuf, decoded
 from kapy.apiserver.resources.custom import rank
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.tables import human_duration
+from kapy.kube.errors import TooLarge
 
 
 @pytest.mark.parametrize(
@@ -148,3 +149,22 @@ def test_protobuf_is_read_as_json_would_be() -> None:
 def test_damaged_protobuf_is_refused(raw: bytes) -> None:
     with pytest.raises(NotProtobuf):
         decoded(raw)
+
+
+def test_empty_structs_that_would_fill_the_memory_are_refused() -> None:
+    decode = decoder("core.v1.PodSpec")
+    assert len(decode({"containers": [{}] * 20_000}, None, [])["containers"]) == 20_000
+    with pytest.raises(TooLarge, match="1000000 items"):
+        decode({"containers": [{}] * 1_000_000}, None, [])
+
+
+def test_a_hundred_unknown_fields_are_told() -> None:
+    unknown: list[str] = []
+    decoder("core.v1.ConfigMap")({f"u{at}": 1 for at in range(1000)}, None, unknown)
+    assert unknown == [f"u{at}" for at in range(100)]
+
+
+def test_a_hundred_repeated_fields_are_told_also_of_long_texts() -> None:
+    fields = ",".join(f'"a{at}":1,"a{at}":2' for at in range(30_000))
+    text = f'{{"{"k" * 1000}":[{{{fields}}}]}}'.encode()
+    assert duplicate_fields(text) == [f"{'k' * 1000}[0].a{at}" for at in range(100)]

@@ -55,3 +55,18 @@ def test_an_amount_is_exact() -> None:
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(InvalidQuantity, match="quantities must match the regular expression"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1" * 2_000_000, "9223372036854775807"),
+        ("-" + "1" * 2_000_000 + "Mi", "-9223372036854775807"),
+        ("0" * 2_000_000 + "5", "5"),
+        ("0." + "1" * 2_000_000, "111111112n"),
+        ("1" + "0" * 70 + "e-60", "10e9"),
+    ],
+    ids=["large", "small", "zeros", "fraction", "exponent"],
+)
+def test_numbers_of_any_length(text: str, expected: str) -> None:
+    assert canonical(text) == expected

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from kapy.kube import Document
 from kapy.kube.http import User
 from kapy.kube.names import Resource
+
+Result = TypeVar("Result")
+
+
+class Compute(Protocol):
+    """Does a pure computation: of a large request beside the event loop."""
+
+    def __call__(self, work: Callable[[], Result], /) -> Awaitable[Result]: ...
+
+
+async def compute_here(work: Callable[[], Result], /) -> Result:
+    """Do it here and now."""
+    return work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +29,7 @@ class Review:
     """One write as admission sees it (upstream's AdmissionReview, without HTTP).
 
     options: as the API says them (`CreateOptions` …). warnings: sentences to whoever asks, which
-    are told with a refusal, too.
+    are told with a refusal, too. compute: where pure computations about large objects are done.
     """
 
     operation: Literal["CREATE", "UPDATE", "DELETE"]
@@ -30,6 +43,7 @@ class Review:
     dry_run: bool
     options: Document
     warnings: list[str] = field(default_factory=list)
+    compute: Compute = compute_here
 
 
 class Admission(Protocol):

@@ -10,6 +10,7 @@ from kapy.apiserver.authorization import Attributes, Authorizer
 from kapy.apiserver.parameters import dry_run_error, dry_run_values
 from kapy.apiserver.refusals import invalid_options
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.traffic.large import LARGE, LARGE_YAML, LargeWork, Result
 from kapy.kube.http import Request, User
 
 MANAGER_LIMIT = 128
@@ -22,6 +23,7 @@ class Ask:
     verb: kube's (`create`, `list` …). name: of the path; a create learns it from the body.
     warnings: sentences for the `Warning` header, in order. authorize: decides about what a request
     does beyond its verb; None for superusers. guard: looks at the object before it is validated.
+    large: what it computes is done beside the event loop, in one of `places`.
     """
 
     request: Request
@@ -34,6 +36,8 @@ class Ask:
     warnings: list[str] = field(default_factory=list)
     authorize: Authorizer | None = None
     guard: Callable[[Review], None] | None = None
+    large: bool = False
+    places: LargeWork | None = None
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -65,9 +69,28 @@ class Ask:
                 )
             )
 
+    async def compute(self, work: Callable[[], Result], /) -> Result:
+        """What a pure computation gives, which is done on a thread for a large request."""
+        if self.large and self.places is not None:
+            return await self.places.run(self.user, work)
+        return work()
+
     def dry_run(self, options: str) -> bool:
         """Whether nothing is to be kept. options: the kind that an error names."""
         values = dry_run_values(self.request.query)
         if values and (error := dry_run_error(values)) is not None:
             raise invalid_options(options, [error])
         return bool(values)
+
+
+def over_network(ask: Ask) -> bool:
+    """Whether a client sent it that is not this process, whose objects are of a usual size."""
+    return ask.request.arrival is not None
+
+
+def is_large(request: Request) -> bool:
+    """Whether the body takes so long that others should be answered meanwhile."""
+    raw = request.body
+    if request.arrival is None or not isinstance(raw, bytes) or len(raw) <= LARGE_YAML:
+        return False
+    return len(raw) > LARGE or "yaml" in request.headers.get("content-type", "")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.go_json import duplicate_fields, encodable, syntax_error
+from kapy.apiserver.long_json import loads, no_collection
 from kapy.apiserver.resources.structs import Misfit, decoder, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Invalid, TooLarge, UnsupportedMediaType
@@ -77,7 +77,8 @@ def _from_protobuf(ask: Ask, raw: bytes) -> Any:
 def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
     """JSON data from bytes. Raises NotJson."""
     try:
-        value = unchecked(raw)
+        with no_collection(len(raw)):
+            value = unchecked(raw)
     except (ValueError, RecursionError):
         value = _lenient(raw)
     _check_depth(raw, value)
@@ -89,7 +90,7 @@ def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
 def _lenient(raw: bytes) -> Any:
     """What Go's decoder takes and msgspec does not; otherwise the complaint."""
     try:
-        return encodable(json.loads(raw.decode("utf-8", "replace")))
+        return encodable(loads(raw.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         raise NotJson(syntax_error(raw)) from None
 

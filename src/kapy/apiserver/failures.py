@@ -6,8 +6,8 @@ import logging
 from typing import Final
 
 from kapy.apiserver.refusals import PageNotFound, StorageUnavailable
-from kapy.apiserver.store.errors import StoreError
-from kapy.kube.errors import ApiError, BadRequest, ServerError
+from kapy.apiserver.store.errors import ObjectTooLarge, StoreError
+from kapy.kube.errors import ApiError, BadRequest, ServerError, TooLarge
 from kapy.kube.http import Reply, Request
 
 _log = logging.getLogger(__name__)
@@ -27,6 +27,8 @@ def failure(error: Exception, request: Request) -> Reply:
             return Reply(error.code, error.status(), headers)
         case RecursionError():
             return Reply(400, BadRequest("the request is nested too deeply").status())
+        case ObjectTooLarge():
+            return Reply(413, TooLarge(str(error)).status())
         case StoreError():
             return Reply(503, StorageUnavailable(str(error)).status())
         case _:

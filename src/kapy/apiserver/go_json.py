@@ -6,7 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
+
+from kapy.apiserver.long_json import loads
+from kapy.kube.field_paths import Path, member, spelled
 
 _SHOWN = 40
 _KEY = "looking for beginning of object key string"
@@ -47,7 +51,7 @@ def syntax_error(raw: bytes, encoding: str = "utf-8") -> str:
     """The sentence about the first wrong character."""
     text = raw.decode(encoding, "replace")
     try:
-        json.loads(text, parse_constant=_no_constant, parse_int=_finite, parse_float=_finite)
+        loads(text, parse_constant=_no_constant, parse_int=_finite, parse_float=_finite)
     except RecursionError:
         return "exceeded max depth"
     except json.JSONDecodeError as error:
@@ -120,9 +124,14 @@ def _quoted(character: str) -> str:
     return f"'{character}'" if character.isprintable() else f"'\\u{ord(character):04x}'"
 
 
+MOST_REPEATED = 100
+"""Repeated fields that are told, as Go's strict decoder has it."""
+
+
 def duplicate_fields(raw: bytes) -> list[str]:
-    """The paths of fields that stand twice in one object, in order."""
-    return list(_repeated(json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), ""))
+    """The paths of fields that stand twice in one object, in order; the first MOST_REPEATED."""
+    found = _repeated(loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), "")
+    return [spelled(path) for path in islice(found, MOST_REPEATED)]
 
 
 class _Pairs(dict[str, Any]):
@@ -134,12 +143,14 @@ class _Pairs(dict[str, Any]):
         self.again = dict.fromkeys(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
-def _repeated(node: Any, path: str) -> Iterator[str]:
+def _repeated(node: Any, path: Path) -> Iterator[Path]:
     if isinstance(node, _Pairs):
         for key in node.again:
-            yield f"{path}.{key}" if path else key
+            yield member(path, key)
         for key, value in node.items():
-            yield from _repeated(value, f"{path}.{key}" if path else key)
+            if isinstance(value, _Pairs | list):
+                yield from _repeated(value, member(path, key))
     elif isinstance(node, list):
         for index, value in enumerate(node):
-            yield from _repeated(value, f"{path}[{index}]")
+            if isinstance(value, _Pairs | list):
+                yield from _repeated(value, (path, index))

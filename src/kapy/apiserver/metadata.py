@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Hashable
 from datetime import datetime
 
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FieldErrors, Shown, forbidden, invalid, required
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -99,7 +100,7 @@ def errors(document: Document, kind: Kind, *, update: bool = False) -> list[Fiel
     kube-apiserver looks at an update two or three times, and lists what it finds each time.
     """
     metadata = document["metadata"]
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     prefix = metadata.get("generateName")
     if prefix:
         found += [
@@ -118,7 +119,7 @@ def errors(document: Document, kind: Kind, *, update: bool = False) -> list[Fiel
 
 
 def _part_errors(metadata: Document) -> list[FieldError]:
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     labels = metadata.get("labels")
     if labels:
         found += label_errors(labels, "metadata.labels")
@@ -146,7 +147,7 @@ _MANAGER_LIMIT = 128
 
 
 def _managed_errors(entries: list[Document]) -> list[FieldError]:
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     for index, entry in enumerate(entries):
         path = f"metadata.managedFields[{index}]"
         if entry.get("operation") not in ("Apply", "Update"):
@@ -169,16 +170,16 @@ def without_repeated_owners(document: Document, *, patched: bool = False) -> lis
     owners = document["metadata"].get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
-    kept: list[Document] = []
+    known: dict[Hashable, Document] = {}
     again: list[str] = []
     for owner in owners:
-        if owner in kept:
+        key = frozenset(owner.items())
+        if key in known:
             again.append(owner.get("uid", ""))
-        else:
-            kept.append(owner)
+        known.setdefault(key, owner)
     if not again:
         return []
-    document["metadata"]["ownerReferences"] = kept
+    document["metadata"]["ownerReferences"] = list(known.values())
     when = " after mutating admission happens" if patched else ""
     return [
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
@@ -192,7 +193,7 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     """What is wrong with labels."""
-    found = []
+    found: list[FieldError] = FieldErrors()
     for key, value in labels.items():
         found += [invalid(path, key, text) for text in qualified_name_errors(key)]
         found += [invalid(path, value, text) for text in label_value_errors(value)]
@@ -201,11 +202,9 @@ def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
     """What is wrong with annotations."""
-    found = [
-        invalid(path, key, text)
-        for key in annotations
-        for text in qualified_name_errors(key.lower())
-    ]
+    found: list[FieldError] = FieldErrors()
+    for key in annotations:
+        found += [invalid(path, key, text) for text in qualified_name_errors(key.lower())]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > ANNOTATIONS_LIMIT:
         found.append(
@@ -215,7 +214,7 @@ def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError
 
 
 def _owner_errors(owners: list[Document]) -> list[FieldError]:
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     path = "metadata.ownerReferences"
     controller = ""
     for owner in owners:
@@ -252,20 +251,17 @@ def _twice(owners: list[Document], one: str, two: str) -> str:
 
 
 def _finalizer_errors(finalizers: list[str], *, custom: bool) -> list[FieldError]:
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     path = "metadata.finalizers"
     for finalizer in finalizers:
         found += [invalid(path, finalizer, text) for text in qualified_name_errors(finalizer)]
     if not custom:
-        found += [
-            invalid(
-                f"{path}[{index}]",
-                finalizer,
-                "name is neither a standard finalizer name nor is it fully qualified",
-            )
+        text = "name is neither a standard finalizer name nor is it fully qualified"
+        found += (
+            invalid(f"{path}[{index}]", finalizer, text)
             for index, finalizer in enumerate(finalizers)
             if not well_named(finalizer)
-        ]
+        )
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         found.append(
             invalid(
@@ -295,7 +291,7 @@ def finalizer_warnings(document: Document) -> list[str]:
 def change_errors(document: Document, old: Document) -> list[FieldError]:
     """What a change of metadata may not do."""
     metadata, before = document["metadata"], old["metadata"]
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", _GRACE):
         if metadata.get(field) != before.get(field):
             found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))

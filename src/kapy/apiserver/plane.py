@@ -18,6 +18,7 @@ from kapy.apiserver.resources.registry import Registry, builtin_registry
 from kapy.apiserver.store.store import Store
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.traffic.counts import Traffic
+from kapy.apiserver.traffic.large import LargeWork
 from kapy.kube import Document
 from kapy.kube.names import Resource, split_api_version
 
@@ -37,7 +38,7 @@ class Plane:
 
     webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
     that true, and calls conversion webhooks. kubelets: whether a deleted pod waits for its node's.
-    traffic: what is counted of requests.
+    traffic: what is counted of requests. large: where large requests are computed.
     """
 
     store: Store
@@ -51,6 +52,7 @@ class Plane:
     following: Following | None = None
     kubelets: bool = True
     traffic: Traffic = field(default_factory=Traffic)
+    large: LargeWork = field(default_factory=LargeWork)
 
     def table(self, kind: Kind) -> Table:
         """Where the objects of a kind are stored."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from kapy._aio.clock import Clock
 from kapy.apiserver.access import Access
 from kapy.apiserver.admission import Admission, Review
-from kapy.apiserver.ask import Ask
+from kapy.apiserver.ask import Ask, is_large
 from kapy.apiserver.authorization import SUPERUSERS, Attributes, Authorizer
 from kapy.apiserver.controllers.collector import Collector
 from kapy.apiserver.controllers.namespaces import (
@@ -263,6 +263,7 @@ class Server:
         """Answer a request for a resource; warnings come with failures, too."""
         verb = info.verb
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
+        ask.large, ask.places = is_large(request), self.plane.large
         if SUPERUSERS not in user.groups:
             self._allow(request, info.attributes(user))
             self.access.equip(ask)
@@ -339,6 +340,7 @@ class Server:
 
     def close(self) -> None:
         """Flush and close the store; ends all watches."""
+        self.plane.large.close()
         self.plane.store.close()
 
 

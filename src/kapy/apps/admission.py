@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kapy.api.absent import read_whole
@@ -60,7 +61,9 @@ class Rules:
         if review.subresource:
             return review.new
         try:
-            document = default(review.new, review.old, dry_run=review.dry_run)
+            document = await review.compute(
+                partial(default, review.new, review.old, dry_run=review.dry_run)
+            )
         except CannotDefault as error:
             if error.errors:
                 raise _refusal(review.resource, review.name, error.errors, "default") from None
@@ -80,7 +83,9 @@ class Rules:
             if problem := scale_problem(read(review.new, KubeadmControlPlane)):
                 raise Forbidden(_denied("validation-scale", resource, problem))
             return ()
-        errors = validate(review.new, review.old, gates=self._gates, dry_run=review.dry_run)
+        errors = await review.compute(
+            partial(validate, review.new, review.old, gates=self._gates, dry_run=review.dry_run)
+        )
         if self._client is not None and resource == IPAddress.RESOURCE and review.old is None:
             errors += await claim_errors(self._client, read_whole(review.new, IPAddress))
         warnings: Sequence[str] = ()

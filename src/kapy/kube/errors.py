@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from kapy.kube import Document
+from kapy.kube.field_errors import MOST_ERRORS, MOST_TEXT
 
 if TYPE_CHECKING:
     from kapy.kube.field_errors import FieldError
@@ -169,15 +170,31 @@ class Invalid(ApiError):
     @classmethod
     def of(cls, kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
         """One error from all that is wrong with an object, in kube-apiserver's words."""
-        lines = list(dict.fromkeys(str(error) for error in errors))
+        causes = _causes(errors)
+        lines = list(dict.fromkeys(f"{one['field']}: {one['message']}" for one in causes))
+        if len(causes) >= MOST_ERRORS or len(causes) < len(errors):
+            lines.append(f"and more: only the first {len(causes)} are shown")
         many = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
         qualified = f"{kind}.{group}" if group else kind
         details: Document = {"name": name} if name else {}
         if group:
             details["group"] = group
         details["kind"] = kind
-        details["causes"] = [error.cause() for error in errors]
+        details["causes"] = causes
         return cls(f'{qualified} "{name}" is invalid: {many}', details=details)
+
+
+def _causes(errors: Sequence[FieldError]) -> list[Document]:
+    """The causes of a Status: all errors, as long as they are not too many or too long."""
+    causes: list[Document] = []
+    room = MOST_TEXT
+    for error in errors[:MOST_ERRORS]:
+        cause = error.cause()
+        causes.append(cause)
+        room -= len(cause["message"]) + len(cause["field"])
+        if room < 0:
+            break
+    return causes
 
 
 class TooManyRequests(ApiError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
+from typing import Final, Self
 
 from kapy.kube import Document
 from kapy.kube.go_quoted import go_quoted
@@ -69,6 +70,61 @@ class Shown(str):
     def of(cls, value: object) -> Shown:
         """The value as JSON, its keys in the order that they are in."""
         return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+MOST_ERRORS: Final = 1000
+MOST_TEXT: Final = 256 * 1024
+"""How many errors of one object are told, and how many characters they may have together: a body
+of 3 MiB can have a million of them, each with a path and a value of any length."""
+
+
+def first(texts: Iterable[str]) -> Iterator[str]:
+    """The first of many sentences, as long as they are not too many or too long."""
+    room = MOST_TEXT
+    for text in islice(texts, MOST_ERRORS):
+        yield text
+        room -= len(text)
+        if room < 0:
+            return
+
+
+class EnoughErrors(Exception):
+    """So many errors were found that no more are looked for. errors: those that were."""
+
+    def __init__(self, errors: list[FieldError]) -> None:
+        super().__init__()
+        self.errors = errors
+
+
+class FieldErrors(list[FieldError]):
+    """Errors while they are looked for. Adding one raises EnoughErrors when it is the last."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = 0
+
+    @classmethod
+    def of(cls, errors: Iterable[FieldError]) -> FieldErrors:
+        """All of them. Raises EnoughErrors."""
+        found = cls()
+        found.extend(errors)
+        return found
+
+    def append(self, error: FieldError) -> None:
+        super().append(error)
+        self._text += len(error.field) + len(error.detail)
+        if len(self) >= MOST_ERRORS or self._text > MOST_TEXT:
+            raise EnoughErrors(list(self))
+
+    def extend(self, errors: Iterable[FieldError]) -> None:
+        for one in errors:
+            self.append(one)
+
+    def __iadd__(self, errors: Iterable[FieldError]) -> Self:  # type: ignore[override,misc]
+        self.extend(errors)
+        return self
 
 
 def _shown(value: object) -> str:

@@ -1,28 +1,34 @@
-"""Remembering what a function said about short texts."""
+"""Remembering what functions of texts gave, in bounded memory whatever the texts are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
-_Answer = TypeVar("_Answer")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
 LONGEST: Final = 512
-"""Characters of a text that is remembered: texts of users can be as long as a body."""
+"""Characters of a text that is remembered. `lru_cache` counts results, not bytes: a thousand texts
+of a megabyte would stay."""
 
 
 def remembered(
-    most: int,
-) -> Callable[[Callable[[str], _Answer]], Callable[[str], _Answer]]:
-    """Keep the last `most` answers of a pure function; those about long texts are not kept."""
+    most: int, longest: int = LONGEST
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """As `lru_cache` for functions of texts, those of more than `longest` characters aside."""
 
-    def decorate(function: Callable[[str], _Answer]) -> Callable[[str], _Answer]:
-        cached = lru_cache(maxsize=most)(function)
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        known = lru_cache(maxsize=most)(function)
 
         @wraps(function)
-        def answer(text: str) -> _Answer:
-            return cached(text) if len(text) <= LONGEST else function(text)
+        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            for one in args:
+                if len(one) > longest:  # type: ignore[arg-type]
+                    return function(*args, **kwargs)
+            return known(*args, **kwargs)  # type: ignore[arg-type]
 
-        return answer
+        return call
 
     return decorate

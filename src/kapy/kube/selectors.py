@@ -96,7 +96,7 @@ EVERYTHING: Final = LabelSelector()
 NOTHING: Final = LabelSelector(nothing=True)
 
 
-@remembered(1024)
+@remembered(1024, longest=1024)
 def parse_labels(text: str) -> LabelSelector:
     """The selector that `text` says. Raises InvalidSelector."""
     return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key)))
@@ -314,7 +314,7 @@ class FieldSelector:
 _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
 
 
-@remembered(1024)
+@remembered(1024, longest=1024)
 def parse_fields(text: str) -> FieldSelector:
     """The selector that `text` says (`metadata.name=a,spec.x!=b`). Raises InvalidSelector."""
     requirements = []

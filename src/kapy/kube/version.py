@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache, total_ordering
+from functools import total_ordering
 from typing import Final, TypeAlias
 
 from kapy.kube.digits import whole
 from kapy.kube.errors import KapyError
+from kapy.kube.remembering import remembered
 
 DIFFERENT: Final = 2
 """`compare` with build tags: not equal, and nobody knows which one is newer."""
@@ -61,7 +62,7 @@ class Version:
         return hash(_precedence(self))
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def parse_tolerant(text: str) -> Version:
     """The version that a text means: `v1.34.0`, `1.34`, `v1.34.0-rc.1+build.5`.
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import yaml
 
 from kapy.kube.errors import KapyError
+from kapy.kube.remembering import LONGEST
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
 _FALSE = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
@@ -47,7 +48,9 @@ class _Loader(yaml.CSafeLoader):
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         """The tag of a node without one; few different words make up most of a file."""
         if kind is yaml.ScalarNode:
-            return _tag(value) if implicit[0] else _STR
+            if not implicit[0]:
+                return _STR
+            return _tag(value) if len(value) <= LONGEST else _tag_of(value)
         return _MAP if kind is yaml.MappingNode else _SEQ
 
     def construct_document(self, node: yaml.Node) -> Any:
@@ -88,11 +91,14 @@ class _Loader(yaml.CSafeLoader):
             key = key_node.value
             if key_node.tag != _STR or not isinstance(key, str):
                 key = _key(self.construct_object(key_node, deep=True), key_node)
-            if self.duplicates is not None and key in mapping:
+            if self.duplicates is not None and key in mapping and self._may_tell():
                 line = key_node.start_mark.line + 1
                 self.duplicates.append(f'line {line}: key "{key}" already set in map')
             mapping[key] = self._value(value_node, known)
         return mapping
+
+    def _may_tell(self) -> bool:
+        return self.duplicates is not None and len(self.duplicates) < _MOST_DUPLICATES
 
     def _flatten(self, node: yaml.MappingNode) -> None:
         """Write merge keys (`<<`) out, but not those that double each other on and on."""
@@ -136,6 +142,10 @@ _resolver("merge", "<<", "<")
 @lru_cache(maxsize=8192)
 def _tag(word: str) -> str:
     """What a plain scalar is: a string, unless a resolver knows better."""
+    return _tag_of(word)
+
+
+def _tag_of(word: str) -> str:
     resolvers = _Loader.yaml_implicit_resolvers
     for tag, pattern in resolvers.get(word[:1], ()):
         if pattern.match(word):
@@ -266,6 +276,7 @@ def _most_levels(document: str) -> int:
 _BEGINNING = re.compile(r"^[ \t?:-]{256,}", re.MULTILINE)
 _MOST_LEVELS = 1000
 _MOST_MERGED = 100_000
+_MOST_DUPLICATES = 1000
 _MOST_NODES = 1_000_000
 
 

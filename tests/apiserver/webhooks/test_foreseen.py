@@ -16,7 +16,7 @@ async def test_work_is_done_once_all_conversions_are_known() -> None:
         asked.append((document["name"], version))
         return {**document, "apiVersion": version}
 
-    def work() -> list[Any]:
+    async def work() -> list[Any]:
         return [conversions({"name": name}, "v2")["apiVersion"] for name in "abab"]
 
     assert await foreseen(work, convert) == ["v2"] * 4
@@ -29,5 +29,8 @@ async def test_work_that_never_knows_enough_ends() -> None:
     async def convert(document: Any, version: str) -> Any:
         return document
 
+    async def work() -> Any:
+        return conversions({"turn": next(turns)}, "v2")
+
     with pytest.raises(Unforeseen):
-        await foreseen(lambda: conversions({"turn": next(turns)}, "v2"), convert)
+        await foreseen(work, convert)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +13,7 @@ from kapy.api.variable_schema import schema_document
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.regexp import cost
+from kapy.kube.remembering import remembered
 from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
 from kapy.kube.schema.definition import TOO_LARGE
 
@@ -91,7 +91,7 @@ def _schema_errors(schema: JSONSchemaProps, path: str) -> Sequence[FieldError]:
     return _known_errors(msgspec.json.encode(schema_document(schema)), path)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024, longest=16_384)
 def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
     """By the schema's JSON: a class comes again and again with the schemas that it had. Raises
     TooCostly."""

@@ -35,7 +35,8 @@ class Collector:
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._queue = Queue()
-        self._dependents: dict[str, set[Place]] = {}
+        self._dependents: dict[str, dict[Place, bool]] = {}
+        """Who an object owns, by its uid, and whether they block its end in the foreground."""
         self._alive: dict[str, Place] = {}
 
     async def run(self) -> None:
@@ -52,14 +53,14 @@ class Collector:
 
     def _learn(self, place: Place, meta: Document) -> None:
         self._alive[meta["uid"]] = place
-        for owner in meta.get("ownerReferences") or ():
-            self._dependents.setdefault(owner["uid"], set()).add(place)
+        for owner, blocks in _owners(meta).items():
+            self._dependents.setdefault(owner, {})[place] = blocks
         if meta.get("ownerReferences") or _waits(meta):
             self._queue.add(place)
 
     def _noticed(self, one: Happening) -> None:
         place = Place(one.table, one.namespace, one.name)
-        before = _owner_uids(one.previous)
+        before = _owners(one.previous["metadata"]) if one.previous is not None else {}
         if one.change == "DELETED":
             uid = one.document["metadata"]["uid"]
             self._alive.pop(uid, None)
@@ -75,18 +76,21 @@ class Collector:
             self._learn(place, one.document["metadata"])
             return
         meta = one.document["metadata"]
-        after = _owner_uids(one.document)
-        for owner in before - after:
-            self._forget(owner, place)
-        for owner in after - before:
-            self._dependents.setdefault(owner, set()).add(place)
-        if after != before or _waits(meta):
+        after = before
+        if meta.get("ownerReferences") is not one.previous["metadata"].get("ownerReferences"):
+            after = _owners(meta)
+        if after != before:
+            for owner in before.keys() - after.keys():
+                self._forget(owner, place)
+            for owner, blocks in after.items():
+                self._dependents.setdefault(owner, {})[place] = blocks
+        if after.keys() != before.keys() or _waits(meta):
             self._queue.add(place)
 
     def _forget(self, owner: str, place: Place) -> None:
         found = self._dependents.get(owner)
         if found is not None:
-            found.discard(place)
+            found.pop(place, None)
             if not found:
                 del self._dependents[owner]
         waiting = self._alive.get(owner)
@@ -124,13 +128,13 @@ class Collector:
         """Delete the dependents; let the object go when none that blocks is left."""
         uid = document["metadata"]["uid"]
         blocking = False
-        for dependent in list(self._dependents.get(uid, ())):
+        for dependent, blocks in list(self._dependents.get(uid, {}).items()):
             found = self._read(dependent)
             if found is None:
                 continue
             if not _waits(found["metadata"]):  # else two that own each other never rest
                 self._queue.add(dependent)
-            blocking = blocking or _blocks(found, uid)
+            blocking = blocking or blocks
         if not blocking:
             self._release(kind, place, FOREGROUND)
 
@@ -169,10 +173,10 @@ class Collector:
     async def _judge(self, kind: Kind, place: Place, document: Document) -> None:
         """Keep, disown or delete an object by what became of its owners."""
         owners = document["metadata"]["ownerReferences"]
-        solid = [one for one in owners if self._state(place, one) == "solid"]
-        gone = {one["uid"] for one in owners if self._state(place, one) == "gone"}
-        waiting = {one["uid"] for one in owners if self._state(place, one) == "waiting"}
-        if solid:
+        states = [(self._state(place, one), one["uid"]) for one in owners]
+        gone = {uid for state, uid in states if state == "gone"}
+        waiting = {uid for state, uid in states if state == "waiting"}
+        if any(state == "solid" for state, _ in states):
             if gone or waiting:
                 self._disown(place, gone | waiting)
             return
@@ -186,9 +190,8 @@ class Collector:
             await self._delete(kind, place, document, policy)
 
     def _blocked(self, uid: str) -> Iterator[bool]:
-        for dependent in self._dependents.get(uid, ()):
-            found = self._read(dependent)
-            yield found is not None and _blocks(found, uid)
+        for dependent, blocks in self._dependents.get(uid, {}).items():
+            yield blocks and self._read(dependent) is not None
 
     def _in_a_circle(self, uid: str) -> bool:
         """Whether a dependent of an object that is to go waits for its own dependents."""
@@ -246,21 +249,16 @@ class Collector:
             self._queue.add_later(place)
 
 
-def _owner_uids(document: Document | None) -> set[str]:
-    if document is None:
-        return set()
-    return {one["uid"] for one in document["metadata"].get("ownerReferences") or ()}
+def _owners(meta: Document) -> dict[str, bool]:
+    """The uids of an object's owners, and whether it blocks their end in the foreground."""
+    found: dict[str, bool] = {}
+    for one in meta.get("ownerReferences") or ():
+        found[one["uid"]] = found.get(one["uid"], False) or bool(one.get("blockOwnerDeletion"))
+    return found
 
 
 def _waits(meta: Document) -> bool:
     finalizers = meta.get("finalizers") or ()
     return bool(meta.get("deletionTimestamp")) and (
         FOREGROUND in finalizers or ORPHAN in finalizers
-    )
-
-
-def _blocks(dependent: Document, uid: str) -> bool:
-    return any(
-        one["uid"] == uid and one.get("blockOwnerDeletion")
-        for one in dependent["metadata"].get("ownerReferences") or ()
     )

@@ -84,8 +84,13 @@ class Grants:
 
     def _decision(self, wanted: Attributes) -> tuple[bool, str]:
         problems: list[str] = []
+        asked: set[tuple[str, str, str]] = set()
         for namespace, grant in self._grants(wanted.user, wanted.namespace):
-            rules = self.rules_of(grant.kind, grant.role, namespace)
+            role = (grant.kind, grant.role, namespace)
+            if role in asked:
+                continue
+            asked.add(role)
+            rules = self.rules_of(*role)
             if rules is None:
                 problems.append(_not_there(grant))
             elif any(allows(rule, wanted) for rule in rules):

@@ -6,7 +6,7 @@ import json
 
 from kapy.apiserver.label_selectors import selector_errors
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.field_errors import FieldError, FieldErrors, invalid, required
 from kapy.kube.qualified_names import dns_subdomain_errors
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -15,7 +15,7 @@ _GROUP = "rbac.authorization.k8s.io"
 def role_errors(document: Document) -> list[FieldError]:
     """Of a Role or ClusterRole."""
     namespaced = document.get("kind") == "Role"
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     for index, rule in enumerate(document.get("rules") or ()):
         found += _rule_errors(rule, f"rules[{index}]", namespaced=namespaced)
     summed = document.get("aggregationRule")
@@ -28,7 +28,7 @@ def role_errors(document: Document) -> list[FieldError]:
 
 
 def _rule_errors(rule: Document, path: str, *, namespaced: bool) -> list[FieldError]:
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     if not rule.get("verbs"):
         found.append(required(f"{path}.verbs", "verbs must contain at least one value"))
     urls = rule.get("nonResourceURLs")
@@ -53,7 +53,7 @@ def binding_errors(document: Document, old: Document | None) -> list[FieldError]
     """Of a RoleBinding or ClusterRoleBinding."""
     role = document.get("roleRef") or {}
     cluster = document.get("kind") == "ClusterRoleBinding"
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     if role.get("apiGroup") != _GROUP:
         found.append(_unknown("roleRef.apiGroup", role.get("apiGroup", ""), _GROUP))
     kinds = ("ClusterRole",) if cluster else ("Role", "ClusterRole")
@@ -83,7 +83,7 @@ def _name_error(name: str) -> str:
 
 
 def _subject_errors(subject: Document, path: str, *, cluster: bool) -> list[FieldError]:
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     if not subject.get("name"):
         found.append(required(f"{path}.name"))
     group = subject.get("apiGroup", "")

@@ -11,6 +11,7 @@ from kapy.apiserver.resources.structs import Malformed, Misfit, decoder, sorted_
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
 from kapy.kube.field_errors import FieldError
+from kapy.kube.field_paths import Path, spelled
 from kapy.kube.schema import Structural, scale_errors
 
 
@@ -135,13 +136,13 @@ class CustomSchema(ObjectSchema):
 _metadata = decoder("meta.v1.ObjectMeta")
 
 
-def _check_metadata(path: str, found: Any) -> None:
+def _check_metadata(path: Path, found: Any) -> None:
     """The metadata of an embedded object has the types of any. Raises Misfit."""
     try:
         _metadata(found, None, [])
     except Misfit as error:
         shown = msgspec.json.encode(found, order="sorted").decode()
-        raise Malformed(f"{path}: Invalid value: {shown}: {error}") from None
+        raise Malformed(f"{spelled(path)}: Invalid value: {shown}: {error}") from None
 
 
 def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:

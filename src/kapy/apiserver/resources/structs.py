@@ -18,8 +18,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from kapy.apiserver.sizes import MOST_SHOWN
 from kapy.kube import Document, quantity
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import KapyError, TooLarge
+
+MOST_UNKNOWN = 100
+"""Unknown fields that are told, as Go's strict decoder has it."""
 
 Path: TypeAlias = "tuple[Any, str | int] | None"
 Decode: TypeAlias = Callable[[Any, Path, list[str]], Any]
@@ -167,6 +171,11 @@ class _Struct:
         self._fields: dict[str, Field] = {}
         self._zeros: list[tuple[str, Callable[[], Any]]] = []
 
+    @property
+    def least(self) -> int:
+        """Bytes of JSON of an empty one."""
+        return len(msgspec.json.encode(self({}, None, [])))
+
     def _compile(self) -> None:
         unions = _UNIONS if self._name == _SCHEMA else {}
         for key, fact in facts()["structs"][self._name].items():
@@ -187,7 +196,8 @@ class _Struct:
         for key, item in value.items():
             field = fields.get(key)
             if field is None:
-                unknown.append(spelled((path, key)))
+                if len(unknown) < MOST_UNKNOWN:
+                    unknown.append(spelled((path, key)))
             elif item is not None:
                 decoded = self._decoded(field, item, (path, key), unknown)
                 if decoded or not field.drop_empty:
@@ -240,12 +250,27 @@ def _list(element: Decode, wanted: str) -> Decode:
     def decode(value: Any, path: Path, unknown: list[str]) -> Any:
         if not isinstance(value, list):
             raise Misfit(described(value), wanted)
+        if len(value) > _MANY:
+            _check_room(element, len(value))
         return [
             element(item, (path, index), unknown) if item is not None else _null(element)
             for index, item in enumerate(value)
         ]
 
     return decode
+
+
+_MANY = 10_000
+
+
+def _check_room(element: Decode, count: int) -> None:
+    """Refuse so many items that even empty ones, with their zero values, would be too large: of
+    each two bytes of a body some structs make a hundred. Raises TooLarge."""
+    if isinstance(element, _Struct) and count * element.least > MOST_SHOWN:
+        raise TooLarge(
+            f"Request entity too large: {count} items would have more than {MOST_SHOWN} bytes "
+            "of JSON"
+        )
 
 
 def _null(element: Decode) -> Any:

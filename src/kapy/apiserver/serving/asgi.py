@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,13 +17,16 @@ from kapy.apiserver.serving import request_log, wire
 from kapy.apiserver.serving.forwarding import PortForward, Ports, head
 from kapy.apiserver.serving.lasting import Lasting
 from kapy.apiserver.serving.wire import Receive, Scope, Send
+from kapy.apiserver.sizes import is_longer
 from kapy.apiserver.traffic.inflight import RETRY_AFTER, Room, is_probe
-from kapy.kube.errors import TooManyRequests, Unauthorized
-from kapy.kube.http import Arrival, Reply, Request, User
+from kapy.apiserver.traffic.large import LARGE_YAML
+from kapy.kube.errors import ApiError, TooManyRequests, Unauthorized
+from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, User
 
 if TYPE_CHECKING:
     from kapy.apiserver.audit.auditor import Trail
 
+_YAML: Final = "application/yaml"
 CUT_SECONDS: Final = 5.0
 """How long the reader of a watch that the server ended may take to read what is on its way. A
 timer: nothing else tells that somebody does not read any more."""
@@ -61,11 +66,24 @@ class Application:
         if stream:
             await self._stream(reply, name, scope, receive, send)
         else:
+            if isinstance(reply.body, dict) and wire.wants_yaml(scope):
+                reply = await self._as_yaml(reply, request)
             size = await self._send(send, scope, reply, request)
             if reply.sent is not None:
                 reply.sent(size)
         seconds = perf_counter() - arrival.received
         request_log.answered(request, reply.status, seconds, stream=stream)
+
+    async def _as_yaml(self, reply: Reply, request: Request) -> Reply:
+        """The same answer as YAML, which is made beside the event loop when it is large."""
+        if not is_longer(reply.body, LARGE_YAML):
+            return reply
+        user = request.user or ANONYMOUS
+        try:
+            made = await self._server.plane.large.run(user, partial(wire.yaml_of, reply.body))
+        except ApiError as error:
+            return failure(error, request)
+        return replace(reply, body=made, headers={**reply.headers, "content-type": _YAML})
 
     async def _answer(
         self, scope: Scope, request: Request, arrival: Arrival, receive: Receive

@@ -33,3 +33,13 @@ class StoreDamaged(StoreError):
 
 class DataLost(StoreDamaged):
     """Acknowledged writes are missing; a user may accept that and go on with what is there."""
+
+
+class ObjectTooLarge(StoreError):
+    """An object has more bytes than one may have."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(
+            f"Request entity too large: the object would have {size} bytes of JSON, "
+            f"exceeding the limit {most}"
+        )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from kapy._aio.clock import Clock, system_clock
-from kapy.apiserver.store.errors import StoreDamaged, StoreError
+from kapy.apiserver.store.errors import ObjectTooLarge, StoreDamaged, StoreError
 from kapy.apiserver.store.feed import Feed, Matcher, Notice
 from kapy.apiserver.store.history import Happening, History
 from kapy.apiserver.store.schema import checksum
@@ -116,6 +116,7 @@ class Store:
         with closing(log.rows()) as rows:
             for table, namespace, name, document, proof in rows:
                 self.table(table).put(namespace, name, Stored(None, document, proof))
+                self.table(table).measure(namespace, name, len(document))
         self.revision = max(log.begin(), FIRST_REVISION)
 
     def begin_at(self, revision: int) -> None:
@@ -145,15 +146,29 @@ class Store:
 
     # writing
 
-    def put(self, table: Table, namespace: str, name: str, document: Document) -> Document:
-        """Stage `document` (which the store owns from here) with the next resourceVersion."""
+    def put(
+        self, table: Table, namespace: str, name: str, document: Document, *, most: int = 0
+    ) -> Document:
+        """Stage `document` (which the store owns from here) with the next resourceVersion.
+
+        most: bytes of JSON that it may have, 0: any number. Raises StoreError, ObjectTooLarge.
+        """
         before = table.newest(namespace, name)
         revision = self._advance()
         document["metadata"]["resourceVersion"] = str(revision)
         with_shared_fields(document, None if before is None else before.document)
         change: Literal["ADDED", "MODIFIED"] = "ADDED" if before is None else "MODIFIED"
         after = Stored(document)
-        self._stage(table, Happening(revision, change, table.name, namespace, name, after, before))
+        one = Happening(revision, change, table.name, namespace, name, after, before)
+        if most:
+            encoded = _encode(document)
+            one.size = len(encoded)
+            if one.size > most:
+                self._next -= 1
+                raise ObjectTooLarge(one.size, most)
+            if self._log is not None:
+                after.encoded = encoded
+        self._stage(table, one)
         return document
 
     def delete(self, table: Table, namespace: str, name: str, last: Document) -> Document:
@@ -194,6 +209,7 @@ class Store:
             table.put(one.namespace, one.name, one.after)
         if not one.size:
             one.size = len(_encode(one.document))
+        table.measure(one.namespace, one.name, 0 if one.change == "DELETED" else one.size)
         self.history.add(one)
         for feed in table.feeds:
             feed.offer(one)
@@ -236,7 +252,7 @@ class Store:
 
     @staticmethod
     def _row(one: Happening) -> Row:
-        encoded = one.after.encoded = _encode(one.document)
+        encoded = one.after.encoded = one.after.encoded or _encode(one.document)
         one.size = len(encoded)
         before = None if one.before is None else one.before.proof
         if one.change == "DELETED":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -12,6 +12,9 @@ from kapy.kube import Document
 
 if TYPE_CHECKING:
     from kapy.apiserver.store.feed import Feed
+
+LARGE: Final = 64 * 1024
+"""Bytes of JSON that make an object a large one."""
 
 Reader = Callable[[Document], Document]
 """What an object that was stored earlier is read as: itself, or another document."""
@@ -37,10 +40,10 @@ class Table:
     """Current documents by namespace and name, in etcd's order, and the feeds that follow them.
 
     A cluster-scoped resource has the single namespace "". reader: how an object that was found on
-    disk is read when it is first asked for.
+    disk is read when it is first asked for. large: the objects that have many bytes.
     """
 
-    __slots__ = ("_order", "feeds", "name", "namespaces", "reader", "staged")
+    __slots__ = ("_order", "feeds", "large", "name", "namespaces", "reader", "staged")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -48,7 +51,19 @@ class Table:
         self.staged: dict[tuple[str, str], Stored | None] = {}
         self.feeds: list[Feed] = []
         self.reader: Reader | None = None
+        self.large: set[tuple[str, str]] = set()
         self._order: dict[str, list[str]] = {}
+
+    def is_large(self, namespace: str, name: str) -> bool:
+        """Whether an object takes so long that others should be answered meanwhile."""
+        return (namespace, name) in self.large
+
+    def measure(self, namespace: str, name: str, size: int) -> None:
+        """Note how many bytes of JSON an object has; 0 when it is gone."""
+        if size > LARGE:
+            self.large.add((namespace, name))
+        elif self.large:
+            self.large.discard((namespace, name))
 
     def get(self, namespace: str, name: str) -> Document | None:
         """The committed object."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from kapy.apiserver import metadata
+from kapy.apiserver import body, metadata
 from kapy.apiserver.admission import Review
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.metadata import without_repeated_owners
@@ -20,7 +20,7 @@ from kapy.apiserver.webhooks.foreseen import Unforeseen, foreseen
 from kapy.kube import Document
 from kapy.kube.apply import Write
 from kapy.kube.errors import BadRequest, Invalid
-from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.field_errors import EnoughErrors, FieldError, invalid
 from kapy.kube.names import split_api_version
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
@@ -66,6 +66,11 @@ def typed(
     ask.warnings.extend(without_repeated_owners(document, patched=patched))
     ask.kind.strategy.default(document)
     return document
+
+
+def read_typed(ask: Ask, checks: Validation) -> Document:
+    """The object of the body, pruned and with defaults. Raises BadRequest, Invalid."""
+    return typed(ask, body.read_object(ask, checks.duplicates), checks)
 
 
 def _first_misfit(ask: Ask, document: Document, live: Document, error: Misfit) -> Invalid:
@@ -132,10 +137,11 @@ def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Doc
 
 async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document]) -> Document:
     """What `work` gives, which may need objects in other versions that a webhook converts to."""
+    computing = partial(ask.compute, work)
     try:
-        return work()
+        return await computing()
     except Unforeseen:
-        return await foreseen(work, partial(_converted, plane, ask))
+        return await foreseen(computing, partial(_converted, plane, ask))
 
 
 async def _converted(plane: Plane, ask: Ask, document: Document, version: str) -> Document:
@@ -196,19 +202,31 @@ async def validated(
     """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …"""
     if ask.guard is not None:
         ask.guard(review(ask, operation, new, old, dry_run=dry_run))
+    await ask.compute(partial(_check_object, ask, new, old))
+    for plugin in plane.plugins(ask.kind, ask.subresource):
+        ask.warnings.extend(
+            await plugin.validate(review(ask, operation, new, old, dry_run=dry_run))
+        )
+
+
+def _check_object(ask: Ask, new: Document, old: Document | None) -> None:
+    """Check what the object says by itself. Raises Invalid."""
+    try:
+        errors = _errors(ask, new, old)
+    except EnoughErrors as enough:
+        errors = enough.errors
+    if errors:
+        raise invalid_object(ask.kind, new["metadata"].get("name", ""), errors)
+    ask.warnings.extend(ask.kind.strategy.warnings(new))
+
+
+def _errors(ask: Ask, new: Document, old: Document | None) -> list[FieldError]:
     kind = ask.kind
     errors: list[FieldError] = metadata.errors(new, kind, update=old is not None)
     if old is not None:
         errors += metadata.change_errors(new, old)
     errors += kind.schema.errors(new, old, ask.warnings)
-    errors += kind.strategy.validate(new, old)
-    if errors:
-        raise invalid_object(kind, new["metadata"].get("name", ""), errors)
-    ask.warnings.extend(kind.strategy.warnings(new))
-    for plugin in plane.plugins(kind, ask.subresource):
-        ask.warnings.extend(
-            await plugin.validate(review(ask, operation, new, old, dry_run=dry_run))
-        )
+    return errors + kind.strategy.validate(new, old)
 
 
 def review(
@@ -233,5 +251,6 @@ def review(
         user=ask.user,
         dry_run=dry_run,
         options=options or options_of(ask, operation, dry_run=dry_run),
+        compute=ask.compute,
         warnings=ask.warnings,
     )

@@ -9,8 +9,9 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import already_exists, resource_version_set
 from kapy.apiserver.shown import shown
+from kapy.apiserver.sizes import MOST_STORED, check_size
 from kapy.apiserver.store.table import Table
-from kapy.apiserver.verbs.checks import admitted, tracked, typed, validated, with_conversions
+from kapy.apiserver.verbs.checks import admitted, read_typed, tracked, validated, with_conversions
 from kapy.apiserver.verbs.namespaces import check_definition, check_namespace
 from kapy.apiserver.verbs.options import write_options
 from kapy.kube import Document
@@ -24,7 +25,7 @@ async def create(plane: Plane, ask: Ask) -> Reply:
     """Store a new object."""
     body.check_media_type(ask)
     dry_run, checks = write_options(ask, "CreateOptions")
-    document = typed(ask, body.read_object(ask, checks.duplicates), checks)
+    document = await ask.compute(partial(read_typed, ask, checks))
     if ask.name:  # the right was for this name
         check_name(ask, document["metadata"])
     settle_namespace(ask, document)
@@ -98,6 +99,7 @@ async def insert(
         document = {key: value for key, value in document.items() if key != "status"}
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    check_namespace(plane, ask, document)  # it may have ended meanwhile
     name = document["metadata"]["name"]
     if version.isdigit() and int(version) and not dry_run and not applied:
         raise resource_version_set()
@@ -105,6 +107,8 @@ async def insert(
     if live is not None:
         await plane.store.committed()  # who reads after this answer must find it
         raise already_exists(kind, name, ending=bool(live["metadata"].get("deletionTimestamp")))
+    if ask.large:
+        await ask.compute(partial(check_size, document, dry_run=dry_run))
     stored = await stored_form(plane, ask, document)
     if not dry_run:
         stored = await keep(plane, table, stored)
@@ -114,7 +118,9 @@ async def insert(
 async def keep(plane: Plane, table: Table, document: Document) -> Document:
     """Store an object; returns when it is safe."""
     meta = document["metadata"]
-    kept = plane.store.put(table, meta.get("namespace", ""), meta["name"], document)
+    kept = plane.store.put(
+        table, meta.get("namespace", ""), meta["name"], document, most=MOST_STORED
+    )
     await plane.store.committed()
     return kept
 

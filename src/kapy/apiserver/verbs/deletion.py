@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from kapy.apiserver import body
@@ -71,9 +72,7 @@ def _of_body(ask: Ask) -> Document:
     raw = ask.request.body
     try:
         is_yaml = media == body.YAML
-        content: Any = (
-            body.from_yaml(raw) if is_yaml and isinstance(raw, bytes) else body.read(ask)
-        )
+        content: Any = body.from_yaml(raw) if is_yaml and isinstance(raw, bytes) else body.read(ask)
     except body.NotJson as error:
         why = "yaml:" if media == body.YAML else "couldn't get version/kind; json parse error:"
         raise BadRequest(f"{why} {error}") from None
@@ -140,7 +139,7 @@ def _options(content: Document) -> Options:
 
 async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
     """Ask for the end of one object. admission: whether it is still to be asked."""
-    options = options_of(ask)
+    options = await ask.compute(partial(options_of, ask))
     table = plane.table(ask.kind)
     document = table.latest(ask.namespace, ask.name)
     if document is None:
@@ -357,7 +356,7 @@ def _finalizers(found: list[str], options: Options) -> list[str]:
 async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     """Ask for the end of everything that the request selects."""
     chosen, limit = list_selection(ask)
-    options = options_of(ask)
+    options = await ask.compute(partial(options_of, ask))
     table = plane.table(ask.kind)
     revision, found = found_by(plane, ask, chosen, limit)
     for document in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from kapy.apiserver import body
@@ -36,7 +37,7 @@ _PATIENCE: Final = 10  # seconds, when a budget was not counted yet
 
 async def evict(plane: Plane, ask: Ask) -> Reply:
     """Delete a pod if no budget forbids it. Raises TooManyRequests."""
-    content = _content(ask)
+    content = await ask.compute(partial(_content, ask))
     options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
     if ask.dry_run("CreateOptions"):
         options["dryRun"] = ["All"]

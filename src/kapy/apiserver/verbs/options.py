@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.parameters import dry_run_error, dry_run_values
 from kapy.apiserver.refusals import invalid_options
+from kapy.apiserver.resources.structs import MOST_UNKNOWN
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.field_errors import FieldError, invalid, not_supported
@@ -35,6 +36,8 @@ class Validation:
             return
         repeated = [_repeated(one) for one in self.duplicates or ()]
         sentences = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
+        if not ask.kind.custom:
+            sentences = sentences[:MOST_UNKNOWN]
         if not sentences:
             return
         if self.level == "Strict":

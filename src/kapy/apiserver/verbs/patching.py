@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from kapy.apiserver import body
@@ -42,7 +43,7 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         return await _apply(plane, ask, checks, dry_run=dry_run)
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
-    content = read_patch(ask, checks)
+    content = await ask.compute(partial(read_patch, ask, checks))
 
     def change(live: Document) -> Document:
         document = patched(ask, live, content, media)
@@ -124,7 +125,7 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
     """Server-side apply: create the object, or merge what is applied into it."""
-    applied = read_applied(ask, checks)
+    applied = await ask.compute(partial(read_applied, ask, checks))
     resource = ask.kind.resource
     check_type(applied, resource.api_version, resource.kind)
     force = flag(ask.request.query, "force")
@@ -146,10 +147,14 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
         if isinstance(meta, dict) and (uid := meta.get("uid")):
             raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
         ask.check("create")
-        merged = tracker.apply(None, applied, write, force=force)
-        check_identity_of(ask, merged["metadata"])
-        settle_namespace(ask, merged)
-        document = typed(ask, merged, checks, applied=True)
+
+        def made() -> Document:
+            merged = tracker.apply(None, applied, write, force=force)
+            check_identity_of(ask, merged["metadata"])
+            settle_namespace(ask, merged)
+            return typed(ask, merged, checks, applied=True)
+
+        document = await ask.compute(made)
         return await insert(plane, ask, document, dry_run=dry_run, applied=True)
     return await revise(plane, ask, change, dry_run=dry_run, applied=True, patched=True)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.audiences import API_AUDIENCES
 from kapy.apiserver.authentication import Identity, NotAccepted
@@ -15,7 +15,7 @@ from kapy.apiserver.metadata import stamp, wiped
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.grants import Grants
 from kapy.apiserver.verbs.access_reviews import evaluation_error, question, question_errors
-from kapy.apiserver.verbs.checks import judged, tracked, typed
+from kapy.apiserver.verbs.checks import judged, read_typed, tracked
 from kapy.apiserver.verbs.creation import settle_namespace
 from kapy.apiserver.verbs.options import write_options
 from kapy.kube import Document
@@ -41,11 +41,11 @@ Answer = Callable[[Ask, Document, Answering], Document]
 async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
     """The question with its answer in `status`."""
     dry_run, checks = write_options(ask, "CreateOptions")
-    document = typed(ask, body.read_object(ask, checks.duplicates), checks)
+    document = await ask.compute(partial(read_typed, ask, checks))
     name = ask.kind.resource.kind
     wiped(document)
     settle_namespace(ask, document)
-    document = tracked(plane, ask, None, document)
+    document = await ask.compute(partial(tracked, plane, ask, None, document))
     document = await judged(plane, ask, document, dry_run=dry_run)
     answer = _ANSWERS[name]
     meta = document["metadata"]

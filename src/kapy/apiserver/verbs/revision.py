@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import eq
 
-from kapy.apiserver import body, metadata
-from kapy.apiserver.ask import Ask
+from kapy.apiserver import metadata
+from kapy.apiserver.ask import Ask, over_network
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, conflict, not_found, plain_failure
 from kapy.apiserver.shown import shown
+from kapy.apiserver.sizes import MOST_STORED, check_size
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import (
     admitted,
+    read_typed,
     tracked,
-    typed,
     validated,
     with_conversions,
 )
@@ -35,7 +37,7 @@ ATTEMPTS = 5
 async def update(plane: Plane, ask: Ask) -> Reply:
     """Replace an object (or what a subresource is of it)."""
     dry_run, checks = write_options(ask, "UpdateOptions")
-    document = typed(ask, body.read_object(ask, checks.duplicates), checks)
+    document = await ask.compute(partial(read_typed, ask, checks))
     check_name(ask, document["metadata"])
     settle_namespace(ask, document)
     if ask.kind.strategy.created_by_update and not ask.subresource:
@@ -86,6 +88,7 @@ async def revise(
         stored = table.latest(ask.namespace, ask.name)
         if stored is None:
             raise not_found(ask.kind, ask.name)
+        ask.large = ask.large or (over_network(ask) and table.is_large(ask.namespace, ask.name))
         live = await requested_form(plane, ask, stored)
         try:
             wanted = await with_conversions(plane, ask, partial(change, live))
@@ -97,6 +100,8 @@ async def revise(
         document = await _revised(
             plane, ask, live, wanted, dry_run=dry_run, applied=applied, patched=patched
         )
+        if ask.large:
+            await ask.compute(partial(check_size, document, dry_run=dry_run))
         if table.latest(ask.namespace, ask.name) is not stored:
             if wanted["metadata"].get("resourceVersion") and strict:
                 raise conflict(ask.kind, ask.name)
@@ -186,7 +191,8 @@ async def _revised(
         kind.strategy.prepare_status(document, live)
     _count_generation(ask, document, live)
     await validated(plane, ask, "UPDATE", document, live, dry_run=dry_run)
-    return live if document == live else document
+    same = await ask.compute(partial(eq, document, live))
+    return live if same else document
 
 
 def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
@@ -235,7 +241,7 @@ async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> 
         stored = table.latest(ask.namespace, ask.name)
         plane.store.delete(table, ask.namespace, ask.name, stored or document)
     else:
-        plane.store.put(table, ask.namespace, ask.name, document)
+        plane.store.put(table, ask.namespace, ask.name, document, most=MOST_STORED)
     await plane.store.committed()
 
 

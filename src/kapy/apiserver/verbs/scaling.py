@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from kapy.apiserver import body
@@ -105,6 +106,11 @@ async def get(plane: Plane, ask: Ask) -> Reply:
 async def update(plane: Plane, ask: Ask) -> Reply:
     """Set the number of replicas."""
     dry_run, _ = write_options(ask, "UpdateOptions")
+    scale = await ask.compute(partial(_read, ask))
+    return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
+
+
+def _read(ask: Ask) -> Document:
     scale = body.read_document(ask)
     if not isinstance(scale, dict):
         raise BadRequest("the body is no Scale")
@@ -112,7 +118,7 @@ async def update(plane: Plane, ask: Ask) -> Reply:
     meta = scale.get("metadata") or {}
     check_name(ask, meta)
     check_namespace_of(ask, meta)
-    return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
+    return scale
 
 
 async def patch(plane: Plane, ask: Ask) -> Reply:
@@ -126,7 +132,7 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         return await _apply(plane, ask, checks, dry_run=dry_run)
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
-    content = read_patch(ask, checks)
+    content = await ask.compute(partial(read_patch, ask, checks))
 
     def change(live: Document) -> Document:
         scale: Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from kapy.apiserver import body
@@ -36,8 +37,7 @@ _REQUEST: Final = Resource(_GROUP, "v1", "tokenrequests", "TokenRequest")
 
 async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
     """The request with the token in its status. Raises NotFound, Conflict, Invalid."""
-    document = body.read_object(replace(ask, kind=_kind(ask.kind)))
-    document = body.fitted(document, "authentication.v1.TokenRequest")
+    document = await ask.compute(partial(_read, replace(ask, kind=_kind(ask.kind))))
     meta = dict(document.get("metadata") or {})
     _check_place(ask, meta)
     account = plane.table(ask.kind).get(ask.namespace, ask.name)
@@ -61,6 +61,10 @@ async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
     )
     status = {"token": token, "expirationTimestamp": ends}
     return Reply(201, {**document, "status": status})
+
+
+def _read(ask: Ask) -> Document:
+    return body.fitted(body.read_object(ask), "authentication.v1.TokenRequest")
 
 
 def _kind(account: Kind) -> Kind:

@@ -55,13 +55,13 @@ class Conversions:
 
 
 async def foreseen(
-    work: Callable[[], Result], convert: Callable[[Document, str], Awaitable[Document]]
+    work: Callable[[], Awaitable[Result]], convert: Callable[[Document, str], Awaitable[Document]]
 ) -> Result:
     """What `work` gives, once all conversions that it needs are known."""
     for _ in range(_MOST):
         try:
-            return work()
+            return await work()
         except Unforeseen as need:
             found = await convert(need.document, need.version)
             need.conversions.keep(need.document, need.version, found)
-    return work()
+    return await work()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kapy.kube.apply.fields import Fields, difference, paths
+from kapy.kube.apply.fields import Fields, count, difference, paths
 from kapy.kube.apply.managers import Identity
 from kapy.kube.errors import Conflict
+from kapy.kube.field_errors import first
 
 
 class Conflicts(Exception):
@@ -24,7 +25,8 @@ class Conflicts(Exception):
 
     def error(self) -> Conflict:
         """The answer to the client, in kube-apiserver's words."""
-        listed = [(path, who) for who, fields in self.contested.items() for path in paths(fields)]
+        known = {who: list(first(paths(fields))) for who, fields in self.contested.items()}
+        listed = [(path, who) for who, some in known.items() for path in some]
         listed.sort(key=lambda one: (one[0], one[1].order()))
         causes = [
             {
@@ -38,12 +40,16 @@ class Conflicts(Exception):
             path, who = listed[0]
             text = f"1 conflict: conflict with {who.shown()}: {path}"
         else:
-            text = f"{len(listed)} conflicts: {self._by_owner()}"
+            every = sum(map(count, self.contested.values()))
+            text = f"{every} conflicts: {_by_owner(known)}"
+            if every > len(listed):
+                text += f"\nand more: only the first {len(listed)} are shown"
         return Conflict(f"Apply failed with {text}", details={"causes": causes})
 
-    def _by_owner(self) -> str:
-        lines = []
-        for who in sorted(self.contested, key=Identity.order):
-            lines.append(f"conflicts with {who.shown()}:")
-            lines += [f"- {path}" for path in paths(self.contested[who])]
-        return "\n".join(lines)
+
+def _by_owner(known: Mapping[Identity, list[str]]) -> str:
+    lines = []
+    for who in sorted(known, key=Identity.order):
+        lines.append(f"conflicts with {who.shown()}:")
+        lines += [f"- {path}" for path in known[who]]
+    return "\n".join(lines)

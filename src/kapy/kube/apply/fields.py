@@ -13,6 +13,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from kapy.kube.field_paths import Path
+from kapy.kube.field_paths import spelled as path_spelled
 from kapy.kube.foreign_json import decoded as from_json
 
 Fields: TypeAlias = dict[str, Any]
@@ -170,15 +172,25 @@ def single(path: tuple[str, ...]) -> Fields:
     return fields
 
 
-def paths(fields: Fields, prefix: str = "") -> Iterator[str]:
+def paths(fields: Fields) -> Iterator[str]:
     """All paths as people read them (`.spec.ports[port=80].name`), in kube-apiserver's order."""
+    return map(path_spelled, _paths(fields, ""))
+
+
+def _paths(fields: Fields, prefix: Path) -> Iterator[Path]:
     below = sorted((_order(key), key) for key in fields if key != ".")
     for _, key in below:
         if not fields[key] or "." in fields[key]:
-            yield prefix + spelled(key)
+            yield prefix, spelled(key)
     for _, key in below:
         if fields[key]:
-            yield from paths(fields[key], prefix + spelled(key))
+            yield from _paths(fields[key], (prefix, spelled(key)))
+
+
+def count(fields: Fields) -> int:
+    """How many paths there are in a set."""
+    own = "." in fields
+    return own + sum(count(one) if one else 1 for key, one in fields.items() if key != ".")
 
 
 def _order(element: str) -> tuple[int, str]:

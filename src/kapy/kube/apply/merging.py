@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, TypeAlias
 
 from kapy.kube.apply.fields import LEAF, Fields, difference, member
@@ -61,7 +62,7 @@ def _merged_list(node: ListType, live: Any, applied: Any) -> Any:
     rights = [item_key(node, item) for item in after]
     left_items = {key: item for key, item in zip(lefts, before, strict=True) if key is not None}
     right_items = dict(zip(rights, after, strict=True))
-    duplicated = {key for key in left_items if lefts.count(key) > 1}
+    duplicated = {key for key, times in Counter(lefts).items() if times > 1}
     result = []
     for key, item in _order(lefts, rights, left_items, right_items, before):
         if key not in right_items or key is None:

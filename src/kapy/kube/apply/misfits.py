@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kapy.kube.apply.fields import spelled
+from kapy.kube.apply.fields import spelled as element_spelled
 from kapy.kube.apply.types import (
     InvalidItem,
     ListType,
@@ -16,17 +16,19 @@ from kapy.kube.apply.types import (
     item_key,
     settled,
 )
+from kapy.kube.field_errors import first
+from kapy.kube.field_paths import Path, spelled
 
 
 def misfits(node: Type, value: Any) -> str:
     """One text that tells all that does not fit; "" when everything does."""
-    lines = list(_misfits(node, value, ""))
+    lines = list(first(_misfits(node, value, "")))
     if len(lines) <= 1:
         return "".join(lines)
     return "\n".join(["errors:", *(f"  {line}" for line in lines)])
 
 
-def _misfits(node: Type, value: Any, path: str) -> Iterator[str]:
+def _misfits(node: Type, value: Any, path: Path) -> Iterator[str]:
     found = settled(node, value)
     if value is None:
         return
@@ -38,22 +40,22 @@ def _misfits(node: Type, value: Any, path: str) -> Iterator[str]:
         yield _at(path, expected)
 
 
-def _at(path: str, text: str) -> str:
-    return f"{path}: {text}" if path else text
+def _at(path: Path, text: str) -> str:
+    return f"{spelled(path)}: {text}" if path else text
 
 
-def _map_misfits(node: MapType, value: Any, path: str) -> Iterator[str]:
+def _map_misfits(node: MapType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, dict):
         yield _at(path, f"expected map, got &{{{_printed(value)}}}")
         return
     for name, inner in value.items():
         if not node.declares(name) and node.element is None:
-            yield _at(f"{path}.{name}", "field not declared in schema")
+            yield _at((path, f".{name}"), "field not declared in schema")
             return
-        yield from _misfits(node.type_of(name), inner, f"{path}.{name}")
+        yield from _misfits(node.type_of(name), inner, (path, f".{name}"))
 
 
-def _list_misfits(node: ListType, value: Any, path: str) -> Iterator[str]:
+def _list_misfits(node: ListType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, list):
         yield _at(path, f"expected list, got &{{{_printed(value)}}}")
         return
@@ -67,9 +69,9 @@ def _list_misfits(node: ListType, value: Any, path: str) -> Iterator[str]:
                 yield _at(path, f"element {index}: {error}")
                 return
             if key in seen:
-                yield _at(path, f"duplicate entries for key {spelled(key)}")
+                yield _at(path, f"duplicate entries for key {element_spelled(key)}")
             seen.add(key)
-        yield from _misfits(node.element, item, path + spelled(key))
+        yield from _misfits(node.element, item, (path, element_spelled(key)))
 
 
 def _expected(node: Scalar, value: Any) -> str:

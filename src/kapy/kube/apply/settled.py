@@ -7,10 +7,12 @@ applier owns. No memory is needed, so a restarted program does not apply everyth
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.foreign_json import decoded
+from kapy.kube.patch.identity import identity
 
 _IDENTITY: Final = frozenset({"name", "namespace", "uid"})
 
@@ -77,27 +79,41 @@ def _list_matches(owned: Document, wanted: list[Any], live: list[Any]) -> bool:
         return wanted == live  # owned as a whole
     if len(items) != len(wanted):
         return False
-    for path, below in items.items():
-        kind, _, text = path.partition(":")
-        if kind == "v":
-            value = decoded(text)
-            if value not in wanted or value not in live:
-                return False
-        elif kind == "k":
-            keys = decoded(text)
-            mine, theirs = _item(wanted, keys), _item(live, keys)
-            if mine is None or theirs is None:
-                return False
-            if not _map_matches(below, mine, theirs):
-                return False
-        else:
-            return False
-    return True
+    mine, theirs = _Items(wanted), _Items(live)
+    return all(_item_matches(path, below, mine, theirs) for path, below in items.items())
 
 
-def _item(items: list[Any], keys: Document) -> Document | None:
-    for item in items:
-        if isinstance(item, dict) and all(item.get(key) == one for key, one in keys.items()):
-            found: Document = item
-            return found
-    return None
+def _item_matches(path: str, owned: Document, mine: _Items, theirs: _Items) -> bool:
+    kind, _, text = path.partition(":")
+    if kind == "v":
+        value = identity(decoded(text))
+        return mine.has(value) and theirs.has(value)
+    if kind != "k":
+        return False
+    keys = decoded(text)
+    one, two = mine.of(keys), theirs.of(keys)
+    return one is not None and two is not None and _map_matches(owned, one, two)
+
+
+class _Items:
+    """The items of a list by their values, and by each set of keys that is asked for."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self._items = items
+        self._values: set[Hashable] | None = None
+        self._known: dict[tuple[str, ...], dict[Hashable, Document]] = {}
+
+    def has(self, value: Hashable) -> bool:
+        if self._values is None:
+            self._values = set(map(identity, self._items))
+        return value in self._values
+
+    def of(self, keys: Document) -> Document | None:
+        """The first item with these values of its keys; an absent one is null."""
+        names = tuple(keys)
+        if names not in self._known:
+            known = self._known[names] = {}
+            for item in self._items:
+                if isinstance(item, dict):
+                    known.setdefault(identity([item.get(name) for name in names]), item)
+        return self._known[names].get(identity([*keys.values()]))

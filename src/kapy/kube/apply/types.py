@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
+from kapy.kube.remembering import LONGEST
 
 
 class Scalar:
@@ -122,7 +123,7 @@ def item_key(node: ListType, item: Any) -> str:
         name = node.keys[0]
         value = item.get(name)
         if isinstance(value, str):
-            return _single_key(name, value)
+            return _single_key(name, value) if len(value) <= LONGEST else _spelled({name: value})
     if not isinstance(item, dict):
         what = "a null element" if item is None else "non-map elements"
         raise InvalidItem(f"associative list with keys may not have {what}")
@@ -136,6 +137,8 @@ def item_key(node: ListType, item: Any) -> str:
             f"associative list with keys has an element that omits all key fields {_go(node.keys)} "
             "(and doesn't have default values for any key fields)"
         )
+    if any(isinstance(one, str | list | dict) and len(one) > LONGEST for _, one in values):
+        return _spelled(dict(values))
     try:
         return _map_key(*values)
     except TypeError:
@@ -144,7 +147,7 @@ def item_key(node: ListType, item: Any) -> str:
 
 def _set_key(item: Any) -> str:
     if isinstance(item, str):
-        return _value_key(item)
+        return _value_key(item) if len(item) <= LONGEST else _spelled_value(item)
     if isinstance(item, dict):
         raise InvalidItem("associative list without keys has an element that's a map type")
     if isinstance(item, list):
@@ -160,6 +163,10 @@ def _go(keys: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=65536)
 def _value_key(item: str) -> str:
+    return _spelled_value(item)
+
+
+def _spelled_value(item: str) -> str:
     return "v:" + json.dumps(item, ensure_ascii=False)
 
 

@@ -9,27 +9,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msgspec.json import Encoder
-
 from kapy.kube.errors import BadRequest, Invalid, TooLarge
-from kapy.kube.patch.pointer import (
-    Inapplicable,
-    adding,
-    edited,
-    identical,
-    member,
-    replacing,
-    tokens_of,
-    without,
-)
+from kapy.kube.patch.editing import Editor
+from kapy.kube.patch.pointer import Inapplicable, tokens_of
 
 LIMIT: Final = 10_000
 """How many operations one patch may have."""
 
 COPY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes that all copies of one patch may add."""
-
-_encode = Encoder().encode
 
 
 def apply(document: Any, operations: Any) -> Any:
@@ -48,17 +36,15 @@ def apply(document: Any, operations: Any) -> Any:
     strange = next((one for one in operations if not isinstance(one, dict)), None)
     if strange is not None or None in operations:
         raise BadRequest(_not_decodable(strange, "handlers.jsonPatchOp"))
-    copied = 0
+    patching = _Patching(document)
     try:
         for operation in operations:
-            if operation.get("op") == "copy":
-                copied += _copied(document, operation, copied)
-            document = _applied(document, operation)
+            patching.apply(operation)
     except Inapplicable as error:
         raise Invalid(
             "the server rejected our request due to an error in our request", details={}
         ) from error
-    return document
+    return patching.editor.document
 
 
 def _not_decodable(found: Any, wanted: str = "[]handlers.jsonPatchOp") -> str:
@@ -67,44 +53,48 @@ def _not_decodable(found: Any, wanted: str = "[]handlers.jsonPatchOp") -> str:
     return f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {wanted}"
 
 
-def _copied(document: Any, operation: dict[str, Any], before: int) -> int:
-    """The bytes that a copy adds: few operations could double a document again and again.
+class _Patching:
+    """The application of one patch: the document so far, and what its copies have added."""
 
-    Raises TooLarge when all copies of a patch add more than a body may have.
-    """
-    size = before + len(_encode(_found(document, _path(operation, "from"))))
-    if size > COPY_LIMIT:
-        raise TooLarge(
-            "Request entity too large: Unable to copy, the accumulated size increase of copy is "
-            f"{size}, exceeding the limit {COPY_LIMIT}"
-        )
-    return size - before
+    def __init__(self, document: Any) -> None:
+        self.editor = Editor(document)
+        self._copied = 0
 
-
-def _applied(document: Any, operation: dict[str, Any]) -> Any:
-    match operation.get("op"):
-        case "add":
-            return edited(document, _path(operation), adding(operation.get("value")))
-        case "remove":
-            return edited(document, _path(operation), without)
-        case "replace":
-            if operation.get("path") == "":
-                return operation.get("value")
-            return edited(document, _path(operation), replacing(operation.get("value")))
-        case "move":
-            value = _found(document, _path(operation, "from"))
-            rest = edited(document, _path(operation, "from"), without)
-            return edited(rest, _path(operation), adding(value))
-        case "copy":
-            value = _found(document, _path(operation, "from"))
-            return edited(document, _path(operation), adding(value))
-        case "test":
-            whole = operation.get("path") == ""
-            value = document if whole else _found(document, _path(operation))
-            if not identical(value, operation.get("value")):
+    def apply(self, operation: dict[str, Any]) -> None:
+        """Do one operation. Raises Inapplicable."""
+        match operation.get("op"):
+            case "add":
+                self.editor.add(_path(operation), operation.get("value"))
+            case "remove":
+                self.editor.remove(_path(operation))
+            case "replace" if operation.get("path") == "":
+                self.editor.replace_root(operation.get("value"))
+            case "replace":
+                self.editor.replace(_path(operation), operation.get("value"))
+            case "move":
+                value = self.editor.found(_path(operation, "from"))
+                self.editor.remove(_path(operation, "from"))
+                self.editor.add(_path(operation), value)
+            case "copy":
+                self.editor.add(_path(operation), self._copy(operation))
+            case "test":
+                self._test(operation)
+            case _:
                 raise Inapplicable
-            return document
-    raise Inapplicable
+
+    def _copy(self, operation: dict[str, Any]) -> Any:
+        """The value of a copy: few of them could double a document again and again."""
+        value, size = self.editor.copied(self.editor.found(_path(operation, "from")))
+        self._copied += size
+        if self._copied > COPY_LIMIT:
+            raise Inapplicable
+        return value
+
+    def _test(self, operation: dict[str, Any]) -> None:
+        whole = operation.get("path") == ""
+        value = self.editor.root if whole else self.editor.found(_path(operation))
+        if not self.editor.equals(value, operation.get("value")):
+            raise Inapplicable
 
 
 def _path(operation: dict[str, Any], which: str = "path") -> list[str]:
@@ -113,11 +103,3 @@ def _path(operation: dict[str, Any], which: str = "path") -> list[str]:
     if not tokens:
         raise Inapplicable
     return tokens
-
-
-def _found(document: Any, tokens: list[str]) -> Any:
-    for token in tokens[:-1]:
-        document = member(document, token)
-    if isinstance(document, dict):
-        return document.get(tokens[-1])
-    return member(document, tokens[-1])

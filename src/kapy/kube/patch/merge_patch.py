@@ -29,7 +29,8 @@ def apply(target: Any, patch: Any) -> Any:
             continue
         before = target.get(key)
         after = without_nulls(value) if before is None else apply(before, value)
-        if after is not before and not same(before, after):
+        merged_maps = isinstance(before, dict) and isinstance(value, dict)  # the same if unchanged
+        if after is not before and (merged_maps or not same(before, after)):
             merged = dict(target) if merged is None else merged
             merged[key] = after
     return target if merged is None else merged

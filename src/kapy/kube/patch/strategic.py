@@ -7,11 +7,13 @@ each with `t` its type, `ps` its patch strategies and `mk` its merge key. The di
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest
+from kapy.kube.patch.identity import Positions, identity
 from kapy.kube.patch.merge_patch import same, without_nulls
 
 _PATCH: Final = "$patch"
@@ -92,7 +94,8 @@ class _Merge:
             else:
                 old = result.get(name)
                 new = self._merged(old, value, self._strategy(kind, name))
-                if not same(old, new):
+                merged_maps = isinstance(old, dict) and isinstance(value, dict)
+                if new is not old and (merged_maps or not same(old, new)):
                     result[name] = new
         unchanged = result.keys() == live.keys() and all(result[k] is live[k] for k in result)
         return live if unchanged else result
@@ -113,7 +116,8 @@ class _Merge:
         if isinstance(old, list):
             if value and any(type(one) is not type(value[0]) for one in (*old, *value)):
                 raise _failure(f"list element types are not identical: {_go([old, value])}")
-            result[name] = [one for one in old if not _has(value, one)]
+            gone = set(map(identity, value))
+            result[name] = [one for one in old if identity(one) not in gone]
 
     def _list(self, old: list[Any], patch: list[Any], how: _Strategy) -> list[Any]:
         items = [*old, *patch]
@@ -122,20 +126,27 @@ class _Merge:
         if not any(isinstance(one, dict) for one in items):
             merged = _without_repeats(items)
             return _in_order(merged, patch, old, "")
-        if not all(isinstance(one, dict) for one in (*old, *patch)):
-            raise BadRequest(f"list element types are not identical: {_go([*old, *patch])}")
         if not how.key:
             raise _failure(f"cannot merge lists without merge key for {how.kind}")
         before, items = _special(old, patch, how.key)
+        return _in_order(self._items(before, items, how), items, before, how.key)
+
+    def _items(self, before: list[Any], items: list[Any], how: _Strategy) -> list[Any]:
+        """The items of a list with those of a patch merged into them, or added."""
         merged = list(before)
+        known = Positions(before, how.key)
         kind = how.kind.removeprefix("[]")
         for item in items:
-            at = _position(merged, item, how.key)
+            at = known.of(item)
             if at < 0:
-                merged.append(_plain(item))
-            else:
-                merged[at] = self.mapped(merged[at], item, kind)
-        return _in_order(merged, items, before, how.key)
+                new = _plain(item)
+                known.add(new, len(merged))
+                merged.append(new)
+                continue
+            merged[at] = self.mapped(merged[at], item, kind)
+            if how.key not in merged[at]:
+                known.forget(item)
+        return merged
 
     def _ordered(self, result: Document, patch: Document, kind: str) -> None:
         """Take the lists with an order out of the patch, and merge and order them."""
@@ -155,9 +166,10 @@ class _Merge:
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
+    known = Positions(order, key)
     for item in patch:
         directed = isinstance(item, dict) and _PATCH in item
-        if not directed and _position(order, item, key) < 0:
+        if not directed and known.of(item) < 0:
             raise _failure(
                 "The order in patch list:\n"
                 f"{_go(patch)}\n doesn't match $setElementOrder list:\n{_go(order)}\n"
@@ -171,10 +183,11 @@ def _retain(result: Document, patch: Document) -> None:
         return
     if not isinstance(keys, list):
         raise BadRequest("invalid patch format of retainKeys")
+    kept = {key for key in keys if isinstance(key, str)}
     said = (key for key, value in patch.items() if value is not None)
-    if any(not key.startswith((_DELETE_FROM, _ORDER)) and key not in keys for key in said):
+    if any(not key.startswith((_DELETE_FROM, _ORDER)) and key not in kept for key in said):
         raise BadRequest("invalid patch format of retainKeys")
-    for name in [name for name in result if name not in keys]:
+    for name in [name for name in result if name not in kept]:
         del result[name]
 
 
@@ -190,6 +203,7 @@ def _directed(patch: Document) -> Document:
 def _special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """The list without the items that the patch deletes, and the patch without directives."""
     items, replaces = [], False
+    gone = set()
     for item in patch:
         directive = item.get(_PATCH)
         if directive is None:
@@ -199,14 +213,16 @@ def _special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], lis
         elif directive == "delete":
             if key not in item:
                 raise _no_key(item, key)
-            old = [one for one in old if not same(one.get(key), item[key])]
+            gone.add(identity(item[key]))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise _failure("merging lists cannot yet be specified in the patch")
         else:
             raise _failure(f"unknown patch type: {_go(directive)} in map: {_go(item)}")
-    return ([], items) if replaces else (old, items)
+    if replaces or not gone:
+        return ([] if replaces else old), items
+    return [one for one in old if identity(one.get(key)) not in gone], items
 
 
 def _no_key(item: Document, key: str) -> ApiError:
@@ -216,45 +232,27 @@ def _no_key(item: Document, key: str) -> ApiError:
 def _in_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
     """Items that the patch names in its order, the others in the server's; an item of the server
     comes before one of the patch only if it did before."""
-    named = [one for one in merged if _position(order, one, key) >= 0]
-    others = [one for one in merged if _position(order, one, key) < 0]
-    named.sort(key=lambda one: _position(order, one, key))
-    others.sort(key=lambda one: _position(before, one, key))
+    wanted, known = Positions(order, key), Positions(before, key)
+    placed = [(wanted.of(one), known.of(one), one) for one in merged]
+    named = sorted((one for one in placed if one[0] >= 0), key=itemgetter(0))
+    others = sorted((one for one in placed if one[0] < 0), key=itemgetter(1))
     result = []
     left = right = 0
     while left < len(others) and right < len(named):
-        one = _position(before, others[left], key)
-        two = _position(before, named[right], key)
-        if 0 <= one < two:
-            result.append(others[left])
+        if 0 <= others[left][1] < named[right][1]:
+            result.append(others[left][2])
             left += 1
         else:
-            result.append(named[right])
+            result.append(named[right][2])
             right += 1
-    return [*result, *others[left:], *named[right:]]
-
-
-def _position(items: list[Any], item: Any, key: str) -> int:
-    """Where an item (by its merge key, if there is one) stands in a list; -1 if it does not."""
-    for at, one in enumerate(items):
-        if key and isinstance(one, dict) and isinstance(item, dict):
-            if key in one and same(one[key], item.get(key)):
-                return at
-        elif same(one, item):
-            return at
-    return -1
-
-
-def _has(items: list[Any], item: Any) -> bool:
-    return any(same(one, item) for one in items)
+    return [*result, *(one for _, _, one in (*others[left:], *named[right:]))]
 
 
 def _without_repeats(items: list[Any]) -> list[Any]:
-    result: list[Any] = []
+    known: dict[Hashable, Any] = {}
     for item in items:
-        if not _has(result, item):
-            result.append(item)
-    return result
+        known.setdefault(identity(item), item)
+    return list(known.values())
 
 
 def _plain(value: Any) -> Any:

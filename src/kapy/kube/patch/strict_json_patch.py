@@ -12,20 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from msgspec.json import Encoder
-
 from kapy.kube.errors import KapyError
 from kapy.kube.json_numbers import fitting
-from kapy.kube.patch.pointer import (
-    Inapplicable,
-    adding,
-    edited,
-    identical,
-    member,
-    replacing,
-    tokens_of,
-    without,
-)
+from kapy.kube.patch.editing import Editor
+from kapy.kube.patch.pointer import Inapplicable, member, tokens_of
 
 Pointer = tuple[str, ...]
 
@@ -34,7 +24,6 @@ COPY_LIMIT: Final = 3 * 1024 * 1024
 
 _VALUED: Final = ("add", "replace")
 _MOVED: Final = ("move", "copy")
-_encode = Encoder().encode
 
 
 class BadPatch(KapyError):
@@ -93,83 +82,96 @@ def apply(document: Any, operations: Iterable[Operation]) -> Any:
 
     Raises BadPatch, which names the operation, when one does not apply or copies too much.
     """
-    copied = 0
+    editor, copied = Editor(document), 0
     for one in operations:
         try:
-            if one.op == "copy":
-                copied += len(_encode(_source(document, one)))
-            document = _applied(document, one)
+            copied += _apply(editor, one)
         except Inapplicable:
-            raise BadPatch(_problem(document, one)) from None
+            raise BadPatch(_problem(editor, one)) from None
         if copied > COPY_LIMIT:
             raise BadPatch(f"the copies of one patch may add {COPY_LIMIT} bytes, not {copied}")
-    return document
+    return editor.document
 
 
-def _applied(document: Any, one: Operation) -> Any:
+def _apply(editor: Editor, one: Operation) -> int:
+    """Do one operation; the bytes that it copied. Raises Inapplicable."""
     if one.path == "":
-        return _whole(document, one)
+        return _whole(editor, one)
     if not one.tokens:
         raise Inapplicable
     match one.op:
         case "add":
-            return edited(document, one.tokens, adding(one.value))
+            editor.add(one.tokens, one.value)
         case "remove":
-            return edited(document, one.tokens, without)
+            editor.remove(one.tokens)
         case "replace":
-            _found(document, one.tokens)
-            return edited(document, one.tokens, replacing(one.value))
+            _found(editor, one.tokens)
+            editor.replace(one.tokens, one.value)
         case "move":
-            rest = edited(document, one.source_tokens, without) if one.source_tokens else document
-            return edited(rest, one.tokens, adding(_source(document, one)))
+            editor.add(one.tokens, _moved(editor, one))
         case "copy":
-            return edited(document, one.tokens, adding(_source(document, one)))
-    if not identical(_tested(document, one.tokens), one.value):
-        raise Inapplicable
-    return document
+            value, size = editor.copied(_source(editor, one))
+            editor.add(one.tokens, value)
+            return size
+        case _:
+            if not editor.equals(_tested(editor, one.tokens), one.value):
+                raise Inapplicable
+    return 0
 
 
-def _whole(document: Any, one: Operation) -> Any:
-    """What an operation on everything gives; moving or copying there is a member called ""."""
+def _whole(editor: Editor, one: Operation) -> int:
+    """An operation on everything; moving or copying there is a member called ""."""
+    root = editor.root
     if one.op in _VALUED and isinstance(one.value, (dict, list)):
-        return one.value
-    if one.op in _MOVED and isinstance(document, dict):
-        value = _source(document, one)
-        rest = edited(document, one.source_tokens, without) if one.op == "move" else document
-        return {**rest, "": value}
-    if one.op == "remove":
-        return without(document, "")
-    if one.op == "test" and identical(document, one.value):
-        return document
-    raise Inapplicable
+        editor.replace_root(one.value)
+    elif one.op == "move" and isinstance(root, dict):
+        editor.add(_ROOT, _moved(editor, one))
+    elif one.op == "copy" and isinstance(root, dict):
+        value, size = editor.copied(_source(editor, one))
+        editor.add(_ROOT, value)
+        return size
+    elif one.op == "remove":
+        editor.remove(_ROOT)
+    elif one.op != "test" or not editor.equals(root, one.value):
+        raise Inapplicable
+    return 0
 
 
-def _source(document: Any, one: Operation) -> Any:
+_ROOT: Final = ("",)
+
+
+def _moved(editor: Editor, one: Operation) -> Any:
+    """The value of a move, taken out of where it was."""
+    value = _source(editor, one)
+    editor.remove(one.source_tokens)
+    return value
+
+
+def _source(editor: Editor, one: Operation) -> Any:
     if one.source == "" and one.op == "copy":
-        return document
+        return editor.root
     if not one.source_tokens:
         raise Inapplicable
-    return _found(document, one.source_tokens)
+    return _found(editor, one.source_tokens)
 
 
-def _found(document: Any, tokens: Pointer) -> Any:
-    for token in tokens[:-1]:
-        document = member(document, token)
-    if tokens[-1] == "" and isinstance(document, (dict, list)):
-        return document
-    return member(document, tokens[-1])
+def _found(editor: Editor, tokens: Pointer) -> Any:
+    container = editor.container(tokens)
+    if tokens[-1] == "" and isinstance(container, (dict, list)):
+        return container
+    return editor.item(container, tokens[-1])
 
 
-def _tested(document: Any, tokens: Pointer) -> Any:
+def _tested(editor: Editor, tokens: Pointer) -> Any:
     """As _found, but a member that a map does not have is null."""
-    for token in tokens[:-1]:
-        document = member(document, token)
-    if isinstance(document, dict) and tokens[-1] and tokens[-1] not in document:
+    container = editor.container(tokens)
+    if isinstance(container, dict) and tokens[-1] and tokens[-1] not in container:
         return None
-    return _found(document, tokens[-1:])
+    return _found(editor, tokens)
 
 
-def _problem(document: Any, one: Operation) -> str:
+def _problem(editor: Editor, one: Operation) -> str:
+    document = editor.document
     asked = f"{one.op} {one.path}"
     if one.op in _MOVED:
         asked = f"{one.op} {one.source} to {one.path}"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from kapy.kube import Document
+from kapy.kube.errors import TooLarge
 from kapy.kube.patch.merge_patch import same
 from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT
 
+MOST_FILLED: Final = 3 * 1024 * 1024
+"""Bytes of JSON that defaults may add to one document: a body of many empty objects could be filled
+with thousands of times its own size."""
+
+_encode = msgspec.json.Encoder().encode
 _META = frozenset(("apiVersion", "kind", "metadata"))
 
 
@@ -22,8 +30,10 @@ def complete(node: Node) -> None:
         for name, child in node.properties.items()
         if child.default is not ABSENT and child.default is not None
     }
+    node.defaults_size = sum(node.properties[name].default_size for name in node.defaults)
     if node.default is not ABSENT:
-        node.default = defaulted(node, node.default)
+        node.default = defaulted(node, node.default, filling=Filling())
+        node.default_size = len(_encode(node.default))
 
 
 def without_nulls(node: Node | None, value: Any) -> Any:
@@ -50,21 +60,38 @@ def without_nulls(node: Node | None, value: Any) -> Any:
     return {name: one for name, one in (value | changed).items() if one is not ABSENT}
 
 
-def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, keep_nulls: bool = False) -> Any:
-    """The value with defaults; `settled` itself when the value equals that (it has them already).
+class Filling:
+    """One pass over one document. keep_nulls: a null that has no default stays, even where none
+    may stand."""
 
-    keep_nulls: a null that has no default stays, even where none may stand.
-    """
+    __slots__ = ("_room", "keep_nulls")
+
+    def __init__(self, *, keep_nulls: bool = False) -> None:
+        self.keep_nulls = keep_nulls
+        self._room = MOST_FILLED
+
+    def add(self, size: int) -> None:
+        """Count the bytes of a default. Raises TooLarge."""
+        self._room -= size
+        if self._room < 0:
+            raise TooLarge(
+                f"Request entity too large: defaults would add more than {MOST_FILLED} bytes"
+            )
+
+
+def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, filling: Filling) -> Any:
+    """The value with defaults; `settled` itself when the value equals that (it has them already).
+    Raises TooLarge when they are too many."""
     if value is settled or (settled is not ABSENT and same(value, settled)):
         return settled
     if isinstance(value, dict):
-        return _defaulted_object(node, value, settled, keep_nulls=keep_nulls)
+        return _defaulted_object(node, value, settled, filling=filling)
     if isinstance(value, list) and node.items is not None:
-        return _defaulted_list(node.items, value, settled, keep_nulls=keep_nulls)
+        return _defaulted_list(node.items, value, settled, filling=filling)
     return value
 
 
-def _defaulted_object(node: Node, value: Document, settled: Any, *, keep_nulls: bool) -> Document:
+def _defaulted_object(node: Node, value: Document, settled: Any, *, filling: Filling) -> Document:
     known = settled if isinstance(settled, dict) else {}
     changed: Document = {}
     for name, inner in value.items():
@@ -74,13 +101,15 @@ def _defaulted_object(node: Node, value: Document, settled: Any, *, keep_nulls: 
         if child is None or (node.embedded and name in _META):
             continue
         if inner is None:
-            if not (child.nullable or (keep_nulls and child.default is ABSENT)):
+            if not (child.nullable or (filling.keep_nulls and child.default is ABSENT)):
                 changed[name] = child.default
+                filling.add(child.default_size)
             continue
-        new = defaulted(child, inner, known.get(name, ABSENT), keep_nulls=keep_nulls)
+        new = defaulted(child, inner, known.get(name, ABSENT), filling=filling)
         if new is not inner:
             changed[name] = new
     if node.defaults and not node.defaults.keys() <= value.keys():
+        filling.add(node.defaults_size)
         changed |= {name: one for name, one in node.defaults.items() if name not in value}
     if not changed:
         return value
@@ -91,7 +120,7 @@ def _defaulted_object(node: Node, value: Document, settled: Any, *, keep_nulls: 
     return merged
 
 
-def _defaulted_list(node: Node, value: list[Any], settled: Any, *, keep_nulls: bool) -> list[Any]:
+def _defaulted_list(node: Node, value: list[Any], settled: Any, *, filling: Filling) -> list[Any]:
     known = settled if isinstance(settled, list) else []
     result: list[Any] | None = None
     for index, inner in enumerate(value):
@@ -99,9 +128,10 @@ def _defaulted_list(node: Node, value: list[Any], settled: Any, *, keep_nulls: b
             if node.nullable or node.default is ABSENT:
                 continue
             new = node.default
+            filling.add(node.default_size)
         elif isinstance(inner, (dict, list)):
             before = known[index] if index < len(known) else ABSENT
-            new = defaulted(node, inner, before, keep_nulls=keep_nulls)
+            new = defaulted(node, inner, before, filling=filling)
         else:
             continue
         if new is not inner:

@@ -8,10 +8,11 @@ from typing import Any
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.field_paths import Path, member, spelled
 from kapy.kube.schema.node import Node
 
 
-def embedded_errors(node: Node, value: Any, path: str, errors: list[FieldError]) -> None:
+def embedded_errors(node: Node, value: Any, path: Path, errors: list[FieldError]) -> None:
     """Add what is wrong with the embedded objects of a value."""
     if isinstance(value, dict):
         if node.embedded:
@@ -19,40 +20,48 @@ def embedded_errors(node: Node, value: Any, path: str, errors: list[FieldError])
         for name, inner in value.items():
             child = node.child(name)
             if child is not None and isinstance(inner, (dict, list)):
-                embedded_errors(child, inner, f"{path}.{name}" if path else name, errors)
+                embedded_errors(child, inner, member(path, name), errors)
     elif isinstance(value, list) and node.items is not None:
         for index, item in enumerate(value):
-            embedded_errors(node.items, item, f"{path}[{index}]", errors)
+            embedded_errors(node.items, item, (path, index), errors)
 
 
-def embedded_metadata(node: Node, value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def embedded_metadata(node: Node, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """The metadata of the embedded objects of a value, each with its path."""
     if isinstance(value, dict):
         if node.embedded and value.get("metadata") is not None:
-            yield f"{path}.metadata", value["metadata"]
+            yield (path, ".metadata"), value["metadata"]
         for name, inner in value.items():
             child = node.child(name)
             if child is not None and isinstance(inner, (dict, list)):
-                yield from embedded_metadata(child, inner, f"{path}.{name}")
+                yield from embedded_metadata(child, inner, (path, f".{name}"))
     elif isinstance(value, list) and node.items is not None:
         for index, item in enumerate(value):
-            yield from embedded_metadata(node.items, item, f"{path}[{index}]")
+            yield from embedded_metadata(node.items, item, (path, index))
 
 
-def _validate(value: Document, path: str, errors: list[FieldError]) -> None:
+def _validate(value: Document, path: Path, errors: list[FieldError]) -> None:
     for name in ("apiVersion", "kind"):
-        field = f"{path}.{name}"
         found = value.get(name)
+        if isinstance(found, str) and _is_good(name, found):
+            continue
+        field = spelled((path, f".{name}"))
         if name not in value:
             errors.append(required(field))
         elif not isinstance(found, str):
             errors.append(invalid(field, found, "must be a string"))
         elif not found:
             errors.append(invalid(field, found, "must not be empty"))
-        elif name == "apiVersion" and found.count("/") > 1:
+        elif name == "apiVersion":
             errors.append(invalid(field, found, f"unexpected GroupVersion string: {found}"))
-        elif name == "kind" and not re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", found.lower()):
+        else:
             errors.append(invalid(field, found, _KIND))
+
+
+def _is_good(name: str, found: str) -> bool:
+    if name == "apiVersion":
+        return bool(found) and found.count("/") <= 1
+    return re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", found.lower()) is not None
 
 
 _KIND = (

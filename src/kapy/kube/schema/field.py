@@ -8,7 +8,7 @@ from typing import Any, Final
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.regexp import TooCostly, allowance
-from kapy.kube.schema.defaulting import complete, defaulted
+from kapy.kube.schema.defaulting import Filling, complete, defaulted
 from kapy.kube.schema.node import Node, compiled
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
@@ -36,7 +36,7 @@ class FieldSchema:
         """The value with defaults; ABSENT where there is neither a value nor a default. Nulls stay
         where no default takes their place."""
         given = {} if value is ABSENT else {_FIELD: value}
-        return defaulted(self._around, given, keep_nulls=True).get(_FIELD, ABSENT)
+        return defaulted(self._around, given, filling=Filling(keep_nulls=True)).get(_FIELD, ABSENT)
 
     def unknown(self, value: Any) -> list[str]:
         """The paths of what the schema does not know in a value, sorted."""

@@ -9,11 +9,11 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import date
-from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from kapy.kube import duration
+from kapy.kube.remembering import remembered
 
 Format: TypeAlias = Callable[[str], bool]
 
@@ -43,7 +43,7 @@ def _is_date(value: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _is_date_time(value: str) -> bool:
     found = _DATE_TIME.fullmatch(value)
     if not found or not _is_date(found[1]):

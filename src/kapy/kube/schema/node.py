@@ -45,10 +45,10 @@ class Junctors:
 @dataclass(slots=True, eq=False)
 class Node:
     """types: JSON types that a value may have, () any. defaults: completed defaults of
-    properties. list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick
-    test whether a scalar is good, None when it takes more than that. ruled: the properties that
-    have rules, or hold what has some. atomic: the values of a map are not matched with older
-    ones."""
+    properties. default_size, defaults_size: bytes of JSON of the own default, and of those.
+    list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick test whether
+    a scalar is good, None when it takes more than that. ruled: the properties that have rules, or
+    hold what has some. atomic: the values of a map are not matched with older ones."""
 
     types: tuple[str, ...]
     format: str
@@ -68,6 +68,8 @@ class Node:
     rules: Rules | None
     default: Any
     defaults: dict[str, Any] = field(default_factory=dict)
+    default_size: int = 0
+    defaults_size: int = 0
     atomic: bool = False
     has_rules: bool = False
     ruled: Mapping[str, Node] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
+from kapy.kube.field_paths import Path, member, spelled
 from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT
 
@@ -29,18 +30,28 @@ _OBJECT_META: Final = frozenset(
     )
 )
 
+MOST: Final = 1000
+MOST_TEXT: Final = 256 * 1024
+"""Paths that are told of what was dropped, and the characters that they have together."""
+
 
 class Pruning:
     """One pass over one document. unknown: paths of what was dropped; metadata: those that were
-    dropped from the metadata of embedded objects."""
+    dropped from the metadata of embedded objects. Of each the first MOST are told."""
 
-    __slots__ = ("metadata", "unknown")
+    __slots__ = ("_room", "metadata", "unknown")
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
         self.metadata: list[str] = []
+        self._room = MOST_TEXT
 
-    def pruned(self, node: Node | None, value: Any, path: str, settled: Any = ABSENT) -> Any:
+    def _note(self, found: list[str], path: Path) -> None:
+        if len(found) < MOST and self._room > 0:
+            found.append(spelled(path))
+            self._room -= len(found[-1])
+
+    def pruned(self, node: Node | None, value: Any, path: Path, settled: Any = ABSENT) -> Any:
         """The value without what is not known; itself when nothing goes."""
         if value is settled:
             return value
@@ -50,7 +61,7 @@ class Pruning:
             return self._list(node, value, path, settled)
         return value
 
-    def _object(self, node: Node | None, value: Document, path: str, settled: Any) -> Document:
+    def _object(self, node: Node | None, value: Document, path: Path, settled: Any) -> Document:
         known = settled if isinstance(settled, dict) else {}
         result: Document | None = None
         for name, inner in value.items():
@@ -58,14 +69,14 @@ class Pruning:
                 continue
             child = node.child(name) if node is not None else None
             if node is not None and node.embedded and name in _META:
-                new = self._meta(inner, f"{path}{name}") if name == "metadata" else inner
+                new = self._meta(inner, member(path, name)) if name == "metadata" else inner
             elif child is None:
                 if node is not None and (node.preserve or node.open):
                     continue
-                self.unknown.append(path + name)
+                self._note(self.unknown, member(path, name))
                 new = ABSENT
             elif isinstance(inner, (dict, list)):
-                new = self.pruned(child, inner, f"{path}{name}.", known.get(name, ABSENT))
+                new = self.pruned(child, inner, member(path, name), known.get(name, ABSENT))
             else:
                 continue
             if new is not inner:
@@ -76,7 +87,7 @@ class Pruning:
                     result[name] = new
         return value if result is None else result
 
-    def _list(self, node: Node | None, value: list[Any], path: str, settled: Any) -> list[Any]:
+    def _list(self, node: Node | None, value: list[Any], path: Path, settled: Any) -> list[Any]:
         known = settled if isinstance(settled, list) else []
         items = node.items if node is not None else None
         if items is None and node is not None and node.preserve:
@@ -88,15 +99,17 @@ class Pruning:
             before = known[index] if index < len(known) else ABSENT
             if inner is before:
                 continue
-            new = self.pruned(items, inner, f"{path[:-1]}[{index}].", before)
+            new = self.pruned(items, inner, (path, index), before)
             if new is not inner:
                 result = value.copy() if result is None else result
                 result[index] = new
         return value if result is None else result
 
-    def _meta(self, value: Any, path: str) -> Any:
+    def _meta(self, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
             return value
-        self.metadata += [f"{path}.{name}" for name in value if name not in _OBJECT_META]
+        for name in value:
+            if name not in _OBJECT_META:
+                self._note(self.metadata, member(path, name))
         result = {name: inner for name, inner in value.items() if name in _OBJECT_META}
         return value if len(result) == len(value) else result

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
+from kapy.kube.field_paths import Path, member, spelled
 from kapy.kube.patch.merge_patch import same
 
 if TYPE_CHECKING:
@@ -40,13 +41,18 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One value under rules. path: its field. old: what it was, or ABSENT. pair: it and its old
+    """One value under rules. at: its field. old: what it was, or ABSENT. pair: it and its old
     value, or those of the nearest value around it that has an old one."""
 
-    path: str
+    at: Path
     value: Any
     old: Any
     pair: tuple[Any, Any]
+
+    @property
+    def path(self) -> str:
+        """The field as messages show it."""
+        return spelled(self.at)
 
     @property
     def unchanged(self) -> bool:
@@ -82,7 +88,7 @@ class RuleWalk:
         self._counterparts = counterparts
         self._ratcheting = ratcheting
 
-    def check(self, node: Node, value: Any, old: Any, path: str, around: tuple[Any, Any]) -> None:
+    def check(self, node: Node, value: Any, old: Any, path: Path, around: tuple[Any, Any]) -> None:
         """Run the rules of a value and of all within it. around: the pair of what it stands in."""
         if value is None or self.findings.budget < 0:
             return
@@ -95,10 +101,10 @@ class RuleWalk:
             keyed = old if node.list_keys else None
             before = self._counterparts(node, value, keyed)
             for index, item in enumerate(value):
-                self.check(node.items, item, before[index], f"{path}[{index}]", pair)
+                self.check(node.items, item, before[index], (path, index), pair)
 
     def _members(
-        self, node: Node, value: Document, old: Any, path: str, pair: tuple[Any, Any]
+        self, node: Node, value: Document, old: Any, path: Path, pair: tuple[Any, Any]
     ) -> None:
         before = old if isinstance(old, dict) and not node.atomic else {}
         more = node.additional
@@ -106,9 +112,9 @@ class RuleWalk:
             if more.has_rules:
                 for name, inner in value.items():
                     was = before.get(name, ABSENT)
-                    self.check(more, inner, was, f"{path}[{name}]", pair)
+                    self.check(more, inner, was, (path, f"[{name}]"), pair)
             return
         for name, child in node.ruled.items():
             if name in value:
-                where = f"{path}.{name}" if path else name
-                self.check(child, value[name], before.get(name, ABSENT), where, pair)
+                was = before.get(name, ABSENT)
+                self.check(child, value[name], was, member(path, name), pair)

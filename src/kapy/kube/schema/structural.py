@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import NO_VALUE, FieldError, invalid
+from kapy.kube.field_errors import NO_VALUE, EnoughErrors, FieldError, FieldErrors, invalid
+from kapy.kube.field_paths import Path
 from kapy.kube.regexp import TooCostly, allowance
-from kapy.kube.schema.defaulting import complete, defaulted, without_nulls
+from kapy.kube.schema.defaulting import Filling, complete, defaulted, without_nulls
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compiled
 from kapy.kube.schema.pruning import Pruning
@@ -65,7 +67,8 @@ class Structural:
         server-side apply made gets its defaults only (kube-apiserver refuses its nulls later).
         """
         known: Any = ABSENT if settled is None else settled
-        result: Document = defaulted(self._node, document, known, keep_nulls=keep_nulls)
+        filling = Filling(keep_nulls=keep_nulls)
+        result: Document = defaulted(self._node, document, known, filling=filling)
         return result
 
     def without_nulls(self, document: Document) -> Document:
@@ -95,7 +98,7 @@ class Structural:
             del result["metadata"]
         return result, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
 
-    def embedded_metadata(self, document: Document) -> Iterator[tuple[str, Any]]:
+    def embedded_metadata(self, document: Document) -> Iterator[tuple[Path, Any]]:
         """The metadata of all embedded objects, each with its path (`spec.template.metadata`)."""
         if self._embeds:
             for name, node in self._below.items():
@@ -118,7 +121,7 @@ class Structural:
     def _validated(
         self, new: Document, old: Document | None, warnings: list[str] | None
     ) -> list[FieldError]:
-        errors: list[FieldError] = []
+        errors: list[FieldError] = FieldErrors()
         before: Any = ABSENT if old is None else old
         validate_changed(self._node, new, before, "", errors)
         if self._embeds:
@@ -139,15 +142,16 @@ class Structural:
 
     def _duplicates(self, new: Document, old: Document | None) -> list[FieldError]:
         """Of a list's items; forgiven when the object had some before."""
-        found: list[FieldError] = []
+        found: list[FieldError] = FieldErrors()
         for name, node in self._below.items():
             inner = new.get(name)
             if node.has_list_keys and (old is None or inner is not old.get(name)):
                 duplicates(node, inner, name, found)
         if not found or old is None:
             return found
-        before: list[FieldError] = []
-        duplicates(self._node, old, "", before)
+        before: list[FieldError] = FieldErrors()
+        with contextlib.suppress(EnoughErrors):
+            duplicates(self._node, old, "", before)
         return [] if before else found
 
 

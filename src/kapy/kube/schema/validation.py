@@ -6,13 +6,23 @@ With an old value, whatever did not change is not looked at: its errors would be
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.field_errors import NO_VALUE, FieldError, duplicate, invalid, required
+from kapy.kube.field_errors import (
+    NO_VALUE,
+    EnoughErrors,
+    FieldError,
+    FieldErrors,
+    duplicate,
+    invalid,
+    required,
+)
+from kapy.kube.field_paths import Path, member, spelled
 from kapy.kube.patch.merge_patch import same
 from kapy.kube.schema.node import Junctors, Node
 from kapy.kube.schema.rules import ABSENT
@@ -31,13 +41,13 @@ _NAMES: Final[dict[type, str]] = {
 }
 
 
-def validate(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
+def validate(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> None:
     """Add to `errors` what is wrong with `value`. old: what it was, or ABSENT."""
     if old is ABSENT or not same(value, old):
         validate_changed(node, value, old, path, errors)
 
 
-def validate_changed(node: Node, value: Any, old: Any, path: str, errors: Errors) -> None:
+def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> None:
     """The same for a value that is known to be another than before."""
     if value is None:
         _validate_null(node, path, errors)
@@ -52,23 +62,24 @@ def validate_changed(node: Node, value: Any, old: Any, path: str, errors: Errors
         _validate_enum(node.limits.enum, value, path, errors)
 
 
-def _validate_null(node: Node, path: str, errors: Errors) -> None:
+def _validate_null(node: Node, path: Path, errors: Errors) -> None:
     if node.types and not node.nullable:
         errors.append(_type_error(path, ",".join(node.types), "null"))
     if node.limits.enum is not None and not node.nullable:
         _validate_enum(node.limits.enum, None, path, errors)
 
 
-def _type_error(path: str, expected: str, got: str) -> FieldError:
-    text = f'{path} in body must be of type {expected}: "{got}"'
-    return FieldError(_TYPE_INVALID, path or "<nil>", text, got)
+def _type_error(path: Path, expected: str, got: str) -> FieldError:
+    where = spelled(path)
+    text = f'{where} in body must be of type {expected}: "{got}"'
+    return FieldError(_TYPE_INVALID, where or "<nil>", text, got)
 
 
 _NUMBERS: Final = ("number", "integer")
 _LARGEST_WHOLE: Final = (1 << 53) - 1
 
 
-def _validate_type(node: Node, value: Any, path: str, errors: Errors) -> None:
+def _validate_type(node: Node, value: Any, path: Path, errors: Errors) -> None:
     types = node.types
     if not types:
         return
@@ -95,12 +106,12 @@ def _is_whole(value: float) -> bool:
     return value.is_integer() and abs(value) <= _LARGEST_WHOLE
 
 
-def _validate_enum(enum: list[Any], value: Any, path: str, errors: Errors) -> None:
+def _validate_enum(enum: list[Any], value: Any, path: Path, errors: Errors) -> None:
     if any(same(value, one) for one in enum):
         return
     words = ", ".join(_quoted(one) for one in enum)
     detail = f"supported values: {words}"
-    errors.append(FieldError("FieldValueNotSupported", path, detail, value))
+    errors.append(FieldError("FieldValueNotSupported", spelled(path), detail, value))
 
 
 def _quoted(value: Any) -> str:
@@ -112,11 +123,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def _validate_string(node: Node, value: str, _: Any, path: str, errors: Errors) -> None:
+def _validate_string(node: Node, value: str, _: Any, path: Path, errors: Errors) -> None:
     limits = node.limits
     if limits.max_length is not None and len(value) > limits.max_length:
         detail = f"may not be more than {limits.max_length} bytes"
-        errors.append(FieldError("FieldValueTooLong", path, detail))
+        errors.append(FieldError("FieldValueTooLong", spelled(path), detail))
     elif limits.min_length is not None and len(value) < limits.min_length:
         errors.append(_bound(path, value, f"be at least {limits.min_length} chars long"))
     elif limits.pattern is not None and not limits.pattern.matches(value):
@@ -127,11 +138,12 @@ def _validate_string(node: Node, value: str, _: Any, path: str, errors: Errors) 
         errors.append(_type_error(path, node.format, value))
 
 
-def _bound(path: str, value: Any, should: str) -> FieldError:
-    return invalid(path, value, f"{path} in body should {should}")
+def _bound(path: Path, value: Any, should: str) -> FieldError:
+    where = spelled(path)
+    return invalid(where, value, f"{where} in body should {should}")
 
 
-def _validate_number(node: Node, value: float, _: Any, path: str, errors: Errors) -> None:
+def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Errors) -> None:
     limits = node.limits
     if node.types[:1] == ("integer",) and len(node.types) == 1:
         _validate_range(node.format, value, path, errors)
@@ -149,12 +161,12 @@ def _validate_number(node: Node, value: float, _: Any, path: str, errors: Errors
             errors.append(_bound(path, value, f"{should} {_number(limits.minimum)}"))
 
 
-def _validate_range(form: str, value: float, path: str, errors: Errors) -> None:
+def _validate_range(form: str, value: float, path: Path, errors: Errors) -> None:
     bits = 31 if form == "int32" else 63
     if math.isfinite(value) and value == int(value) and -(1 << bits) <= value < (1 << bits):
         return
     shown = f"with format {form}" if form else "(default format)"
-    text = f"Checked value must be of type integer {shown} in {path}"
+    text = f"Checked value must be of type integer {shown} in {spelled(path)}"
     errors.append(invalid("<nil>", "", text))
 
 
@@ -177,7 +189,7 @@ def _number(value: float) -> str:
     return text.replace("e-0", "e-0") if "e" in text else text
 
 
-def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Errors) -> None:
+def _validate_list(node: Node, value: list[Any], old: Any, path: Path, errors: Errors) -> None:
     limits, items = node.limits, node.items
     if items is not None:
         before = counterparts(node, value, old) if node.list_keys else None
@@ -187,18 +199,19 @@ def _validate_list(node: Node, value: list[Any], old: Any, path: str, errors: Er
                 continue
             was = before[index] if before is not None else ABSENT
             if was is not item:
-                validate(items, item, was, f"{path}[{index}]", errors)
+                validate(items, item, was, (path, index), errors)
     if limits.min_items is not None and len(value) < limits.min_items:
         errors.append(_bound(path, len(value), f"have at least {limits.min_items} items"))
     if limits.max_items is not None and len(value) > limits.max_items:
         errors.append(_too_many(path, len(value), limits.max_items))
     if limits.unique_items and len(set(map(_json, value))) < len(value):
-        text = f"{path} in body shouldn't contain duplicates"
-        errors.append(FieldError("FieldValueInvalid", path, text, NO_VALUE))
+        where = spelled(path)
+        text = f"{where} in body shouldn't contain duplicates"
+        errors.append(FieldError("FieldValueInvalid", where, text, NO_VALUE))
 
 
-def _too_many(path: str, actual: int, most: int) -> FieldError:
-    return FieldError("FieldValueTooMany", path, f"must have at most {most} items", actual)
+def _too_many(path: Path, actual: int, most: int) -> FieldError:
+    return FieldError("FieldValueTooMany", spelled(path), f"must have at most {most} items", actual)
 
 
 def _key(node: Node, item: Any) -> Any:
@@ -232,7 +245,7 @@ def counterparts(node: Node, items: list[Any], old: Any) -> list[Any]:
     return [known.get(key, ABSENT) for key in _keys(node, items)]
 
 
-def _validate_object(node: Node, value: Document, old: Any, path: str, errors: Errors) -> None:
+def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: Errors) -> None:
     limits = node.limits
     if limits.min_properties is not None and len(value) < limits.min_properties:
         text = f"have at least {limits.min_properties} properties"
@@ -240,7 +253,6 @@ def _validate_object(node: Node, value: Document, old: Any, path: str, errors: E
     if limits.max_properties is not None and len(value) > limits.max_properties:
         errors.append(_too_many(path, len(value), limits.max_properties))
     before = old if isinstance(old, dict) else {}
-    prefix = f"{path}." if path else ""
     properties, additional = node.properties, node.additional
     for name, inner in value.items():
         child = properties.get(name) or additional
@@ -249,14 +261,14 @@ def _validate_object(node: Node, value: Document, old: Any, path: str, errors: E
         was = before.get(name, ABSENT)
         if was is inner:
             continue
-        where = f"{path}.{name}" if child is additional else prefix + name
+        where = (path, f".{name}") if child is additional else member(path, name)
         validate(child, inner, was, where, errors)
     for name in node.required:
         if name not in value:
-            errors.append(required(prefix + name))
+            errors.append(required(spelled(member(path, name))))
 
 
-_CHECKS: Final[dict[type, Callable[[Node, Any, Any, str, Errors], None]]] = {
+_CHECKS: Final[dict[type, Callable[[Node, Any, Any, Path, Errors], None]]] = {
     str: _validate_string,
     int: _validate_number,
     float: _validate_number,
@@ -265,11 +277,14 @@ _CHECKS: Final[dict[type, Callable[[Node, Any, Any, str, Errors], None]]] = {
 }
 
 
-def _validate_junctors(junctors: Junctors, value: Any, old: Any, path: str, errors: Errors) -> None:
+def _validate_junctors(
+    junctors: Junctors, value: Any, old: Any, path: Path, errors: Errors
+) -> None:
     def results(nodes: list[Node]) -> Iterator[Errors]:
         for node in nodes:
-            found: Errors = []
-            validate(node, value, old, path, found)
+            found: Errors = FieldErrors()
+            with contextlib.suppress(EnoughErrors):
+                validate(node, value, old, path, found)
             yield found
 
     if junctors.any_of:
@@ -295,26 +310,26 @@ def _validate_junctors(junctors: Junctors, value: Any, old: Any, path: str, erro
         errors.append(_composite(path, "must not validate the schema (not)"))
 
 
-def _composite(path: str, text: str) -> FieldError:
-    return invalid("<nil>", "", f"{_json(path)} {text}")
+def _composite(path: Path, text: str) -> FieldError:
+    return invalid("<nil>", "", f"{_json(spelled(path))} {text}")
 
 
-def duplicates(node: Node, value: Any, path: str, errors: Errors) -> None:
+def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
     """Add an error for each item that stands twice in a list that is a set or a map."""
     if isinstance(value, dict):
         for name, inner in value.items():
             child = node.child(name)
             if child is not None and child.has_list_keys:
-                duplicates(child, inner, f"{path}.{name}" if path else name, errors)
+                duplicates(child, inner, member(path, name), errors)
     elif isinstance(value, list):
         if node.list_keys is not None:
             _repeated(node, value, path, errors)
         if node.items is not None and node.items.has_list_keys:
             for index, item in enumerate(value):
-                duplicates(node.items, item, f"{path}[{index}]", errors)
+                duplicates(node.items, item, (path, index), errors)
 
 
-def _repeated(node: Node, value: list[Any], path: str, errors: Errors) -> None:
+def _repeated(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
     keyed = bool(node.list_keys)
     keys = _keys(node, value) if keyed else [_set_key(item) for item in value]
     if len(set(keys)) == len(keys):
@@ -325,7 +340,7 @@ def _repeated(node: Node, value: list[Any], path: str, errors: Errors) -> None:
         if seen[key] == 2:
             item = value[index]
             shown = _key_values(node, item) if keyed else item
-            errors.append(duplicate(f"{path}[{index}]", shown))
+            errors.append(duplicate(spelled((path, index)), shown))
 
 
 def _set_key(item: Any) -> str:

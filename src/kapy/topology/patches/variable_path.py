@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kapy.kube.digits import whole
+from kapy.kube.remembering import remembered
 from kapy.topology.patches.errors import NotThere, NoValue
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
@@ -49,7 +49,7 @@ def _item(found: Any, segment: _Segment, path: str) -> Any:
     return found[segment.item]
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _segments(path: str) -> tuple[_Segment, ...]:
     return tuple(_segment(one, path) for one in path.split("."))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kapy.apiserver.resources.builtin.definition_schemas import problems
 from kapy.apiserver.resources.builtin.definition_versions import part_errors, shown_versions
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.field_errors import FieldError, FieldErrors, invalid, required
 from kapy.kube.qualified_names import dns_subdomain_errors
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -30,7 +30,7 @@ _PRESERVE_SENTENCE = (
 def definition_errors(document: Document, old: Document | None) -> list[FieldError]:
     """The errors of a definition (and with `old` of the change), in kube-apiserver's words."""
     spec, names = document["spec"], document["spec"].get("names") or {}
-    found: list[FieldError] = []
+    found: list[FieldError] = FieldErrors()
     name = document["metadata"].get("name", "")
     if old is None and name != f"{names.get('plural', '')}.{spec.get('group', '')}":
         found.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))

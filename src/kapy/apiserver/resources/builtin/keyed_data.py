@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FieldErrors, forbidden, invalid, required
 
 _DATA_LIMIT = 1024 * 1024
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -50,7 +50,7 @@ class ConfigMapStrategy(BuiltIn):
     """ConfigMaps: well-named keys, no more than a megabyte."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        found: list[FieldError] = []
+        found: list[FieldError] = FieldErrors()
         data, binary = document.get("data") or {}, document.get("binaryData") or {}
         for key in data:
             found += _key_errors("data", [key])
@@ -83,7 +83,7 @@ class SecretStrategy(BuiltIn):
             document["data"] = {**(document.get("data") or {}), **coded}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        found: list[FieldError] = []
+        found: list[FieldError] = FieldErrors()
         data = document.get("data") or {}
         found += _key_errors("data", data)
         if sum(len(value) * 3 // 4 for value in data.values()) > _DATA_LIMIT:

@@ -19,7 +19,7 @@ from kapy.apiserver.resources.builtin.workloads import (
 from kapy.apiserver.resources.strategy import Strategy, masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.field_errors import FieldError, FieldErrors, invalid
 from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
@@ -52,7 +52,7 @@ class NamespaceStrategy(BuiltIn):
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         del old
-        found: list[FieldError] = []
+        found: list[FieldError] = FieldErrors()
         for index, name in enumerate((document.get("spec") or {}).get("finalizers") or ()):
             path = f"spec.finalizers[{index}]"
             found += [invalid(path, name, text) for text in qualified_name_errors(name)]
@@ -117,7 +117,7 @@ class NodeStrategy(BuiltIn):
             super().prepare_create(document, table)
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        return list(node_errors(document, old))
+        return FieldErrors.of(node_errors(document, old))
 
 
 class RoleStrategy(BuiltIn):

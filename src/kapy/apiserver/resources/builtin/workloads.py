@@ -9,7 +9,7 @@ from kapy.apiserver.resources.builtin.workload_errors import pod_errors, workloa
 from kapy.apiserver.resources.strategy import masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError
+from kapy.kube.field_errors import FieldError, FieldErrors
 from kapy.kube.qualified_names import dns_label_errors
 
 
@@ -22,7 +22,7 @@ class ServiceStrategy(BuiltIn):
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         del old
-        return list(service_errors(document.get("spec") or {}))
+        return FieldErrors.of(service_errors(document.get("spec") or {}))
 
     def warnings(self, document: Document) -> list[str]:
         spec = document.get("spec") or {}
@@ -112,7 +112,9 @@ class PodStrategy(BuiltIn):
         document["status"] = {"phase": "Pending", "qosClass": _qos(document.get("spec") or {})}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        return list(pod_errors(document.get("spec") or {}, "spec")) if old is None else []
+        if old is not None:
+            return []
+        return FieldErrors.of(pod_errors(document.get("spec") or {}, "spec"))
 
 
 def _qos(spec: Document) -> str:
@@ -140,4 +142,4 @@ class WorkloadStrategy(BuiltIn):
         self._counted = row.kind != "DaemonSet"
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        return list(workload_errors(document, old, self._named, counted=self._counted))
+        return FieldErrors.of(workload_errors(document, old, self._named, counted=self._counted))

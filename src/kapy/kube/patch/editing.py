@@ -1,0 +1,221 @@
+"""A document that many operations change, each in time that does not depend on its size.
+
+The first change of a container copies it, later ones change the copy. A long list is kept in parts
+while items are put in and taken out, so that none of that moves all the items behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec.json import Decoder, Encoder
+
+from kapy.kube.patch.pointer import Inapplicable, index, member
+
+LONG: Final = 16_384
+"""Items of a list that is kept in parts."""
+
+_PART: Final = 4096
+
+_encode = Encoder().encode
+_decode = Decoder().decode
+
+
+class Parts:
+    """A long list in parts."""
+
+    __slots__ = ("_parts", "length")
+
+    def __init__(self, items: list[Any]) -> None:
+        self._parts = [items[at : at + _PART] for at in range(0, len(items), _PART)]
+        self.length = len(items)
+
+    def items(self) -> list[Any]:
+        """All items as one list."""
+        return [item for part in self._parts for item in part]
+
+    def _find(self, at: int) -> tuple[int, int]:
+        """The part of a position, and the position in it."""
+        for number, part in enumerate(self._parts):
+            if at < len(part):
+                return number, at
+            at -= len(part)
+        return len(self._parts) - 1, at + len(self._parts[-1])
+
+    def __getitem__(self, at: int) -> Any:
+        number, at = self._find(at)
+        return self._parts[number][at]
+
+    def __setitem__(self, at: int, value: Any) -> None:
+        number, at = self._find(at)
+        self._parts[number][at] = value
+
+    def insert(self, at: int, value: Any) -> None:
+        """Put a value before the item at a position."""
+        if not self._parts:
+            self._parts.append([])
+        number, at = (len(self._parts) - 1, -1) if at == self.length else self._find(at)
+        part = self._parts[number]
+        part.insert(len(part) if at < 0 else at, value)
+        self.length += 1
+        if len(part) > 2 * _PART:
+            self._parts[number : number + 1] = [part[:_PART], part[_PART:]]
+
+    def pop(self, at: int) -> None:
+        """Take an item out."""
+        number, at = self._find(at)
+        part = self._parts[number]
+        del part[at]
+        self.length -= 1
+        if not part:
+            del self._parts[number]
+
+
+class Editor:
+    """Changes one document in place of a copy; what no change touches stays shared with it."""
+
+    def __init__(self, document: Any) -> None:
+        self._root = [document]
+        self._own: dict[int, Any] = {}
+        """Containers that were copied, by their id: only this editor holds them."""
+        self._long: dict[int, Parts] = {}
+        """Of those the long lists, by the id of the list that stands in the document."""
+
+    @property
+    def document(self) -> Any:
+        """The document as it is now. What was read of it earlier may change with it."""
+        self._join()
+        return self._root[0]
+
+    def _join(self) -> None:
+        for known, parts in self._long.items():
+            self._own[known][:] = parts.items()
+        self._long.clear()
+
+    @property
+    def root(self) -> Any:
+        """The document, for `equals` and `copied`."""
+        return self._root[0]
+
+    def replace_root(self, value: Any) -> None:
+        """Make another document of it."""
+        self._root[0] = value
+
+    def item(self, container: Any, token: str) -> Any:
+        """What a container holds. Raises Inapplicable."""
+        if isinstance(container, list) and (parts := self._long.get(id(container))) is not None:
+            return parts[index(token, parts.length)]
+        return member(container, token)
+
+    def container(self, tokens: Sequence[str]) -> Any:
+        """What holds the last token, to be read only. Raises Inapplicable."""
+        node = self._root[0]
+        for token in tokens[:-1]:
+            node = self.item(node, token)
+        return node
+
+    def found(self, tokens: Sequence[str]) -> Any:
+        """What stands at a place, for `equals`, `copied` and `add`; null for a member of a map
+        that is not there. Raises Inapplicable."""
+        container = self.container(tokens)
+        if isinstance(container, dict):
+            return container.get(tokens[-1])
+        return self.item(container, tokens[-1])
+
+    def copied(self, value: Any) -> tuple[Any, int]:
+        """A copy of something found, and how many bytes of JSON it has."""
+        self._settle(value)
+        encoded = _encode(value)
+        return _decode(encoded), len(encoded)
+
+    def _settle(self, value: Any) -> None:
+        """Let the long lists within a value be whole again."""
+        if not self._long:
+            return
+        todo = [value]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, list) and (parts := self._long.pop(id(node), None)) is not None:
+                node[:] = parts.items()
+            if isinstance(node, dict | list):
+                inner = node.values() if isinstance(node, dict) else node
+                todo += [one for one in inner if isinstance(one, dict | list)]
+
+    def equals(self, value: Any, other: Any) -> bool:
+        """Whether something found is what a text says: 2 is not 2.0, and true is not 1."""
+        if isinstance(value, list) and (parts := self._long.get(id(value))) is not None:
+            if not isinstance(other, list) or len(other) != parts.length:
+                return False
+            value = parts.items()
+        if type(value) is not type(other):
+            return False
+        if isinstance(value, dict):
+            return value.keys() == other.keys() and all(
+                self.equals(one, other[name]) for name, one in value.items()
+            )
+        if isinstance(value, list):
+            return len(value) == len(other) and all(map(self.equals, value, other))
+        return bool(value == other)
+
+    def _writable(self, tokens: Sequence[str]) -> Any:
+        """The container of the last token, as one that may be changed. Raises Inapplicable."""
+        self._check(tokens)
+        self._root[0] = node = self._owned(self._root[0])
+        for token in tokens[:-1]:
+            inner = self._owned(self.item(node, token))
+            self._set(node, token, inner)
+            node = inner
+        return node
+
+    def _check(self, tokens: Sequence[str]) -> None:
+        if not isinstance(self.container(tokens), dict | list):
+            raise Inapplicable
+
+    def _owned(self, node: Any) -> Any:
+        if id(node) in self._own:
+            return node
+        copy = node.copy()
+        self._own[id(copy)] = copy
+        return copy
+
+    def _set(self, container: Any, token: str, value: Any) -> None:
+        if isinstance(container, dict):
+            container[token] = value
+        elif (parts := self._long.get(id(container))) is not None:
+            parts[index(token, parts.length)] = value
+        else:
+            container[index(token, len(container))] = value
+
+    def _parts(self, container: list[Any]) -> Parts | list[Any]:
+        """A list whose length is to change: itself, or its parts where it is long."""
+        parts = self._long.get(id(container))
+        if parts is None and len(container) > LONG:
+            parts = self._long[id(container)] = Parts(container)
+        return container if parts is None else parts
+
+    def replace(self, tokens: Sequence[str], value: Any) -> None:
+        """Put a value in the place of what is there; into a map also where nothing is."""
+        self._set(self._writable(tokens), tokens[-1], value)
+
+    def add(self, tokens: Sequence[str], value: Any) -> None:
+        """Put a value into a map, or before an item of a list (`-` is its end)."""
+        node, token = self._writable(tokens), tokens[-1]
+        if isinstance(node, dict):
+            node[token] = value
+            return
+        items = self._parts(node)
+        length = items.length if isinstance(items, Parts) else len(items)
+        items.insert(length if token == "-" else index(token, length + 1), value)
+
+    def remove(self, tokens: Sequence[str]) -> None:
+        """Take something out, which must be there."""
+        token = tokens[-1]
+        self.item(self.container(tokens), token)
+        node = self._writable(tokens)
+        if isinstance(node, dict):
+            del node[token]
+            return
+        items = self._parts(node)
+        length = items.length if isinstance(items, Parts) else len(items)
+        items.pop(index(token, length))

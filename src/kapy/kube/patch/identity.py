@@ -1,0 +1,56 @@
+"""What a JSON value is, as a key of dicts: lists are compared and merged in linear time by it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, Final
+
+_TRUE: Final = (True,)
+_FALSE: Final = (False,)
+
+
+def identity(value: Any) -> Hashable:
+    """Equal for two values exactly when `merge_patch.same` says so: 1 is 1.0, but not true."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return _TRUE if value else _FALSE
+    if isinstance(value, dict):
+        return frozenset((key, identity(one)) for key, one in value.items())
+    if isinstance(value, list):
+        return ("", *map(identity, value))
+    number: Hashable = value
+    return number
+
+
+class Positions:
+    """Where the items of a list stand, by their merge key (`key`), or by their value.
+
+    Items without the merge key have no position. Of equal items the first counts.
+    """
+
+    __slots__ = ("_at", "_key")
+
+    def __init__(self, items: Iterable[Any], key: str) -> None:
+        self._key = key
+        self._at: dict[Hashable, int] = {}
+        for at, item in enumerate(items):
+            self.add(item, at)
+
+    def add(self, item: Any, at: int) -> None:
+        """Note where an item stands, unless an equal one is known already."""
+        if not (self._key and isinstance(item, dict) and self._key not in item):
+            self._at.setdefault(self._identity(item), at)
+
+    def forget(self, item: Any) -> None:
+        """Forget an item, and those that are equal to it."""
+        self._at.pop(self._identity(item), None)
+
+    def of(self, item: Any) -> int:
+        """The position of the item that is equal to this one; -1 when there is none."""
+        return self._at.get(self._identity(item), -1)
+
+    def _identity(self, item: Any) -> Hashable:
+        if self._key and isinstance(item, dict):
+            return (self._key, identity(item.get(self._key)))
+        return identity(item)

@@ -1,0 +1,92 @@
+"""Twice as large requests are twice as much work: counted, not timed.
+
+Some cases of the corpus; `KAPY_HOSTILE=2` plays all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.apiserver.asking import CRDS, Asking, running
+from tests.apiserver.calling import Calls
+from tests.apiserver.hostile.corpus import CASES, CRD, Case
+from tests.apiserver.hostile.corpus.case import NAMESPACE
+
+SIZE = 2000
+GROWTH = 2.6
+"""How many times as much more work twice as many more bytes may be: 2 is linear, 4 is the square
+(there is sorting, too)."""
+
+LITTLE = 8
+"""Calls of functions that are little for a byte: checks begin or end at some sizes."""
+
+
+class Work:
+    """How many functions were called."""
+
+    calls = 0
+
+    def __call__(self, _frame: Any, event: str, _argument: Any) -> None:
+        if event in ("call", "c_call"):
+            self.calls += 1
+
+
+@contextmanager
+def counted() -> Iterator[Work]:
+    work = Work()
+    sys.setprofile(work)
+    try:
+        yield work
+    finally:
+        sys.setprofile(None)
+
+
+async def played(calls: Calls, case: Case, size: int) -> list[int]:
+    """The work of each request of a case."""
+    found = []
+    for call in case.calls(size):
+        target = f"{call.path}?{urlencode(call.query)}" if call.query else call.path
+        if call.query.get("watch"):
+            continue
+        headers: dict[str, Any] = {"content_type": call.media}
+        if call.accept:
+            headers["accept"] = call.accept
+        with counted() as work:
+            answer = await calls.call(call.method, target, call.body or None, **headers)
+        assert answer.status < 500, answer.content[:300]
+        assert answer.status in (200, 201) or not call.setup, answer.content[:300]
+        found.append(work.calls)
+    return found
+
+
+def _chosen() -> list[Case]:
+    """All cases if many are wished for, else all but the shapes of documents, and some of those."""
+    if int(os.environ.get("KAPY_HOSTILE", "1")) > 1:
+        return CASES
+    shapes = [one for one in CASES if one.name.startswith(("json-", "yaml-"))]
+    return [one for one in CASES if one not in shapes] + shapes[::8]
+
+
+@pytest.mark.parametrize("case", _chosen(), ids=lambda one: one.name)
+async def test_work_grows_as_requests_do(case: Case) -> None:
+    async with running() as asking:
+        await furnish(asking)
+        calls = Calls(asking.server)
+        await played(calls, case, SIZE)  # what is made once is made
+        small, middle, large = [await played(calls, case, SIZE * one) for one in (1, 2, 4)]
+    for number, (one, two, four) in enumerate(zip(small, middle, large, strict=False), 1):
+        more, most = two - one, four - two
+        assert most <= max(GROWTH * more, LITTLE * 4 * SIZE), (number, one, two, four)
+
+
+async def furnish(asking: Asking) -> None:
+    await asking.create(CRDS, CRD)
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    await asking.create("/api/v1/namespaces", space)

@@ -1,0 +1,100 @@
+"""What user's texts leave behind is bounded: what is remembered, told, and filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.kube.errors import Invalid, TooLarge
+from kapy.kube.field_errors import (
+    MOST_ERRORS,
+    MOST_TEXT,
+    EnoughErrors,
+    FieldError,
+    FieldErrors,
+    invalid,
+)
+from kapy.kube.field_paths import member, spelled
+from kapy.kube.remembering import remembered
+from kapy.kube.schema import Structural
+from kapy.kube.schema.defaulting import MOST_FILLED
+
+
+def test_short_texts_are_remembered_and_long_ones_computed_again() -> None:
+    asked = []
+
+    @remembered(10, longest=4)
+    def length(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    assert [length(one) for one in ("abc", "abc", "abcde", "abcde")] == [3, 3, 5, 5]
+    assert asked == ["abc", "abcde", "abcde"]
+
+
+def test_paths_are_spelled_as_messages_show_them() -> None:
+    path = member(member("", "spec"), "items")
+    assert spelled(((path, 3), ".name")) == "spec.items[3].name"
+    assert spelled("") == ""
+
+
+def test_errors_end_when_they_are_many_or_long() -> None:
+    many = FieldErrors()
+    with pytest.raises(EnoughErrors) as enough:
+        many += (invalid("a", 1, "b") for _ in range(10 * MOST_ERRORS))
+    assert len(enough.value.errors) == MOST_ERRORS
+    long = FieldErrors()
+    with pytest.raises(EnoughErrors):
+        long.extend(invalid("a" * 1000, 1, "b") for _ in range(MOST_ERRORS // 2))
+    assert len(long) == MOST_TEXT // 1001 + 1
+
+
+@pytest.mark.parametrize(("count", "length"), [(5 * MOST_ERRORS, 1), (100, MOST_TEXT // 10)])
+def test_a_status_tells_the_first_errors_and_that_there_are_more(count: int, length: int) -> None:
+    errors = [FieldError("FieldValueInvalid", f"f{at}", "x" * length) for at in range(count)]
+    status = Invalid.of("Foo", "", "a", errors).status()
+    causes = status["details"]["causes"]
+    assert len(causes) < count
+    assert status["message"].endswith(f"and more: only the first {len(causes)} are shown]")
+    assert len(status["message"]) < 2 * MOST_TEXT
+
+
+def schema(**spec: Any) -> Structural:
+    return Structural.compile({"type": "object", "properties": {"spec": spec}})
+
+
+def test_paths_below_a_long_key_take_no_more_room_than_the_key() -> None:
+    item = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    lists = {"type": "array", "items": item}
+    structural = schema(type="object", additionalProperties=lists)
+    long = "k" * 10_000
+    wrong = {"spec": {long: [{"a": "x", "b": 1}] * 1000}}
+    with pytest.raises(EnoughErrors) as enough:
+        structural.validate(wrong)
+    assert sum(len(one.field) for one in enough.value.errors) <= MOST_TEXT + 2 * len(long)
+    _, unknown = structural.prune(wrong)
+    assert unknown[0].startswith(f"spec.{long}[")
+    assert sum(map(len, unknown)) <= MOST_TEXT + 2 * len(long)
+
+
+def test_an_alternative_with_too_many_errors_is_no_reason_to_refuse_the_other() -> None:
+    numbers = {"properties": {"a": {"items": {"maximum": 1}}}}
+    structural = schema(
+        type="object",
+        properties={"a": {"type": "array", "items": {"type": "integer"}}},
+        anyOf=[numbers, {"required": ["a"]}],
+    )
+    assert structural.validate({"spec": {"a": [5] * (2 * MOST_ERRORS)}}) == []
+
+
+def test_defaults_fill_no_more_than_they_may() -> None:
+    text = "x" * 1000
+    item = {"type": "object", "properties": {"a": {"type": "string", "default": text}}}
+    structural = schema(type="array", items=item)
+    few = structural.default({"spec": [{}, {}]})
+    assert few == {"spec": [{"a": text}, {"a": text}]}
+    with pytest.raises(TooLarge, match="defaults would add"):
+        structural.default({"spec": [{}] * (MOST_FILLED // 1000)})
+    with pytest.raises(TooLarge):
+        structural.default({"spec": [{"a": None}] * (MOST_FILLED // 1000)})
