@@ -60,7 +60,7 @@ HEALTH_CHECKS: Final = (
         "core/machinehealthcheck/marks.py",
         "    if machine.deleting:\n        return Marks()\n",
         "",
-        CHECKS,
+        ("tests/core/machinehealthcheck/test_marks.py",),
     ),
     Mutation(
         "what an owner says of a remediation is overwritten",
@@ -136,14 +136,14 @@ DELETION: Final = (
         "core/machine/emptying.py",
         "if started is None or not limit or limit < 0:",
         "if started is None or limit is None or limit < 0:",
-        MACHINES,
+        ("tests/core/machine/test_emptying.py",),
     ),
     Mutation(
         "the Node is drained after the machine's end has begun",
         "core/machine/emptying.py",
         "return isinstance(infrastructure, Found) and not infrastructure.view.deleting",
         "return True",
-        MACHINES,
+        ("tests/core/machine/test_emptying.py",),
     ),
     Mutation(
         "volumes of Pods that stay are waited for",
@@ -171,7 +171,7 @@ DELETION: Final = (
         "core/machine/deletion.py",
         "    if cluster.deleting:\n        return False\n",
         "",
-        MACHINES + CLUSTERS,
+        ("tests/core/machine/test_emptying.py",),
     ),
     Mutation(
         "the last control plane Machine is drained",
@@ -209,14 +209,14 @@ CLUSTER: Final = (
         "core/cluster/deletion.py",
         "    if cluster.spec.control_plane_ref is None:\n        children",
         "    if True:\n        children",
-        CLUSTERS,
+        ("tests/core/cluster/test_owned_children.py",),
     ),
     Mutation(
         "objects of another owner are deleted with the Cluster",
         "core/cluster/deletion.py",
         "return [one for one in children if is_owned_by(one, cluster)]",
         "return list(children)",
-        CLUSTERS,
+        ("tests/core/cluster/test_owned_children.py",),
     ),
     Mutation(
         "a known endpoint is overwritten",
@@ -261,7 +261,7 @@ RESOURCE_SETS: Final = (
         "core/clusterresourceset/reconcile.py",
         "    if selector.everything:\n        return\n",
         "",
-        SETS,
+        ("tests/core/clusterresourceset/test_decisions.py",),
     ),
     Mutation(
         "a set that goes takes the binding of other sets with it",
@@ -275,7 +275,7 @@ RESOURCE_SETS: Final = (
         "core/clusterresourcesetbinding/reconcile.py",
         'return Annotation.OK_TO_DELETE in (metadata.get("annotations") or {})',
         "return True",
-        SETS,
+        ("tests/core/clusterresourceset/test_decisions.py",),
     ),
     Mutation(
         "Reconcile replaces what the server sets",
@@ -316,7 +316,7 @@ TOPOLOGY: Final = (
         "core/topology/upgrading.py",
         "if has != version or (runs and runs != version):",
         "if has != version:",
-        ("tests/core/topology",),
+        ("tests/core/topology/test_upgrading.py",),
     ),
     Mutation(
         "an object that no topology made is taken over",

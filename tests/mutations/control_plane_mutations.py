@@ -123,7 +123,7 @@ SCALING: Final = (
         f"{CODE}/preflight.py",
         "if not has_node(machine):",
         "if False:",
-        STORY,
+        (f"{FOLDER}/test_preflight.py",),
     ),
     Mutation(
         "a rollout surges by one more",
