@@ -435,8 +435,13 @@ async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, pause
 async def test_a_set_that_goes_leaves_the_binding_to_the_others(plane: Stage) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set("one"), resource_set("two"))
     assert set(await binding(plane)) == {"one", "two"}
+    before = await plane.story.get(ClusterResourceSetBinding, "c")
     await plane.client.delete(ClusterResourceSet, Key("default", "one"))
     await plane.settle()
+    after = await plane.story.get(ClusterResourceSetBinding, "c")
+    assert before is not None
+    assert after is not None
+    assert after.metadata.uid == before.metadata.uid
     assert set(await binding(plane)) == {"two"}
     assert [one["name"] for one in await owners_of_binding(plane)] == ["two"]
     await plane.client.delete(ClusterResourceSet, Key("default", "two"))
