@@ -157,7 +157,7 @@ async def test_a_program_may_give_a_client_certificate(tmp_path: Path) -> None:
         bare = replace(access(address), client_certificate=b"", client_key=b"", exec=plugin)
         there = Https(bare)
         request = Request("GET", "/api/v1/configmaps")
-        assert (await there(request)).status == 403
+        assert (await there(request)).status == 401
         later(there, 60)
         assert (await there(request)).status == 200
         await there.aclose()

@@ -24,7 +24,7 @@ from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
 from kapy.apiserver.webhooks.review import InvalidAnswer, answer_of, denial
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import checked, written
-from kapy.kube.apply.tracker import Tracker, Write
+from kapy.kube.apply.tracker import ApplyFailed, Tracker, Write
 from kapy.kube.cel.definition import rule_errors
 from kapy.kube.cel.rules import rule_checker
 from kapy.kube.errors import ApiError, BadRequest, Conflict, KapyError, Unauthorized
@@ -382,7 +382,7 @@ def _apply(data: bytes) -> None:
         try:
             result = tracker.apply(live, applied, write, force=True)
             tracker.track(live, result, write)
-        except (BadRequest, Conflict):
+        except (BadRequest, Conflict, ApplyFailed):
             continue
 
 

@@ -34,7 +34,6 @@ _OWN_FILES: Final = {
 _ITS_OWN_WAY: Final = {
     "kube/foreign_json.py": "here it is",
     "apiserver/body.py": "as lenient as Go; catches RecursionError",
-    "apiserver/go_json.py": "what body.py has decoded already; catches RecursionError",
     "apiserver/resources/builtin/keyed_data.py": "Go's sentences; catches RecursionError",
     "api/conversion/wire.py": "into a type; its caller catches ValueError and RecursionError",
     "apps/restore.py": "into a type, after decoded()",

@@ -42,6 +42,7 @@ BACKDATED: Final = timedelta(minutes=5)
 """How much earlier certificates begin: a machine whose clock is a little behind still trusts."""
 _SERIAL_BITS: Final = 63
 _MOST_KEYS: Final = 100
+_PEM_BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----[^-]*-----END [A-Z0-9 ]+-----")
 """Public keys of one text that are read: nobody rotates more, and each costs time."""
 # The start of a TBSCertificate's content: version 3, then the serial number.
 _SERIAL_ONE: Final = bytes.fromhex("a003020102020101")
@@ -268,8 +269,7 @@ def holds_public_key(public: bytes, key: bytes) -> bool:
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:
-    pattern = rb"-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----"
-    return [one.group() for one in islice(re.finditer(pattern, text), _MOST_KEYS)]
+    return [one.group() for one in islice(_PEM_BLOCK.finditer(text), _MOST_KEYS)]
 
 
 def _public_key(pem: bytes) -> object:
