@@ -87,6 +87,8 @@ class Tracker:
         resets them, anything else replaces them; a subresource's request cannot say anything.
         Never raises: whether the entries are valid is checked elsewhere.
         """
+        if self._unfit_status(new, write):
+            return _bare(new)
         before = _bare(live) if live is not None else self._nothing(new)
         metadata = new["metadata"]
         found = self._stated(live, metadata.get("managedFields"), write)
@@ -96,6 +98,16 @@ class Tracker:
             return _managed(new, self._updated(before, new, found, write))
         except _Unconvertible:
             return _bare(new)
+
+    def _unfit_status(self, new: Document, write: Write) -> bool:
+        """Whether the status, which the write does not keep and nobody validates, has no type.
+
+        kube-apiserver gives up on the owners of the whole object then.
+        """
+        if "status" not in new or not write.reset or "f:status" not in write.reset:
+            return False
+        types = self._types[write.api_version]
+        return not types.typed and bool(misfits(types.root.type_of("status"), new["status"]))
 
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool

@@ -11,7 +11,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from kapy.kube.cel.functions.times import duration, timestamp
+from kapy.kube.cel.errors import EvaluationError
+from kapy.kube.cel.functions.times import timestamp, worded_duration
 from kapy.kube.cel.types import Type
 from kapy.kube.cel.values import equal
 
@@ -45,13 +46,21 @@ def _double(value: Any) -> Any:
 
 
 def _read_by(read: Reading) -> Reading:
-    return lambda value: read(value) if isinstance(value, str) else value
+    def converted(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return read(value)
+        except (EvaluationError, ValueError):
+            return value  # the rule fails on its type, and says so
+
+    return converted
 
 
 _READINGS: Final[dict[str, Reading]] = {
     "double": _double,
     "timestamp": _read_by(timestamp),
-    "duration": _read_by(duration),
+    "duration": _read_by(worded_duration),
     "bytes": _read_by(base64.b64decode),
 }
 

@@ -29,7 +29,7 @@ def _pattern(text: str, flags: int = 0) -> Format:
 
 
 _DATE_TIME: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
 )
 
 
@@ -53,6 +53,8 @@ def _is_date_time(value: str) -> bool:
 
 
 def _is_byte(value: str) -> bool:
+    if not value:
+        return False
     try:
         base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
@@ -74,7 +76,24 @@ def _parsed_by(parse: Callable[[str], object]) -> Format:
 def _cidr(value: str) -> None:
     if "/" not in value or not re.fullmatch(r"\d+", value.rpartition("/")[2], re.ASCII):
         raise ValueError
-    ipaddress.ip_interface(value)
+    ipaddress.ip_interface(_without_zeros(value))
+
+
+_ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:.])0+(?=[0-9])|(?<=\.)0+(?=[0-9])")
+
+
+def _without_zeros(value: str) -> str:
+    """An IPv4 address without leading zeros, which Go's older parser lets through."""
+    return value if ":" in value else _ZEROS.sub("", value.partition("/")[0]) + _length_of(value)
+
+
+def _length_of(value: str) -> str:
+    _, slash, length = value.partition("/")
+    return slash + length
+
+
+def _ipv4(value: str) -> None:
+    ipaddress.IPv4Address(_without_zeros(value))
 
 
 def _is_uri(value: str) -> bool:
@@ -130,9 +149,9 @@ def _uuid(version: str = "") -> Format:
 _FORMATS: Final[dict[str, Format]] = {
     "bsonobjectid": _pattern("[0-9a-fA-F]{24}"),
     "uri": _is_uri,
-    "email": _pattern(r"[^@\s<>]+@[^@\s<>]+"),
+    "email": _pattern(r"[^@\s<>]+@[^@\s<>]+|[^@<>]*<[^@\s<>]+@[^@\s<>]+>"),
     "hostname": _is_hostname,
-    "ipv4": _parsed_by(ipaddress.IPv4Address),
+    "ipv4": _parsed_by(_ipv4),
     "ipv6": _parsed_by(ipaddress.IPv6Address),
     "cidr": _parsed_by(_cidr),
     "mac": _pattern(

@@ -46,6 +46,48 @@ def timestamp(text: str) -> Timestamp:
     return Timestamp((moment - _EPOCH) // timedelta(seconds=1) * SECOND + nanos)
 
 
+_WORD_PART: Final = re.compile(r"(\d+)\s*([a-z]+)")
+_WORDS: Final = {
+    "ns": 1,
+    "nano": 1,
+    "us": 1000,
+    "micro": 1000,
+    "ms": 10**6,
+    "milli": 10**6,
+    "s": SECOND,
+    "sec": SECOND,
+    "m": 60 * SECOND,
+    "min": 60 * SECOND,
+    "h": 3600 * SECOND,
+    "hr": 3600 * SECOND,
+    "hour": 3600 * SECOND,
+    "d": 86400 * SECOND,
+    "day": 86400 * SECOND,
+    "w": 7 * 86400 * SECOND,
+    "week": 7 * 86400 * SECOND,
+}
+"""Nanoseconds, by how a unit's name begins."""
+
+
+def worded_duration(text: str) -> Duration:
+    """From what a schema's format takes: Go's form, or days, weeks and words (`2 days`)."""
+    if _WHOLE.fullmatch(text):
+        return duration(text)
+    total = 0
+    for number, unit in _WORD_PART.findall(text):
+        known = (
+            unit
+            if unit in _WORDS
+            else next(
+                (one for one in sorted(_WORDS, key=len, reverse=True) if unit.startswith(one)), ""
+            )
+        )
+        if not known:
+            raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")
+        total += int(number) * _WORDS[known]
+    return Duration(total)
+
+
 def duration(text: str) -> Duration:
     """From Go's form: `1h30m`, `1.5s`."""
     if text in ("0", "+0", "-0"):
