@@ -19,9 +19,8 @@ INITIAL_END = "k8s.io/initial-events-end"
 PAUSE = 0.05
 _CURRENT = re.compile(r"current: (\$\{rv:\w+\}|\d+)")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
-_GENERATED = re.compile(
-    r'(metadata\.name: Invalid value: "[^"]{0,58}?)[bcdfghjklmnpqrstvwxz2456789]{5}(")'
-)
+_PREFIX = re.compile(r'metadata\.generateName: Invalid value: "((?:[^"\\]|\\.)*)"')
+_SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 _WORD = re.compile(r"\$\{([^}]+)\}")
 
 
@@ -155,20 +154,26 @@ class Play:
 
 
 def _of_now(answer: Json) -> Json:
-    """An answer in whose message the server's present resourceVersion is no object's."""
+    """An answer without what servers choose and messages tell: see `_told`."""
     body = answer.get("body")
-    if isinstance(body, dict) and isinstance(body.get("message"), str):
-        body["message"] = _told(body["message"])
-        for cause in (body.get("details") or {}).get("causes") or ():
-            text = _told(f"{cause.get('field')}: {cause.get('message')}")
-            cause["message"] = text.removeprefix(f"{cause.get('field')}: ")
+    if not isinstance(body, dict) or not isinstance(body.get("message"), str):
+        return answer
+    found = _PREFIX.search(body["message"])
+    made = re.compile(re.escape(found[1][:58]) + _SUFFIX) if found else None
+    body["message"] = _told(body["message"], made)
+    details = body.get("details") or {}
+    if isinstance(details.get("name"), str):
+        details["name"] = _told(details["name"], made)
+    for cause in details.get("causes") or ():
+        cause["message"] = _told(str(cause.get("message")), made)
     return answer
 
 
-def _told(message: str) -> str:
-    """A message without what servers choose: their present resourceVersion, addresses."""
-    message = _GENERATED.sub(r"\1${gen}\2", message)
-    return _ADDRESS.sub(r"\1${ip}", _CURRENT.sub("current: ${rv:other}", message))
+def _told(message: str, made: re.Pattern[str] | None) -> str:
+    """A message without the server's present resourceVersion, its addresses, and a name that it
+    made of a generateName that is wrong."""
+    message = _ADDRESS.sub(r"\1${ip}", _CURRENT.sub("current: ${rv:other}", message))
+    return message if made is None else made.sub("${gen}", message)
 
 
 def _kept(opened: Opened, spec: Json) -> list[Json]:

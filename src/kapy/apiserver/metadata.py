@@ -102,7 +102,7 @@ def errors(document: Document, kind: Kind, *, update: bool = False) -> list[Fiel
     metadata = document["metadata"]
     found: list[FieldError] = FieldErrors()
     prefix = metadata.get("generateName")
-    if prefix:
+    if prefix and not (update and kind.custom):
         found += [
             invalid("metadata.generateName", prefix, text)
             for text in kind.strategy.name_errors(prefix, prefix=True)
